@@ -8,8 +8,8 @@ import { type PrivateServers, privateServers } from './servers/private-servers.j
 import { startStack } from './servers/stack.js';
 
 /*
- * `npm start`: a gateway, a worker pool, a console and a runner of bulk jobs under one parent. Without REDIS_URL and MONGODB_URL it also runs private
- * servers on free loopback ports. Their data stays in .local/data between runs.
+ * `npm start`: a gateway, a worker pool, a console and a runner of bulk jobs under one parent. Without REDIS_URL and
+ * MONGODB_URL it also runs private servers on free loopback ports. Their data stays in .local/data between runs.
  */
 
 const config = readSettings('start', () => readOperatorConfig(undefined, availableParallelism()));
