@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
 import { projectFile } from '../../shared/process/project-root.js';
-import { UsageError } from '../servers/run-to-end.js';
+import { readOptions, UsageError } from '../servers/run-to-end.js';
 import type { ChaosOptions } from './run-chaos.js';
 
 export interface ChaosCommand extends ChaosOptions {
@@ -30,7 +29,11 @@ const maxSeed = 2 ** 31 - 1;
  * @throws UsageError
  */
 export function readChaosOptions(args: readonly string[]): ChaosCommand | undefined {
-  const values = parsed(args);
+  const [text, flag] = [{ type: 'string' }, { type: 'boolean' }] as const;
+  const values = readOptions(args, {
+    ...{ minutes: text, seed: text, cluster: flag, history: text },
+    ...{ json: flag, help: flag },
+  });
   if (values.help === true) return undefined;
   const minutes = Number(values.minutes ?? '2');
   if (!(minutes > 0 && minutes <= maxMinutes))
@@ -45,22 +48,4 @@ export function readChaosOptions(args: readonly string[]): ChaosCommand | undefi
     historyFile: values.history ?? projectFile(`.local/chaos/history-${seed}.jsonl`),
     json: values.json === true,
   };
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        minutes: { type: 'string' },
-        seed: { type: 'string' },
-        cluster: { type: 'boolean' },
-        history: { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
 }

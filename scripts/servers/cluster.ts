@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { settledOrThrow } from '../../shared/async/timeouts.js';
 import { startMongo } from './mongo-server.js';
 import { childProcessIds } from './process-usage.js';
 import { type RedisCluster, startRedisCluster } from './redis/redis-cluster.js';
@@ -37,9 +38,9 @@ const redisNames: readonly ServerName[] = ['redis', 'redis-1', 'redis-2'];
  * workers can be frozen and killed; the connections of a proxied gateway can be cut. Unrequested exits are recorded.
  */
 export class Cluster {
+  readonly gateways: GatewaySlot[] = [];
   /** The runners of bulk jobs. */
   readonly runners: RunnerSlot[] = [];
-  private readonly slots: GatewaySlot[] = [];
   private readonly servers = new Map<ServerName, LocalServer>();
   private readonly pools: ServiceProcess[] = [];
   private readonly cleanups: (() => unknown)[] = [];
@@ -73,10 +74,6 @@ export class Cluster {
       await cluster.stop();
       throw new Error(`the service did not start:\n${log}`, { cause });
     }
-  }
-
-  get gateways(): readonly GatewaySlot[] {
-    return this.slots;
   }
 
   get redisUrl(): string {
@@ -165,7 +162,7 @@ export class Cluster {
    */
   async addGateway(link: Link, settings: Settings): Promise<GatewaySlot> {
     const slot = await this.openSlot(link, settings);
-    this.slots.push(slot);
+    this.gateways.push(slot);
     return slot;
   }
 
@@ -228,12 +225,13 @@ export class Cluster {
   private async startAll(): Promise<void> {
     this.cleanups.push(() => this.stopServers());
     const mongo = this.startServer('mongo', undefined).then((server) => this.servers.set('mongo', server));
-    await Promise.all([mongo, this.startRedisServers()]);
+    // A part that starts while another one fails must be known before `stop`.
+    await settledOrThrow([mongo, this.startRedisServers()]);
     this.cleanups.push(() => Promise.all(this.pools.splice(0).map((pool) => pool.stop())));
     const opened = this.options.gateways.map((link) => this.openSlot(link, {}));
-    const starting = [this.startPool(), ...opened.map(async (slot, index) => (this.slots[index] = await slot))];
-    this.cleanups.push(() => Promise.all(this.slots.map((slot) => slot.close())));
-    await Promise.all(starting);
+    const starting = [this.startPool(), ...opened.map(async (slot, index) => (this.gateways[index] = await slot))];
+    this.cleanups.push(() => Promise.all(this.gateways.map((slot) => slot.close())));
+    await settledOrThrow(starting);
     this.cleanups.push(() => Promise.all(this.runners.map((slot) => slot.close())));
     for (const link of this.options.runners ?? []) await this.addRunner(link);
   }

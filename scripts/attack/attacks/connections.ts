@@ -16,20 +16,21 @@ const bodyOf = (hostile: Hostile, records = 1): Buffer =>
 const withLength = (hostile: Hostile, body: Buffer, more = ''): Buffer =>
   Buffer.concat([Buffer.from(head(hostile, `${more}Content-Length: ${body.length}\r\n`)), body]);
 
-async function openMany(hostile: Hostile, count: number): Promise<RawSocket[]> {
+export async function openMany(hostile: Hostile, count: number): Promise<RawSocket[]> {
   const opened = await Promise.all(Array.from({ length: count }, () => hostile.connect()));
   return opened.filter((socket) => socket !== undefined);
 }
 
 /** Sends the bytes of a text one at a time on all sockets, until the end. */
-async function trickle(
+export async function trickle(
   hostile: Hostile,
   sockets: readonly RawSocket[],
   byteAt: (index: number) => string,
+  everyMs = 100,
 ): Promise<void> {
   for (let index = 0; !hostile.isOver; index += 1) {
     for (const socket of sockets) socket.send(byteAt(index));
-    await pause(100);
+    await pause(everyMs);
   }
 }
 

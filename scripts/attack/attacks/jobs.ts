@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Attack, json, slowDown } from '../caller/attack.js';
 import type { Hostile } from '../caller/hostile.js';
+import { openMany, trickle } from './connections.js';
 
 /* Bulk jobs: their files, and what the runner does with them. */
 
@@ -56,12 +56,9 @@ export const jobs: readonly Attack[] = [
       const head =
         `PUT ${jobsPath}/${job}/input HTTP/1.1\r\nHost: test\r\n` +
         `Authorization: Bearer ${hostile.secretOf('live')}\r\nContent-Length: 1000000000\r\n\r\n`;
-      const sockets = await Promise.all(Array.from({ length: 12 }, () => hostile.connect()));
-      for (const socket of sockets) socket?.send(head);
-      while (!hostile.isOver) {
-        for (const socket of sockets) socket?.send(',');
-        await pause(50);
-      }
+      const sockets = await openMany(hostile, 12);
+      for (const socket of sockets) socket.send(head);
+      await trickle(hostile, sockets, () => ',', 50);
     },
   },
   {

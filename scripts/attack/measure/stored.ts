@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { monthOf } from '../../../shared/contract/dates.js';
 import { laneQueueName, lanes } from '../../../shared/messages/score-job.js';
 import { partitionPrefix } from '../../../shared/redis/keys.js';
+import { keysOn } from '../../../shared/redis/scan.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import type { AttackService } from './attack-service.js';
 
@@ -22,7 +23,6 @@ export interface Stored {
 
 /** Two leases, for which the state of a settled call is kept. */
 const lastingMs = 120_000;
-const scanCount = 1_000;
 
 export async function readStored(service: AttackService, organisationId: string): Promise<Stored> {
   const { redis, database, cluster, victim } = service;
@@ -42,10 +42,7 @@ export async function readStored(service: AttackService, organisationId: string)
 /** @param leftOut an organisation whose keys do not count */
 async function lastingBytes(redis: Redis, leftOut: string): Promise<number> {
   let bytes = 0;
-  let cursor = '0';
-  do {
-    const [next, found] = await redis.scan(cursor, 'COUNT', scanCount);
-    cursor = next;
+  for await (const found of keysOn(redis, '*')) {
     const keys = found.filter((key) => !key.startsWith(`{${leftOut}}`) && !key.endsWith(':events'));
     const sizes = redis.pipeline();
     for (const key of keys) sizes.pttl(key).memory('USAGE', key, 'SAMPLES', 0);
@@ -54,7 +51,7 @@ async function lastingBytes(redis: Redis, leftOut: string): Promise<number> {
       const [ttlMs = 0, size = 0] = replies.slice(index, index + 2);
       if (ttlMs === -1 || ttlMs > lastingMs) bytes += size;
     }
-  } while (cursor !== '0');
+  }
   return bytes;
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Limit } from '../../../shared/async/limit.js';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { goldenFile, manifestFile } from '../../../shared/bundle/bundle-files.js';
 import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bundle.js';
@@ -81,12 +82,16 @@ export async function writeOrganisations(
   const organisations = new OrganisationStore(database);
   const keys = new ApiKeyStore(database);
   const key = { kind: 'live', name: 'live', ratePerSecond: unreachedRatePerSecond, brand: loadKeyBrand } as const;
-  const created = await eachOf(numbers(size.organisations), writesAtOnce, async (number) => {
+  const create = async (number: number) => {
     const fields = { name: `Fleet ${number}`, plan: 'enterprise', policy: 'warn', limit: unreachedLimit } as const;
     const { _id: organisationId } = await organisations.create(fields, now);
     const made = await keys.create({ ...key, organisationId, pepper: fleetPepper, now });
     return { _id: number, organisationId, keyId: made.key._id, secret: made.secret };
-  });
+  };
+  const limit = new Limit(writesAtOnce);
+  const created = await Promise.all(
+    Array.from({ length: size.organisations }, (_, number) => limit.run(() => create(number))),
+  );
   say(`${size.organisations} organisations are written`);
   const [usual, large] = [await fleetBundle(bundlePath), await largeBundle(bundlePath)];
   const written = created.map((organisation) => ({ ...organisation, modelIds: [] as string[] }));
@@ -142,20 +147,3 @@ export const coldOrganisations = ({ models }: Pick<FleetSize, 'models'>): readon
   models,
   models + 1,
 ];
-
-const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-
-/** Maps items, some at once; the results are in the order of the items. */
-async function eachOf<Item, Result>(
-  items: readonly Item[],
-  atOnce: number,
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const waiting = items.entries();
-  const loop = async (): Promise<void> => {
-    for (const [index, item] of waiting) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: atOnce }, loop));
-  return results;
-}

@@ -4,7 +4,7 @@ import { callsCollection } from '../../../shared/store/calls/prediction-slice.js
 import type { Db, MongoClient } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { coldOrganisations, type FleetOrganisation, writeOrganisations } from './fleet-accounts.js';
-import { writePredictions } from './fleet-predictions.js';
+import { storedFields, writePredictions } from './fleet-predictions.js';
 import type { FleetSize } from './fleet-size.js';
 
 /** Raised when the generator writes other data: databases of another version are generated again. */
@@ -12,7 +12,6 @@ const generatorVersion = 1;
 const stampId = 'stamp';
 /** Later than any run on a database. */
 const longestMs = 10 * 365 * dayMs;
-const idFloor: (atMs: number, organisationId: string) => string = callIdFloor;
 const coldPredictionsShare = 0.01;
 /** Collections with the organisations, the same in every database of a fleet. */
 const accountCollections = [
@@ -67,7 +66,7 @@ export async function openFleet(
     activeModels,
     otherModels,
     predictions,
-    idFloor(0, 'org_0a1b2c3d4e5f6g7h'),
+    callIdFloor(0, 'org_0a1b2c3d4e5f6g7h'),
   ]);
   const stamp = await stamps.findOne({ _id: stampId });
   const isUsable = stamp?.generator === generatorVersion && stamp.size === text;
@@ -98,7 +97,8 @@ export async function openFleet(
       predictions: coldEach,
     })),
   ];
-  for (const group of groups) await writePredictions(database, { ...group, bundlePath, endMs }, say);
+  const stored = await storedFields(bundlePath, endMs);
+  for (const group of groups) await writePredictions(database, { ...group, ...stored, endMs }, say);
   await stamps.insertOne({ _id: stampId, generator: generatorVersion, size: text, endMs });
   return { name, database, organisations };
 }
@@ -111,7 +111,7 @@ async function removeCallsSince(
   const calls = database.collection<{ _id: string }>(callsCollection);
   for (const { organisationId, modelIds } of organisations) {
     if (modelIds.length === 0) continue;
-    const range = { $gte: idFloor(sinceMs, organisationId), $lt: idFloor(sinceMs + longestMs, organisationId) };
+    const range = { $gte: callIdFloor(sinceMs, organisationId), $lt: callIdFloor(sinceMs + longestMs, organisationId) };
     await calls.deleteMany({ _id: range });
   }
 }

@@ -11,7 +11,7 @@ import type { offered } from './fleet-size.js';
 export type Rates = { readonly [rate in keyof typeof offered]: number };
 
 export const fleetParts = ['gateway', 'workers', 'redis', 'mongod'] as const;
-export type FleetPart = (typeof fleetParts)[number];
+type FleetPart = (typeof fleetParts)[number];
 
 /** Figures of one window. */
 export interface Window {
@@ -32,7 +32,7 @@ export class FleetCaller {
   private readonly agent = new Agent({ keepAlive: true });
   private turn = 0;
 
-  constructor(private readonly service: Pick<FleetService, 'gateways' | 'ended'>) {}
+  constructor(private readonly service: Pick<FleetService, 'gateways'>) {}
 
   /** @throws Error with the beginning of a reply other than 200, or of another number of rows */
   async send({ secret, body, records }: FleetCall): Promise<void> {
@@ -83,7 +83,7 @@ export async function sendAll(calls: Iterable<() => Promise<void>>, atOnce: numb
 
 /**
  * Offers calls at random moments for some time, whether or not earlier ones have been answered.
- * @param load.next makes a call of each kind
+ * @param load.newLeads whether every batch is of new leads
  * @throws Error if a call fails, or if the service is too slow for the load
  */
 export async function measureWindow(

@@ -6,6 +6,7 @@ import { slicesOf } from '../../../shared/store/calls/prediction-slice.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { generateLeads } from '../../leads/lead-generator.js';
 import { seededRandom } from '../../leads/seeded-random.js';
+import { scattered } from '../load/request-bodies.js';
 import { type FleetOrganisation, fleetBundle } from './fleet-accounts.js';
 
 /** Records of the fleet without their crm_id; leads take them in turn. */
@@ -14,14 +15,11 @@ export const fleetRecords = (nowMs: number): Readonly<Record<string, unknown>>[]
     ({ record: { crm_id: _, ...fields } }) => fields,
   );
 
-/** The crm_id of a lead of an organisation. Neighbours are far apart in the index, as in a CRM. */
-export const crmIdOf = (lead: number): string =>
-  `LEAD-${String(Math.imul(lead, scatterFactor) >>> 0).padStart(10, '0')}`;
+/** The crm_id of a lead of an organisation. */
+export const crmIdOf = (lead: number): string => `LEAD-${scattered(lead)}`;
 
 const seed = 20_261_123;
 const distinctRecords = 2_000;
-/** An odd factor modulo 2^32 gives every number once and spreads neighbours (Knuth, TAOCP 6.4). */
-const scatterFactor = 2_654_435_761;
 const callRecords = 500;
 const scoresPerLead = 4;
 const days = 30;
@@ -37,6 +35,21 @@ interface Scored {
   readonly leads: number;
 }
 
+/** A version of the model, and the fields of the fleet's records as its predictions store them. */
+interface StoredFields {
+  readonly version: string;
+  readonly fields: readonly string[];
+}
+
+/** @param nowMs Unix ms that the records are made for */
+export async function storedFields(bundlePath: string, nowMs: number): Promise<StoredFields> {
+  const { manifest } = await fleetBundle(bundlePath);
+  const known = compileKnownFields(manifest);
+  const names = known.sentNames();
+  const fields = fleetRecords(nowMs).map((record) => JSON.stringify(known.pack(record, names)));
+  return { version: manifest.version, fields };
+}
+
 /**
  * Writes predictions as calls of the last 30 days leave them: calls of 500 records, each of five documents, of all
  * models in turn. Each lead is scored four times.
@@ -45,22 +58,17 @@ interface Scored {
  */
 export async function writePredictions(
   database: Db,
-  options: {
+  options: StoredFields & {
     readonly organisations: readonly FleetOrganisation[];
     readonly spread: boolean;
     readonly predictions: number;
-    readonly bundlePath: string;
     readonly endMs: number;
   },
   say: (line: string) => void,
 ): Promise<void> {
-  const { organisations, spread, predictions, bundlePath, endMs } = options;
-  const { manifest } = await fleetBundle(bundlePath);
-  const known = compileKnownFields(manifest);
-  const names = known.sentNames();
-  const fields = fleetRecords(endMs).map((record) => JSON.stringify(known.pack(record, names)));
+  const { organisations, spread, predictions, endMs, version, fields } = options;
   const random = seededRandom(seed);
-  const newCallId: (atMs: number, organisationId: string) => string = callIdGenerator();
+  const newCallId = callIdGenerator();
   const calls = Math.ceil(predictions / callRecords);
   const leads = Math.max(callRecords, Math.ceil(predictions / organisations.length / scoresPerLead));
   const store = new CallDocuments(database);
@@ -78,7 +86,7 @@ export async function writePredictions(
       ...documentsOf(scored, {
         callId: newCallId(atMs, organisation.organisationId),
         atMs,
-        version: manifest.version,
+        version,
         fields,
         score: () => random.integer(0, 100),
       }),
@@ -99,13 +107,7 @@ export async function writePredictions(
 
 function documentsOf(
   { organisation, modelId, earlierCalls, leads }: Scored,
-  call: {
-    readonly callId: string;
-    readonly atMs: number;
-    readonly version: string;
-    readonly fields: readonly string[];
-    readonly score: () => number;
-  },
+  call: StoredFields & { readonly callId: string; readonly atMs: number; readonly score: () => number },
 ): CallDocument[] {
   const { callId, version, fields, score } = call;
   const [at, org] = [new Date(call.atMs), organisation.organisationId];

@@ -1,3 +1,4 @@
+import { spreadOf } from '../report/percentile.js';
 import { type Columns, type ReportSection, reportTable, short, wholeNumber } from '../report/tables.js';
 import { heldLargeModels } from './fleet-accounts.js';
 import { fleetParts } from './fleet-load.js';
@@ -24,7 +25,7 @@ const minCacheHits = 0.95;
 const maxLeadBytes = 200;
 
 /** CPU time of the service per 1,000 records, ms: the median of the row's windows. */
-export const cpuMsPer1000 = ({ windows }: Pick<FleetRow, 'windows'>): number =>
+const cpuMsPer1000 = ({ windows }: Pick<FleetRow, 'windows'>): number =>
   median(windows, ({ cpuMs, records }) => (1000 * fleetParts.reduce((sum, part) => sum + cpuMs[part], 0)) / records);
 
 /** Compares the figures with the goals, in the order of the tables. */
@@ -131,9 +132,5 @@ const text = (value: number): string => (Number.isNaN(value) ? '' : value.toFixe
 const rounded = (value: number): number => Number(value.toPrecision(4));
 const jsonNumber = (value: number): number | null => (Number.isNaN(value) ? null : rounded(value));
 
-function median<Item>(items: readonly Item[], figure: (item: Item) => number): number {
-  const ascending = items.map(figure).sort((one, other) => one - other);
-  return (
-    ((ascending[(ascending.length - 1) >> 1] ?? Number.NaN) + (ascending[ascending.length >> 1] ?? Number.NaN)) / 2
-  );
-}
+const median = <Item>(items: readonly Item[], figure: (item: Item) => number): number =>
+  spreadOf(items.map(figure)).median;

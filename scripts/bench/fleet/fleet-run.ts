@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { anyLatestScoresKey } from '../../../shared/redis/keys.js';
+import { keysOn } from '../../../shared/redis/scan.js';
+import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
 import { coldOrganisations, type FleetOrganisation } from './fleet-accounts.js';
 import { FleetCalls } from './fleet-calls.js';
 import type { FleetData } from './fleet-data.js';
@@ -48,6 +50,7 @@ interface RunDeps {
   /** In the order of `size.predictions`. */
   readonly data: readonly FleetData[];
   readonly say: (line: string) => void;
+  readonly onEnd: OnEnd;
 }
 
 /** A running service with its callers. */
@@ -110,10 +113,13 @@ export class FleetRun {
   }
 
   private async onStage(data: FleetData, topology: Topology, work: (stage: Stage) => Promise<void>): Promise<void> {
+    const { mongod, say, onEnd } = this.deps;
     const directory = await mkdtemp(join(tmpdir(), 'leadscore-fleet-'));
-    const { mongod, say } = this.deps;
+    onEnd(() => rm(directory, { recursive: true, force: true }));
     say(`starting ${topology.gateways} gateways and ${topology.workers} worker processes on ${data.name}`);
-    const service = await startFleetService({ directory, mongod, databaseName: data.name, topology });
+    const starting = startFleetService({ directory, mongod, databaseName: data.name, topology });
+    // Also when the run is interrupted, and before mongod stops.
+    const service = await stoppedAtEnd(onEnd, starting);
     const caller = new FleetCaller(service);
     const failure = service.ended.then((how) => {
       throw new Error(how);
@@ -259,8 +265,8 @@ async function leadMemoryOf(redisUrl: string): Promise<LeadMemory> {
   const redis = new Redis(redisUrl);
   try {
     let [leads, bytes] = [0, 0];
-    for await (const keys of redis.scanStream({ match: anyLatestScoresKey, count: 1_000 }))
-      for (const key of keys as string[]) {
+    for await (const keys of keysOn(redis, anyLatestScoresKey))
+      for (const key of keys) {
         leads += await redis.hlen(key);
         bytes += Number(await redis.memory('USAGE', key, 'SAMPLES', 0));
       }

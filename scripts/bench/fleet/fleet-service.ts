@@ -24,6 +24,7 @@ export interface FleetService {
   readonly groups: ProcessGroups;
   /** Resolves with the reason and the end of the log when a gateway or the pool ends. */
   readonly ended: Promise<string>;
+  /** Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -43,8 +44,13 @@ export async function startFleetService(options: {
   const { directory, mongod, databaseName, topology } = options;
   const { gateways, workers, lanes } = topology;
   const undoings: Undo[] = [];
-  const stop = async (): Promise<void> => {
-    for (const undo of undoings.splice(0).reverse()) await undo();
+  let stopping: Promise<void> | undefined;
+  const undoAll = async (): Promise<void> => {
+    for (const undo of undoings.reverse()) await undo();
+  };
+  const stop = (): Promise<void> => {
+    stopping ??= undoAll();
+    return stopping;
   };
   const redis = await startRedis({ directory });
   undoings.push(() => redis.stop());

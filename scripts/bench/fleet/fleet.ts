@@ -33,5 +33,5 @@ export async function fleetSection(names: readonly string[], options: SectionOpt
   const chosen = fleetTables.filter((name) => names.includes(allTables) || names.includes(name));
   for (const predictions of size.predictions)
     data.push(await openFleet(client, { size, predictions, like: data[0], bundlePath }, say));
-  return fleetReport(size, await new FleetRun({ size, mongod, data, say }).measure(chosen));
+  return fleetReport(size, await new FleetRun({ size, mongod, data, say, onEnd }).measure(chosen));
 }

@@ -24,8 +24,13 @@ export class ForkedFunction<Argument, Result> {
       serialization: 'advanced',
     });
     const started = new ForkedFunction<Argument, Result>(child);
-    await started.ask(preparation);
-    return started;
+    try {
+      await started.ask(preparation);
+      return started;
+    } catch (error) {
+      started.stop();
+      throw error;
+    }
   }
 
   get pid(): number {
@@ -50,7 +55,10 @@ export class ForkedFunction<Argument, Result> {
         this.child.off('exit', onExit);
         resolve(reply as Answer<unknown>);
       });
-      this.child.send({ message });
+      // Without a callback, the error of a process that has ended would be an event without a listener.
+      this.child.send({ message }, (error) => {
+        if (error != null) reject(error);
+      });
     });
     if ('failure' in answer) throw new Error(answer.failure);
     return answer.result;

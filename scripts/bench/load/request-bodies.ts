@@ -28,8 +28,6 @@ const knownStride = 7_919;
 const seed = 20_261_101;
 const crmIdLength = 10; // of known and of new leads
 const crmIdMark = '"crm_id":"';
-/** An odd factor modulo 2^32 gives every number once and spreads neighbours (Knuth, TAOCP 6.4). */
-const scatterFactor = 2_654_435_761;
 
 /** Makes the bodies of all scenarios. The numbers of new leads continue across scenarios, so none is sent twice. */
 export class RequestBodies {
@@ -83,8 +81,7 @@ export class RequestBodies {
   private renewed(body: Buffer): Buffer {
     for (let at = body.indexOf(crmIdMark); at >= 0; at = body.indexOf(crmIdMark, at + crmIdMark.length)) {
       this.newLeads += 1;
-      const id = Math.imul(this.newLeads, scatterFactor) >>> 0;
-      body.write(String(id).padStart(crmIdLength, '0'), at + crmIdMark.length, 'latin1');
+      body.write(scattered(this.newLeads), at + crmIdMark.length, 'latin1');
     }
     return body;
   }
@@ -98,6 +95,13 @@ async function goldenRecords(bundlePath: string): Promise<WorkloadRecord[]> {
   const records = lines.map((line) => (JSON.parse(line) as { record: WorkloadRecord }).record);
   return Array.from({ length: knownLeads }, (_, index) => records[index % records.length] ?? {});
 }
+
+/** Ten digits for a number below 2^32. Neighbours are far apart in an index, as in a CRM. */
+export const scattered = (number: number): string =>
+  String(Math.imul(number, scatterFactor) >>> 0).padStart(crmIdLength, '0');
+
+/** An odd factor modulo 2^32 gives every number once and spreads neighbours (Knuth, TAOCP 6.4). */
+const scatterFactor = 2_654_435_761;
 
 /** The crm_id of a known lead. The records of a call are spread over the index, as in a CRM. */
 const crmIdOf = (lead: number): string =>

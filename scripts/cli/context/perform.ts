@@ -22,9 +22,7 @@ export async function perform<Input extends Schema, Output extends Schema, Mater
   // Imported here: commands that fail on their arguments need no validator.
   const { runAction } = await import('../../../shared/admin/run-action.js');
   const admin = await adminContext(context, action.effect);
-  // JSON drops members that are undefined: options that were not given.
-  const given: unknown = JSON.parse(JSON.stringify(input));
-  return await runAction(action, given, admin, ...material).catch((error: unknown) => {
+  return await runAction(action, input, admin, ...material).catch((error: unknown) => {
     throw error instanceof AdminError ? asCliError(error) : error;
   });
 }

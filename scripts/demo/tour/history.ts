@@ -7,7 +7,7 @@ import { dayMs, monthOf } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { compileKnownFields, type KnownFields } from '../../../shared/messages/field-slots.js';
 import { projectFile } from '../../../shared/process/project-root.js';
-import { CallDocuments, callDocuments } from '../../../shared/store/calls/call-documents.js';
+import { CallDocuments, callDocuments, inCommands } from '../../../shared/store/calls/call-documents.js';
 import { slicesOf } from '../../../shared/store/calls/prediction-slice.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { CallHourStore, hourOf, latencyBucket } from '../../../shared/store/console/call-hours.js';
@@ -51,7 +51,11 @@ export async function writeHistory(deps: HistoryDeps): Promise<{ readonly record
     const known = compileKnownFields(bundle.manifest);
     const past = pastCalls(scored, { model: workspace.model, other });
     const documents = past.flatMap((call) => documentsOf(call, { known, workspace }));
-    await new CallDocuments(database).insertEach(documents, signal);
+    const calls = new CallDocuments(database);
+    for (const part of inCommands(documents)) {
+      const { failed } = await calls.insertEach(part, signal);
+      if (failed.size > 0) throw new Error('MongoDB did not take all calls of the made-up past');
+    }
     await new CallHourStore(database).add(past.map((call) => hourOfCall(call, workspace)));
     await reportOutcomes(past, { target, signal });
     await command(deps, ['usage', 'reconcile', organisationId]);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { retry } from '../../../shared/async/retry.js';
+import { settledOrThrow } from '../../../shared/async/timeouts.js';
 import { freePort, type LocalServer } from '../server-process.js';
 import { startRedis } from './redis-server.js';
 
@@ -59,12 +60,14 @@ export async function startRedisCluster(options: RedisClusterOptions): Promise<R
         ...(certificate === undefined ? [] : tlsArguments(certificate, tlsPorts[index])),
       ],
     });
-  const all = await Promise.all(indexes.map((index) => startNode(index)));
-  const connections = all.map(({ url }) => new Redis(url));
+  const all: LocalServer[] = [];
+  const connections: Redis[] = [];
   const stop = async () => {
     await Promise.all(all.map((node) => node.stop()));
   };
   try {
+    await settledOrThrow(indexes.map(async (index) => (all[index] = await startNode(index))));
+    connections.push(...all.map(({ url }) => new Redis(url)));
     await form(connections, { nodes: all, busPorts });
   } catch (error) {
     await stop();

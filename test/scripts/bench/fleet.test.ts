@@ -63,8 +63,7 @@ describe('the database of a fleet', () => {
     const one = await calls.findOne({ scores: { $exists: true }, org: organisations[1]?.organisationId ?? '' });
     if (one === null) throw new Error('no prediction is stored');
     const before = await calls.countDocuments();
-    const newCallId: (atMs: number, organisationId: string) => string = callIdGenerator();
-    await calls.insertOne({ ...one, _id: newCallId(Date.now() + 5_000, one.org) });
+    await calls.insertOne({ ...one, _id: callIdGenerator()(Date.now() + 5_000, one.org) });
     const lines: string[] = [];
     await openFleet(client, { size, predictions: 5_000, like: undefined, bundlePath }, (line) => lines.push(line));
     expect([await calls.countDocuments(), lines]).to.deep.equal([before, []]);

@@ -49,7 +49,7 @@ export async function deleteModel(
   modelId: string,
   { yes = false }: DeleteModelOptions,
 ): Promise<CommandResult> {
-  const model = await requireModel(new ModelStore(await context.connections.preparedDatabase()), modelId);
+  const model = await requireModel(new ModelStore(await context.connections.database()), modelId);
   const question = `Delete ${modelId} (${model.name}) permanently? Calls to it will get 404.`;
   if (!yes && !(await context.confirm(question))) throw declined(`${modelId} (${model.name}) was not deleted.`);
   const document = await perform(context, deleteModelAction, { model_id: modelId });
