@@ -7,6 +7,7 @@ import { inTransaction } from '../../../shared/store/connection/transaction.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
 import { type Job, type SliceOutcome, sliceId } from '../../../shared/store/jobs/job-documents.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
+import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';
 import { sampleJob } from '../../support/jobs/sample-job.js';
 import { freshDatabases } from '../../support/service/servers.js';
@@ -136,10 +137,13 @@ describe('the settled prefix of a bulk job', () => {
 
   it('completes a job when all its slices are settled, and not before', async () => {
     const job = await jobWith([0, undefined]);
-    const completing = { jobs, clock: { now: () => nowMs }, retentionMs: 1_000 };
+    const uploads = new JobUploadStore(mongo.database);
+    await uploads.append(job._id, { parts: 0, offset: 0 }, Buffer.from('left by a runner that died'));
+    const completing = { jobs, uploads, clock: { now: () => nowMs }, retentionMs: 1_000 };
     expect(await completeIfSettled(job, await settle(job, [0]), completing)).to.equal(false);
     await finish(job._id, 1);
     expect(await completeIfSettled(job, await settle(job, [1]), completing)).to.equal(true);
+    expect(await uploads.end(job._id)).to.deep.equal({ parts: 0, offset: 0 });
     expect(await read(job._id)).to.deep.include({ state: 'completed', purge_at: new Date(nowMs + 1_000) });
   });
 });
