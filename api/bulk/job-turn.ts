@@ -9,11 +9,10 @@ import type { SliceCounts } from './metrics.js';
 import { pauseFor, retryAgain } from './pauses.js';
 import { ReserveOrder, type ReservePlace, SliceHeld } from './reserve-order.js';
 import { type ReadJob, type SliceDeps, scoreSlice } from './score-slice.js';
-import { completeIfSettled, type SettleDeps, settlePrefix } from './settle-prefix.js';
+import { type CompleteDeps, completeIfSettled, type SettleDeps, settlePrefix } from './settle-prefix.js';
 
-export interface JobTurnDeps extends SliceDeps, SettleDeps {
+export interface JobTurnDeps extends SliceDeps, SettleDeps, CompleteDeps {
   readonly queues: Pick<LaneQueues, 'interactiveChunks'>;
-  readonly retentionMs: number;
   readonly counts: SliceCounts;
   readonly logger: Logger;
   /** Aborted when the process stops: no further slice begins. */

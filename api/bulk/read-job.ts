@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError, messageOf } from '../../shared/contract/errors.js';
 import { allowanceOf } from '../../shared/contract/plans.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { endedAt, type Job, jobLimits, maxStoredBytes } from '../../shared/store/jobs/job-documents.js';
+import { endedAt, hasEnded, type Job, jobLimits, maxStoredBytes } from '../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import type { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
@@ -23,7 +23,7 @@ export interface ReadJobDeps {
 
 const progressEveryMs = 1_000;
 
-/** The job was canceled while its file was read. */
+/** The job was canceled, or read by another runner, while its file was read. */
 class NoLongerReading extends Error {
   override name = 'NoLongerReading';
 }
@@ -65,16 +65,28 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       limits: await limitsOf(job, deps),
     });
     const file = { shape, rows, slices: count, header_line };
-    await jobs.change(job._id, ['reading'], { $set: { state: 'running', file, started_at: new Date(clock.now()) } });
+    const running = await jobs.change(job._id, ['reading'], {
+      $set: { state: 'running', file, started_at: new Date(clock.now()) },
+    });
+    if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was noted');
     await uploads.remove(job._id);
     logger.info({ job: job._id, rows, slices: count }, 'bulk job read');
   } catch (error) {
-    if (error instanceof NoLongerReading) return;
+    if (error instanceof NoLongerReading) return await removeUnused(job, deps);
     if (!(error instanceof InputFault || error instanceof ApiError)) throw error;
     await failJob(job, error, deps);
   } finally {
     clearInterval(timer);
   }
+}
+
+/**
+ * Removes the slices of a job that was canceled while its file was read. The job may even be removed: nothing would lead to
+ * them any more. A job that another runner has read keeps them.
+ */
+async function removeUnused({ _id }: Job, { jobs, slices }: ReadJobDeps): Promise<void> {
+  const now = await jobs.findById(_id);
+  if (now === undefined || (hasEnded(now) && now.file === undefined)) await slices.removeJob(_id);
 }
 
 /** Text compresses to a tenth. More than twice that is no export of a CRM, and would hold up the files of others. */
@@ -98,7 +110,7 @@ async function failJob(job: Job, error: InputFault | ApiError, deps: ReadJobDeps
   const failed = await jobs.change(job._id, ['reading'], {
     $set: { state: 'failed', failure, ...endedAt(clock.now(), retentionMs) },
   });
-  if (failed === undefined) return;
+  if (failed === undefined) return await removeUnused(job, deps);
   await slices.removeJob(job._id);
   await uploads.remove(job._id);
   // Not the message: it may quote the file.

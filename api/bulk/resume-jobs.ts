@@ -3,6 +3,7 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { endedAt, type Job, jobLimits } from '../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
+import type { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
 import type { ScoringServices } from '../services.js';
 import { resumableReasons } from './pauses.js';
@@ -12,6 +13,7 @@ import { type SettleDeps, settlePrefix } from './settle-prefix.js';
 export interface ResumeDeps extends SettleDeps, Pick<ScoringServices, 'admission' | 'metering'> {
   readonly jobs: JobStore;
   readonly slices: SliceStore;
+  readonly uploads: JobUploadStore;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly retentionMs: number;
@@ -78,14 +80,23 @@ export async function settleCanceled(deps: ResumeDeps): Promise<void> {
     if (file !== undefined) await settlePrefix({ ...job, file }, new Set(), deps);
 }
 
-/** Cancels jobs whose upload was not completed within a day. */
-export async function cancelAbandoned({ jobs, clock, logger, retentionMs }: ResumeDeps): Promise<void> {
+/** Cancels jobs whose upload was not completed within a day, and removes the bytes that arrived. */
+export async function cancelAbandoned({
+  jobs,
+  uploads,
+  clock,
+  logger,
+  retentionMs,
+}: Pick<ResumeDeps, 'jobs' | 'uploads' | 'clock' | 'logger' | 'retentionMs'>): Promise<void> {
   const nowMs = clock.now();
   for (const { _id, created_at } of await jobs.inStates(['awaiting_upload'])) {
     if (created_at.getTime() + jobLimits.awaitUploadMs > nowMs) continue;
     const canceled = await jobs.change(_id, ['awaiting_upload'], {
       $set: { state: 'canceled', ...endedAt(nowMs, retentionMs) },
     });
-    if (canceled !== undefined) logger.info({ job: _id }, 'bulk job canceled: its file did not arrive within a day');
+    if (canceled === undefined) continue;
+    logger.info({ job: _id }, 'bulk job canceled: its file did not arrive within a day');
+    // No call can add bytes any more. If the removal fails, they go with the job.
+    await uploads.remove(_id);
   }
 }

@@ -8,6 +8,7 @@ import {
   type SliceBytes,
 } from '../../shared/store/jobs/job-documents.js';
 import type { Settling, SliceStore } from '../../shared/store/jobs/job-slices.js';
+import type { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
 import type { ReadJob } from './score-slice.js';
 
@@ -17,6 +18,12 @@ export interface SettleDeps {
   readonly clock: Clock;
   /** Max duration of a call and of what follows it: a lease. */
   readonly leaseMs: number;
+}
+
+/** Further dependencies for the end of a job. */
+export interface CompleteDeps {
+  readonly uploads: JobUploadStore;
+  readonly retentionMs: number;
 }
 
 /** Slices that one step reads. */
@@ -91,9 +98,11 @@ function totalsWith(sums: JobTotals, { rows, outcome }: JobSlice): JobTotals {
 export async function completeIfSettled(
   job: Job,
   settled: JobTotals,
-  { jobs, clock, retentionMs }: Pick<SettleDeps, 'jobs' | 'clock'> & { readonly retentionMs: number },
+  { jobs, uploads, clock, retentionMs }: Pick<SettleDeps, 'jobs' | 'clock'> & CompleteDeps,
 ): Promise<boolean> {
   if (job.file === undefined || settled.slices < job.file.slices) return false;
+  // Only the upload of a runner that died at the end of reading is still there.
+  await uploads.remove(job._id);
   await jobs.change(
     job._id,
     ['running', 'paused'],

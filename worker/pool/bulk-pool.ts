@@ -65,10 +65,9 @@ export class BulkPool implements Stoppable {
     this.isLooking = true;
     const { isDemanded, demand, logger, workers } = this.options;
     try {
-      const isNeeded = await isDemanded();
-      if (isNeeded) this.demandedMs = performance.now();
+      if (await isDemanded()) this.demandedMs = performance.now();
       const isIdle = performance.now() - this.demandedMs > demand.idleMs;
-      const wanted = isNeeded || !isIdle ? workers : 0;
+      const wanted = isIdle ? 0 : workers;
       if (wanted !== this.pool.wantedCount) {
         logger.info({ wanted }, 'number of bulk workers changes');
         this.pool.resize(wanted);

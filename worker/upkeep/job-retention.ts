@@ -2,13 +2,13 @@ import { type Db, withMongoTimeout } from '../../shared/store/connection/connect
 import { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../shared/store/jobs/jobs.js';
+import { removeJob } from '../../shared/store/jobs/remove-job.js';
 
 const jobsPerStep = 20;
 const timeoutMs = 30_000; // removing ten thousand slices with their rows takes seconds
 
 /**
- * Removes bulk jobs that are past retention, with all their files. The job itself comes last, so a removal that fails is
- * repeated.
+ * Removes bulk jobs that are past retention, with all their files. A removal that fails is repeated.
  * @returns removed jobs
  * @throws errors of MongoDB
  */
@@ -21,14 +21,14 @@ export async function removeOldJobs({
   readonly nowMs: number;
   readonly signal?: AbortSignal;
 }): Promise<number> {
-  const [jobs, slices, uploads] = [new JobStore(database), new SliceStore(database), new JobUploadStore(database)];
+  const jobs = new JobStore(database);
+  const stores = { jobs, slices: new SliceStore(database), uploads: new JobUploadStore(database) };
   let removed = 0;
   for (;;) {
     const due = await jobs.due(new Date(nowMs), jobsPerStep);
     for (const { _id } of due) {
       if (signal?.aborted) return removed;
-      await withMongoTimeout(timeoutMs, () => Promise.all([slices.removeJob(_id), uploads.remove(_id)]));
-      await jobs.remove(_id);
+      await withMongoTimeout(timeoutMs, () => removeJob(stores, _id));
       removed += 1;
     }
     if (due.length < jobsPerStep) return removed;

@@ -33,7 +33,7 @@ const retryAfterSeconds = 5;
 
 /**
  * The long transfers that a gateway has at once. Each may take hours, so callers that trickle bytes could take all places:
- * the slowest one gives way when another organisation needs a place.
+ * a slow one gives way when another organisation needs a place.
  */
 export class TransferPlaces {
   private readonly transfers = new Set<Transfer>();

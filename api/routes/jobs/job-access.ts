@@ -46,7 +46,7 @@ export async function requireJob(context: Context, reader: Reader, { stores }: J
   return job;
 }
 
-export const unknownJob = (): ApiError =>
+const unknownJob = (): ApiError =>
   new ApiError('notFound', 'The workspace of the key has no job with this job_id, or a key of the other kind made it.');
 
 /** The state of a job does not allow a call. @param allowed a sentence on the states that do */

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import { endedAt, hasEnded, type Job, unfinishedStates } from '../../../shared/store/jobs/job-documents.js';
+import { removeJob } from '../../../shared/store/jobs/remove-job.js';
 import { jobLimitSchema } from '../../schemas/jobs/job.js';
 import { cursorAfter, cursorOf, limitOf } from '../pages.js';
 import { type Reader, readingRoute } from '../reading.js';
@@ -97,13 +98,10 @@ export function commandRoute(name: keyof typeof commands, deps: JobDeps): Middle
 
 /** `DELETE /v1/jobs/{job_id}`: removes an ended job with its files. */
 export function deleteJobRoute(deps: JobDeps): Middleware {
-  const { jobs, slices, uploads } = deps.stores;
   const answer = async (context: Context, reader: Reader): Promise<undefined> => {
     const job = await requireJob(context, reader, deps);
     if (!hasEnded(job)) throw stateConflict(job, 'Cancel it before you remove it.');
-    // The job last: a call that fails half-way can be sent again.
-    await Promise.all([slices.removeJob(job._id), uploads.remove(job._id)]);
-    await jobs.remove(job._id);
+    await removeJob(deps.stores, job._id);
     return undefined;
   };
   return readingRoute(deps.reading, answer, 'scoring');

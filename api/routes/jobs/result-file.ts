@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { crc32, gunzip } from 'node:zlib';
 import { errorHeader } from '../../../shared/files/result-columns.js';
 import { withMongoTimeout } from '../../../shared/store/connection/connect.js';
-import { type Job, numberOfSlice, type SliceBytes } from '../../../shared/store/jobs/job-documents.js';
+import { type Job, type JobSlice, numberOfSlice, type SliceBytes } from '../../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import type { ByteRange } from './byte-range.js';
 
@@ -55,27 +55,33 @@ export class ResultFile {
 
   /** The slices from the one with a byte, each read while the one before it is written. */
   private async *slicesFrom(first: number, end: number): AsyncGenerator<StoredBytes> {
+    const { size } = this;
+    let ahead: Promise<StoredBytes> | undefined;
+    for await (const { _id, start, outcome } of this.settledFrom(first)) {
+      const place = { from: start?.[size] ?? 0, length: outcome?.[size] ?? 0 };
+      if (place.from >= end) break;
+      const next = this.bytesOf(_id, place);
+      // The loop awaits it later.
+      next.catch(() => undefined);
+      if (ahead !== undefined) yield await ahead;
+      ahead = next;
+    }
+    if (ahead !== undefined) yield await ahead;
+  }
+
+  /** The settled slices with bytes, from the one with a byte. */
+  private async *settledFrom(first: number): AsyncGenerator<JobSlice> {
     const { job, slices, size } = this;
     const settled = job.settled.slices;
-    let ahead: Promise<StoredBytes> | undefined;
     let from = await limited(() => slices.sliceAt(job._id, { settled, size, byte: first }));
     while (from < settled) {
       const range = { from, to: settled, limit: slicesPerRead };
       const found = await limited(() => slices.withBytes(job._id, size, range));
-      for (const { _id, start, outcome } of found) {
-        const place = { from: start?.[size] ?? 0, length: outcome?.[size] ?? 0 };
-        if (place.from >= end) break;
-        const next = this.bytesOf(_id, place);
-        // The loop awaits it later.
-        next.catch(() => undefined);
-        if (ahead !== undefined) yield await ahead;
-        ahead = next;
-      }
+      yield* found;
       const last = found.at(-1);
-      if (last === undefined || found.length < slicesPerRead) break;
+      if (last === undefined || found.length < slicesPerRead) return;
       from = numberOfSlice(last._id) + 1;
     }
-    if (ahead !== undefined) yield await ahead;
   }
 
   private async bytesOf(id: string, place: { readonly from: number; readonly length: number }): Promise<StoredBytes> {
@@ -112,7 +118,7 @@ const maxStoredBlock = 65_535;
  * A gzip member that stores bytes without compression. Compressed bytes would depend on the version of zlib, and a download
  * may go on at a gateway with another one.
  */
-export function gzipMember(bytes: Buffer): Buffer {
+function gzipMember(bytes: Buffer): Buffer {
   const parts: Buffer[] = [Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])];
   for (let from = 0; from < bytes.length; from += maxStoredBlock) {
     const block = bytes.subarray(from, from + maxStoredBlock);

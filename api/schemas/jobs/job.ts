@@ -5,10 +5,9 @@ import { testSchema } from '../score-response.js';
 import { usageSchema } from '../usage.js';
 import { validationSchema } from '../validation.js';
 
-const { default: _format, ...formatSchema } = {
+const formatSchema = {
   type: 'string',
   enum: ['csv', 'jsonl'],
-  default: 'csv',
   description: 'The format of the file and of its results.',
 } as const;
 

@@ -16,8 +16,7 @@ export interface Download {
   readonly client: JobClient;
   readonly jobId: string;
   readonly kind: ResultsKind;
-  /** The file is gzipped. */
-  readonly gzip: boolean;
+  /** A sink whose name ends in .gz gets gzip. */
   readonly sink: ResultsSink;
 }
 
@@ -64,10 +63,10 @@ export class ResultsDownload {
 
   /** @returns the failure; undefined when the sink has all that the service has */
   private async attempt(onBytes: OnBytes): Promise<ApiFailure | undefined> {
-    const { client, jobId, kind, gzip, sink } = this.download;
+    const { client, jobId, kind, sink } = this.download;
     const tail = await sink.tail(overlapBytes);
     const from = sink.bytes - tail.length;
-    const path = `${pathOf(jobId)}/${kind}${gzip ? '?compression=gzip' : ''}`;
+    const path = `${pathOf(jobId)}/${kind}${/\.gz$/i.test(sink.name) ? '?compression=gzip' : ''}`;
     const headers = from + tail.length === 0 ? {} : { range: `bytes=${from}-` };
     try {
       const response = await client.open({ method: 'GET', path, headers });

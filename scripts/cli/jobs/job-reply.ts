@@ -14,10 +14,6 @@ export interface JobReply {
     /** Bytes of the complete upload, once they are known. */
     readonly bytes?: number;
   };
-  readonly explain?: boolean;
-  readonly stop_at?: string;
-  readonly max_errors?: number;
-  readonly previous?: boolean;
   readonly progress?: JobProgress;
   readonly pause?: { readonly reason: string; readonly message: string; readonly resumes_at?: string };
   /** Why a failed job cannot be read. */

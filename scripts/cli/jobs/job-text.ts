@@ -1,7 +1,7 @@
 import { readableBytes, readableCount, readableDate, readableDuration } from '../output/readable-numbers.js';
 import { renderFields, renderTable, type TableColumn } from '../output/table.js';
 import { usageText } from '../score/output/run-summary.js';
-import { hasEnded, type JobReply, rowsDone, shareDone } from './job-reply.js';
+import { type JobReply, rowsDone, shareDone } from './job-reply.js';
 
 /** The fields of a job as text. @param more further lines, such as where the results are */
 export function jobText(
@@ -73,13 +73,13 @@ export function pauseText({ reason, message, resumes_at: resumesAt }: NonNullabl
 }
 
 /** Why a job failed, with the place in the file unless the message names it. */
-export function failureText({ message, line, column }: NonNullable<JobReply['error']>): string {
+function failureText({ message, line, column }: NonNullable<JobReply['error']>): string {
   const place = [line && `line ${line}`, column && `column ${column}`].filter((part) => part).join(', ');
   return place === '' || message.includes(`line ${line}`) ? sentence(message) : `${sentence(message)} (${place})`;
 }
 
 /** An instant of the API, in UTC. */
-export function instantText(text: string): string {
+function instantText(text: string): string {
   const date = new Date(text);
   return Number.isNaN(date.getTime()) ? text : readableDate(date);
 }
@@ -108,7 +108,7 @@ function rowsText(job: JobReply): string | undefined {
 }
 
 function paceText(job: JobReply): string | undefined {
-  if (hasEnded(job) || job.state !== 'running') return undefined;
+  if (job.state !== 'running') return undefined;
   const { rows_per_second: perSecond, seconds_left: left } = job.progress ?? {};
   if (perSecond === undefined || perSecond === null) return undefined;
   const pace = `${readableCount(Math.round(perSecond))} rows/s`;

@@ -4,16 +4,13 @@ import type { Db } from 'mongodb';
 import { errorsWithoutLead, resultsWithoutLead } from '../../files/erase-rows.js';
 import type { WriteOptions } from '../connection/connect.js';
 import { inTransaction } from '../connection/transaction.js';
-import { type BlobKind, jobOfSlice, numberOfSlice, type SliceOutcome } from './job-documents.js';
+import { type BlobKind, jobOfSlice, numberOfSlice, type SliceBytes } from './job-documents.js';
 import { SliceStore } from './job-slices.js';
 import { JobStore } from './jobs.js';
 
 const inflate = promisify(gunzip);
 const deflate = promisify(gzip);
 const timeoutMs = 10_000;
-
-/** The sizes of an outcome, which an erasure changes. */
-type Sizes = Pick<SliceOutcome, 'result_bytes' | 'result_gzip_bytes' | 'error_bytes' | 'error_gzip_bytes'>;
 
 /** The results of bulk jobs, from which leads are erased. */
 export class JobResultStore {
@@ -57,7 +54,7 @@ export class JobResultStore {
     const errors = await this.rewrite(id, 'errors', (text) => errorsWithoutLead(text, crmId, form), options);
     if (results === undefined && errors === undefined) return;
     const { outcome } = slice;
-    const sizes: Sizes = {
+    const sizes: SliceBytes = {
       result_bytes: results?.bytes ?? outcome.result_bytes,
       result_gzip_bytes: results?.gzipBytes ?? outcome.result_gzip_bytes,
       error_bytes: errors?.bytes ?? outcome.error_bytes,
@@ -84,7 +81,7 @@ export class JobResultStore {
   }
 }
 
-const differences = (before: Sizes, after: Sizes): Sizes => ({
+const differences = (before: SliceBytes, after: SliceBytes): SliceBytes => ({
   result_bytes: after.result_bytes - before.result_bytes,
   result_gzip_bytes: after.result_gzip_bytes - before.result_gzip_bytes,
   error_bytes: after.error_bytes - before.error_bytes,

@@ -1,5 +1,5 @@
 import { Binary, type Collection, type Db, type Filter } from 'mongodb';
-import { createClustered, type WriteOptions } from '../connection/connect.js';
+import { amongIds, createClustered, type WriteOptions } from '../connection/connect.js';
 import {
   type BlobKind,
   blobId,
@@ -187,7 +187,7 @@ export class SliceStore {
     if (slice.state === 'settled') return false;
     await this.slices.updateOne({ _id: slice._id }, { $set: { state: 'pending' }, $unset: { outcome: 1 } }, options);
     const blobs = [blobId(slice._id, 'results'), blobId(slice._id, 'errors')];
-    await this.blobs.deleteMany({ _id: { $in: blobs } }, options);
+    await this.blobs.deleteMany({ _id: amongIds(blobs) }, options);
     return true;
   }
 
@@ -215,7 +215,7 @@ export class SliceStore {
 
   /** Removes the input of settled slices. */
   async removeInputs(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.blobs.deleteMany({ _id: { $in: ids.map((id) => blobId(id, 'input')) } });
+    if (ids.length > 0) await this.blobs.deleteMany({ _id: amongIds(ids.map((id) => blobId(id, 'input'))) });
   }
 
   /** Removes the input of all slices of a job that has ended early. */

@@ -5,11 +5,13 @@ import { connectMongo, type Mongo } from '../../../shared/store/connection/conne
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { inTransaction } from '../../../shared/store/connection/transaction.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
-import { type Job, noTotals, type SliceOutcome, sliceId } from '../../../shared/store/jobs/job-documents.js';
+import { type Job, type SliceOutcome, sliceId } from '../../../shared/store/jobs/job-documents.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
+import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';
-import { defaultOptions } from '../../support/jobs/bulk-job.js';
+import { sampleJob } from '../../support/jobs/sample-job.js';
 import { freshDatabases } from '../../support/service/servers.js';
+import { profile } from '../../support/service/shard-keys.js';
 
 const leaseMs = 30_000;
 const nowMs = Date.UTC(2026, 1, 10);
@@ -33,22 +35,11 @@ describe('the settled prefix of a bulk job', () => {
     count += 1;
     const _id = `job_prefix${String(count).padStart(20, '0')}`;
     const shape = { format: 'csv', columns: ['a'], delimiter: ',', crm_id_field: undefined } as const;
-    const job: Job = {
+    const job = sampleJob({
       _id,
       org: 'org_prefix',
-      key: 'key',
-      bucket: 'live',
-      model: 'mdl',
-      version: '1',
-      options: defaultOptions,
-      state: 'running',
-      upload: {},
       file: { shape, rows: 2 * ages.length, slices: ages.length, header_line: 'a\n' },
-      settled: noTotals,
-      revision: 0,
-      created_at: new Date(nowMs),
-      purge_at: new Date(nowMs),
-    };
+    });
     await createJob(mongo.database, job, 1_000);
     for (const [number, age] of ages.entries()) {
       const place = { number, rows: 2, first_row: 2 * number + 1, first_line: 2 * number + 2 };
@@ -94,6 +85,21 @@ describe('the settled prefix of a bulk job', () => {
     expect(String(await slices.read(sliceId(job._id, 3), 'input'))).to.equal('rows');
   });
 
+  it('removes the rows of its slices without a look at those of other jobs', async () => {
+    await jobWith(Array.from({ length: 50 }, () => 0));
+    const job = await jobWith([0, 0]);
+    await jobWith(Array.from({ length: 50 }, () => 0));
+    await profile(mongo.database);
+    expect((await settle(job, [0, 1])).slices).to.equal(2);
+    await mongo.database.command({ profile: 0 });
+    const removals = await mongo.database
+      .collection('system.profile')
+      .find({ ns: /\.job_blobs$/, op: 'remove' })
+      .toArray();
+    expect(removals.map(({ ndeleted }) => ndeleted)).to.deep.equal([2]);
+    for (const { docsExamined } of removals) expect(docsExamined).to.be.within(2, 6);
+  });
+
   it('includes a slice of another runner only three leases after its call', async () => {
     const job = await jobWith([3 * leaseMs + 1, 3 * leaseMs - 1]);
     expect((await settle(job)).slices).to.equal(1);
@@ -131,10 +137,13 @@ describe('the settled prefix of a bulk job', () => {
 
   it('completes a job when all its slices are settled, and not before', async () => {
     const job = await jobWith([0, undefined]);
-    const completing = { jobs, clock: { now: () => nowMs }, retentionMs: 1_000 };
+    const uploads = new JobUploadStore(mongo.database);
+    await uploads.append(job._id, { parts: 0, offset: 0 }, Buffer.from('left by a runner that died'));
+    const completing = { jobs, uploads, clock: { now: () => nowMs }, retentionMs: 1_000 };
     expect(await completeIfSettled(job, await settle(job, [0]), completing)).to.equal(false);
     await finish(job._id, 1);
     expect(await completeIfSettled(job, await settle(job, [1]), completing)).to.equal(true);
+    expect(await uploads.end(job._id)).to.deep.equal({ parts: 0, offset: 0 });
     expect(await read(job._id)).to.deep.include({ state: 'completed', purge_at: new Date(nowMs + 1_000) });
   });
 });

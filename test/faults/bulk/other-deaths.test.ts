@@ -2,71 +2,48 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import { printFigures } from '../../support/faults/fault-figures.js';
-import type { FaultService } from '../../support/faults/fault-service.js';
 import {
   expectAllExact,
   type FaultyJob,
   firstRunner,
-  jobFaultService,
+  jobFaultHooks,
   jobWithinMs,
-  shortenTransactions,
+  killNewestWorker,
+  longDeadlineMs,
+  replacePool,
+  restartServer,
   startJob,
 } from '../../support/jobs/job-faults.js';
-import { startTimeoutMs } from '../../support/service/service.js';
 
 const rows = 8_300;
-/** Slices must not miss it five times in a row on a busy machine: their job would pause for ten minutes. */
-const deadlineMs = 4_000;
 /** A runner that is frozen for longer than a lease has lost its turns and its leases. */
-const longFreezeMs = 4 * deadlineMs;
+const longFreezeMs = 4 * longDeadlineMs;
 
 describe('a bulk job', () => {
-  let service: FaultService;
-
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await jobFaultService({ deadlineMs });
-  });
-  after(async function () {
-    this.timeout(startTimeoutMs);
-    await service?.stop();
-  });
+  const service = jobFaultHooks({ deadlineMs: longDeadlineMs });
 
   const faults: Readonly<Record<string, () => Promise<unknown>>> = {
-    'a bulk worker is killed': async () => {
-      const newest = service.cluster.workerPids().at(-1);
-      if (newest !== undefined) process.kill(newest, 'SIGKILL');
-    },
-    'the pool is killed and replaced': async () => {
-      await service.cluster.killPool(service.cluster.pool);
-      await service.cluster.startPool();
-    },
+    'a bulk worker is killed': async () => expect(killNewestWorker(service())).to.equal(true),
+    'the pool is killed and replaced': () => replacePool(service()),
     'a gateway is killed and replaced': async () => {
-      const [gateway] = service.cluster.gateways;
+      const [gateway] = service().cluster.gateways;
       await gateway?.kill();
       await gateway?.start();
     },
-    'Redis is killed and started on its data': async () => {
-      await service.cluster.kill('redis');
-      await service.cluster.revive('redis');
-    },
+    'Redis is killed and started on its data': () => restartServer(service(), 'redis'),
     'Redis is killed and started with nothing': async () => {
-      await service.cluster.kill('redis');
-      await service.cluster.loseData('redis');
-      await service.cluster.revive('redis');
+      await service().cluster.kill('redis');
+      await service().cluster.loseData('redis');
+      await service().cluster.revive('redis');
     },
-    'MongoDB is killed and started on its data': async () => {
-      await service.cluster.kill('mongo');
-      await service.cluster.revive('mongo');
-      await eventually(() => shortenTransactions(service), startTimeoutMs);
-    },
+    'MongoDB is killed and started on its data': () => restartServer(service(), 'mongo'),
     'its runner is replaced (SIGTERM)': async () => {
-      const slot = firstRunner(service);
+      const slot = firstRunner(service());
       expect(await slot.end('SIGTERM')).to.equal('exit code 0');
       await slot.start();
     },
     'its runner is cut off from Redis and MongoDB': async () => {
-      const { proxies } = firstRunner(service);
+      const { proxies } = firstRunner(service());
       proxies.redis.cutAll();
       proxies.mongo.cutAll();
     },
@@ -83,7 +60,7 @@ describe('a bulk job', () => {
     this.timeout(2 * jobWithinMs);
     const jobs: FaultyJob[] = [];
     for (const [title, cause] of Object.entries(faults)) {
-      const job = await startJob(service, { title, rows });
+      const job = await startJob(service(), { title, rows });
       jobs.push(job);
       await untilHalfDone(job);
       await cause();
@@ -95,14 +72,14 @@ describe('a bulk job', () => {
 
   it('is exact when its runner is frozen for longer than a lease, and thawed after another took over', async function () {
     this.timeout(2 * jobWithinMs);
-    const slot = firstRunner(service);
+    const slot = firstRunner(service());
     const jobs: FaultyJob[] = [];
     const recording = slot.proxies.mongo.next('request_id', 'held');
-    jobs.push(await startJob(service, { title: 'frozen before a record', rows }));
+    jobs.push(await startJob(service(), { title: 'frozen before a record', rows }));
     await recording;
     slot.freeze();
-    const other = await service.cluster.addRunner('direct');
-    jobs.push(await startJob(service, { title: 'beside a frozen runner', rows }));
+    const other = await service().cluster.addRunner('direct');
+    jobs.push(await startJob(service(), { title: 'beside a frozen runner', rows }));
     await pause(longFreezeMs);
     await eventually(
       async () => expect((await jobs[0]?.job.allSlices())?.[0]?.outcome).to.not.equal(undefined),

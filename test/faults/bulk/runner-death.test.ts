@@ -1,30 +1,19 @@
 import { printFigures } from '../../support/faults/fault-figures.js';
-import type { FaultService } from '../../support/faults/fault-service.js';
-import { expectAllExact, jobFaultService, jobWithinMs, killAtMoment, startJob } from '../../support/jobs/job-faults.js';
+import { expectAllExact, jobFaultHooks, jobWithinMs, killAtMoment, startJob } from '../../support/jobs/job-faults.js';
 import { momentOf, type RunnerStep, runnerSteps } from '../../support/jobs/kill-runner.js';
-import { startTimeoutMs } from '../../support/service/service.js';
 
 const rows = 2_300;
 
 describe('a runner of bulk jobs that is killed', () => {
-  let service: FaultService;
-
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await jobFaultService();
-  });
-  after(async function () {
-    this.timeout(startTimeoutMs);
-    await service?.stop();
-  });
+  const service = jobFaultHooks();
 
   const killAtSteps = async (steps: readonly RunnerStep[], when: 'before' | 'after'): Promise<void> => {
     const beganMs = performance.now();
     const jobs = [];
     for (const step of steps) {
       const moment = momentOf(step, when);
-      const killed = killAtMoment(service, moment);
-      jobs.push(await startJob(service, { title: moment.title, rows }));
+      const killed = killAtMoment(service(), moment);
+      jobs.push(await startJob(service(), { title: moment.title, rows }));
       await killed;
     }
     const killedMs = performance.now();

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
-import { type Job, maxStoredBytes } from '../../../shared/store/jobs/job-documents.js';
+import { maxStoredBytes } from '../../../shared/store/jobs/job-documents.js';
+import { refused } from '../../support/http/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
+import { changeJob, inputCall, newJob } from './job-calls.js';
 
 describe('the bytes of uploads of an organisation', () => {
   let service: RunningService;
@@ -13,23 +15,12 @@ describe('the bytes of uploads of an organisation', () => {
 
   it('are limited over all its jobs, and deleting a job makes room', async () => {
     const [own, other] = [await workspace(service), await workspace(service)];
-    const create = async (owner = own): Promise<string> => {
-      const reply = await owner.call('/v1/jobs', { method: 'POST', body: { model_id: owner.model._id } });
-      return (JSON.parse(reply.text) as { readonly job_id: string }).job_id;
-    };
-    const put = async (jobId: string, owner = own) => {
-      const headers = { authorization: `Bearer ${owner.live.secret}` };
-      const body = 'crm_id,company_size\n1,2\n';
-      return await fetch(`${service.url()}/v1/jobs/${jobId}/input`, { method: 'PUT', headers, body });
-    };
+    const create = async (owner = own): Promise<string> => (await newJob(owner)).job_id;
+    const put = (jobId: string, owner = own) =>
+      inputCall(owner, jobId, 'PUT', { bytes: Buffer.from('crm_id,company_size\n1,2\n') });
     const [large, small] = [await create(), await create()];
-    const jobs = service.stores.database.collection<Job>('jobs');
-    const bytes = maxStoredBytes(10_000) - 10;
-    await jobs.updateOne({ _id: large }, { $set: { state: 'completed', 'upload.bytes': bytes } });
-    const refused = await put(small);
-    expect(refused.status).to.equal(400);
-    const { error } = (await refused.json()) as { readonly error: { readonly message: string } };
-    expect(error.message)
+    await changeJob(service, large, { state: 'completed', upload: { bytes: maxStoredBytes(10_000) - 10 } });
+    expect(refused(await put(small), '400 bad_request').error.message)
       .to.include(`${maxStoredBytes(10_000)} bytes together`)
       .and.include('delete jobs');
     const head = await own.call(`/v1/jobs/${small}/input`, { method: 'HEAD' });

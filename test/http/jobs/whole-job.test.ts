@@ -3,13 +3,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
-
-interface JobReply {
-  readonly job_id: string;
-  readonly state: string;
-  readonly progress: { readonly rows: number | null; readonly scored: number; readonly failed: number };
-  readonly pause?: { readonly reason: string };
-}
+import { download, inputCall, type JobBody, jobOf, newJob } from './job-calls.js';
 
 describe('a bulk job through the API', () => {
   let service: RunningService;
@@ -21,39 +15,23 @@ describe('a bulk job through the API', () => {
     own = await workspace(service);
   });
 
-  const created = async (members: object): Promise<JobReply> => {
-    const body = { model_id: own.model._id, ...members };
-    const reply = await own.call('/v1/jobs', { method: 'POST', body });
-    expect(reply.status).to.equal(201);
-    return JSON.parse(reply.text) as JobReply;
-  };
+  const upload = async (jobId: string, bytes: Uint8Array) => jobOf(await inputCall(own, jobId, 'PUT', { bytes }));
+  const read = async (jobId: string): Promise<JobBody> => jobOf(await own.call(`/v1/jobs/${jobId}`));
 
-  async function upload(jobId: string, bytes: Uint8Array): Promise<void> {
-    const headers = { authorization: `Bearer ${own.live.secret}` };
-    const reply = await fetch(`${service.url()}/v1/jobs/${jobId}/input`, { method: 'PUT', headers, body: bytes });
-    expect(reply.status, await reply.text()).to.equal(200);
-  }
-
-  const read = async (jobId: string): Promise<JobReply> =>
-    JSON.parse((await own.call(`/v1/jobs/${jobId}`)).text) as JobReply;
-
-  async function until(jobId: string, state: string): Promise<JobReply> {
+  async function until(jobId: string, state: string): Promise<JobBody> {
     await eventually(async () => expect((await read(jobId)).state).to.equal(state), 60_000);
     return await read(jobId);
   }
 
-  async function download(path: string): Promise<Buffer> {
-    const headers = { authorization: `Bearer ${own.live.secret}` };
-    return Buffer.from(await (await fetch(`${service.url()}${path}`, { headers })).arrayBuffer());
-  }
+  const downloaded = async (path: string): Promise<Buffer> => (await download(own, path)).bytes;
 
   it('takes a gzipped CSV of a CRM, and gives it back with scores', async function () {
     this.timeout(90_000);
-    const { job_id: id } = await created({ input: { format: 'csv', crm_id_field: 'Lead ID' }, explain: true });
+    const { job_id: id } = await newJob(own, { input: { format: 'csv', crm_id_field: 'Lead ID' }, explain: true });
     const rows = Array.from({ length: 1_500 }, (_, row) => `"00Q${row}";"Müller; & ""Söhne""";${row % 400}`);
     await upload(id, gzipSync(`Lead ID;Company;company_size\r\n${rows.join('\r\n')}\r\n`));
     expect((await until(id, 'completed')).progress).to.include({ rows: 1_500, scored: 1_500, failed: 0 });
-    const results = await download(`/v1/jobs/${id}/results`);
+    const results = await downloaded(`${id}/results`);
     const [header, ...lines] = String(results).trimEnd().split('\n');
     expect(header).to.equal(
       'Lead ID;Company;company_size;score;conversion_likelihood;enriched;previous_score;delta;warnings;' +
@@ -63,7 +41,7 @@ describe('a bulk job through the API', () => {
       rows.map((row) => row.split(';')[0]),
     );
     expect(lines[7]).to.match(/^"00Q7";"Müller; & ""Söhne""";7;\d+;[\d.]+;false;;;;[^;]+;Company size is 7 \(/);
-    const zipped = await download(`/v1/jobs/${id}/results?compression=gzip`);
+    const zipped = await downloaded(`${id}/results?compression=gzip`);
     expect(String(gunzipSync(zipped))).to.equal(String(results));
     const usage = JSON.parse((await own.call('/v1/usage')).text) as { readonly current: number };
     expect(usage.current).to.equal(await own.ledgerSum());
@@ -71,7 +49,7 @@ describe('a bulk job through the API', () => {
 
   it('goes on after too many errors when it is resumed', async function () {
     this.timeout(90_000);
-    const { job_id: id } = await created({ input: { format: 'jsonl' }, max_errors: 10 });
+    const { job_id: id } = await newJob(own, { input: { format: 'jsonl' }, max_errors: 10 });
     const lines = Array.from({ length: 9_000 }, (_, row) => (row % 3 === 0 ? 'no JSON' : `{"company_size":${row}}`));
     await upload(id, Buffer.from(lines.join('\n')));
     expect((await until(id, 'paused')).pause?.reason).to.equal('too_many_errors');
@@ -80,7 +58,7 @@ describe('a bulk job through the API', () => {
       expect((await read(id)).state).to.equal('completed');
     }, 60_000);
     expect((await read(id)).progress).to.include({ rows: 9_000, scored: 6_000, failed: 3_000 });
-    const errors = String(await download(`/v1/jobs/${id}/errors`))
+    const errors = String(await downloaded(`${id}/errors`))
       .trimEnd()
       .split('\n');
     expect(errors).to.have.length(3_000);

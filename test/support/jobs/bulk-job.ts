@@ -8,7 +8,6 @@ import {
   type JobOptions,
   type JobSlice,
   jobLimits,
-  noTotals,
   sliceId,
 } from '../../../shared/store/jobs/job-documents.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
@@ -16,18 +15,10 @@ import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';
 import { eventually } from '../eventually.js';
 import type { TestWorkspace } from '../service/workspace.js';
+import { defaultOptions, sampleJob } from './sample-job.js';
 
 const inflate = promisify(gunzip);
 const newCallId = callIdGenerator();
-
-export const defaultOptions: JobOptions = {
-  format: 'csv',
-  include_input: true,
-  explain: false,
-  stop_at: 'limit',
-  max_errors: jobLimits.defaultMaxErrors,
-  previous: true,
-};
 
 /** A job whose file has arrived, in the stores of a running service. */
 export class BulkJob {
@@ -60,7 +51,7 @@ export class BulkJob {
     let end = { parts: 0, offset: 0 };
     for (let from = 0; from < bytes.length; from += jobLimits.uploadPartBytes)
       end = await uploads.append(_id, end, bytes.subarray(from, from + jobLimits.uploadPartBytes));
-    const job: Job = {
+    const job = sampleJob({
       _id,
       org: owner.id,
       key: owner[bucket].key._id,
@@ -70,11 +61,9 @@ export class BulkJob {
       options: { ...defaultOptions, ...options },
       state: 'reading',
       upload: { length: bytes.length, complete_at: new Date(nowMs) },
-      settled: noTotals,
-      revision: 0,
       created_at: new Date(nowMs),
       purge_at: new Date(nowMs + 400 * 24 * 60 * 60 * 1_000),
-    };
+    });
     await createJob(database, job, Number.MAX_SAFE_INTEGER);
     return new BulkJob(owner, _id);
   }

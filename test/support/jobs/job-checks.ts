@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { eventually } from '../eventually.js';
 import type { BulkJob } from './bulk-job.js';
 
@@ -40,7 +41,7 @@ const fateOf = (line: string): string => {
  * - each row of its file is in the results once, in order, and the sums count them;
  * - the ledger has one row for each slice with a call, and no other row of the job; they count the scored rows;
  * - Redis counts what the ledger counts, and each counted record has its prediction;
- * - no input is left.
+ * - neither input nor upload is left.
  * @param within ms until Redis equals the ledger
  */
 export async function expectJobExact(job: BulkJob, file: JobFile, within: number): Promise<void> {
@@ -66,6 +67,8 @@ export async function expectJobExact(job: BulkJob, file: JobFile, within: number
   expect(await owner.predictions(), 'predictions').to.have.length(scored);
   const blobs = owner.service.stores.database.collection<{ _id: string }>('job_blobs');
   expect(await blobs.countDocuments({ _id: { $regex: `^${job.id}\\..*input$` } }), 'inputs left').to.equal(0);
+  const uploads = new JobUploadStore(owner.service.stores.database);
+  expect((await uploads.end(job.id)).offset, 'bytes of the upload left').to.equal(0);
 }
 
 const expectedFate = (line: string): string => {

@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { signal } from '../../../scripts/servers/server-process.js';
 import type { RunnerSlot } from '../../../scripts/servers/slots/runner-slot.js';
 import type { ServerProxies } from '../../../scripts/servers/slots/server-link.js';
+import { eventually } from '../eventually.js';
 import { type FaultService, faultService } from '../faults/fault-service.js';
+import { startTimeoutMs } from '../service/service.js';
 import { type TestWorkspace, workspace } from '../service/workspace.js';
 import { BulkJob } from './bulk-job.js';
 import { expectJobExact, expectRedisExact, type JobFile, jobFile } from './job-checks.js';
@@ -9,6 +12,8 @@ import type { RunnerMoment } from './kill-runner.js';
 
 /** Deadline of the calls of slices. A busy machine needs most of it for a slice of 1000 rows. */
 const shortDeadlineMs = 2_000;
+/** Deadline for jobs with several faults. Slices must not miss it five times in a row: their job would pause for ten minutes. */
+export const longDeadlineMs = 4_000;
 /** A slice of a dead runner settles three leases after its call, and its organisation waits 15 s for a turn. */
 export const jobWithinMs = 120_000;
 const exactWithinMs = 30_000;
@@ -21,8 +26,28 @@ export interface FaultyJob {
   readonly file: JobFile;
 }
 
-/** A service for faults of bulk jobs: a runner behind proxies, a direct gateway, and short times. */
-export async function jobFaultService({ deadlineMs = shortDeadlineMs } = {}): Promise<FaultService> {
+/**
+ * Starts a service for faults of bulk jobs before the tests of a suite, and stops it after them.
+ * @returns the service, for the tests
+ */
+export function jobFaultHooks(options: { readonly deadlineMs?: number } = {}): () => FaultService {
+  let service: FaultService | undefined;
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await jobFaultService(options);
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+  return () => {
+    if (service === undefined) throw new Error('the service has not started');
+    return service;
+  };
+}
+
+/** A runner behind proxies, a direct gateway, and short times. */
+async function jobFaultService({ deadlineMs = shortDeadlineMs } = {}): Promise<FaultService> {
   const service = await faultService({
     gateways: ['direct'],
     runners: ['proxied'],
@@ -34,8 +59,29 @@ export async function jobFaultService({ deadlineMs = shortDeadlineMs } = {}): Pr
 }
 
 /** MongoDB ends the transaction of a dead runner after a minute by default. Another one waits that long for its slice. */
-export async function shortenTransactions({ stores }: FaultService): Promise<void> {
+async function shortenTransactions({ stores }: FaultService): Promise<void> {
   await stores.database.client.db('admin').command({ setParameter: 1, transactionLifetimeLimitSeconds: 3 });
+}
+
+/** Kills a server, and starts it on its data. */
+export async function restartServer(service: FaultService, name: 'redis' | 'mongo'): Promise<void> {
+  await service.cluster.kill(name);
+  await service.cluster.revive(name);
+  if (name === 'mongo') await eventually(() => shortenTransactions(service), startTimeoutMs);
+}
+
+/** Kills the pool, and starts another. */
+export async function replacePool({ cluster }: FaultService): Promise<void> {
+  await cluster.killPool(cluster.pool);
+  await cluster.startPool();
+}
+
+/** Kills the worker that was started last. @returns false if no worker runs */
+export function killNewestWorker({ cluster }: FaultService): boolean {
+  const newest = cluster.workerPids().at(-1);
+  // It may have ended since.
+  if (newest !== undefined) signal(newest, 'SIGKILL');
+  return newest !== undefined;
 }
 
 /** The proxied runner. */

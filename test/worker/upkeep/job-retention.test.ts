@@ -2,10 +2,9 @@ import { expect } from 'chai';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
-import { type Job, noTotals } from '../../../shared/store/jobs/job-documents.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import { removeOldJobs } from '../../../worker/upkeep/job-retention.js';
-import { defaultOptions } from '../../support/jobs/bulk-job.js';
+import { sampleJob } from '../../support/jobs/sample-job.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
 const nowMs = Date.UTC(2026, 1, 10);
@@ -25,21 +24,7 @@ describe('removeOldJobs', () => {
     const slices = new SliceStore(mongo.database);
     const add = async (number: number, purgeAtMs: number): Promise<void> => {
       const _id = `job_retain${String(number).padStart(20, '0')}`;
-      const job: Job = {
-        _id,
-        org: 'org_retain',
-        key: 'key',
-        bucket: 'live',
-        model: 'mdl',
-        version: '1',
-        options: defaultOptions,
-        state: 'completed',
-        upload: {},
-        settled: noTotals,
-        revision: 0,
-        created_at: new Date(0),
-        purge_at: new Date(purgeAtMs),
-      };
+      const job = sampleJob({ _id, org: 'org_retain', state: 'completed', purge_at: new Date(purgeAtMs) });
       await createJob(mongo.database, job, 1);
       const place = { number: 0, rows: 1, first_row: 1, first_line: 2 };
       await slices.add(_id, [{ slice: place, input: Buffer.from('rows') }]);

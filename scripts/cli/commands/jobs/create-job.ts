@@ -88,15 +88,7 @@ class CreateRun {
       }
       this.isUploaded = true;
       if (options.wait !== true) return this.result(undefined);
-      const download =
-        sink &&
-        new ResultsDownload({
-          client,
-          jobId: found.job_id,
-          kind: 'results',
-          gzip: /\.gz$/i.test(sink.name),
-          sink,
-        });
+      const download = sink && new ResultsDownload({ client, jobId: found.job_id, kind: 'results', sink });
       this.job = await waitForJob(found.job_id, { client, screen, download });
       screen.stop();
       if (download !== undefined && this.job.state !== 'failed')

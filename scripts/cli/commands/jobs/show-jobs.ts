@@ -2,7 +2,7 @@ import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../
 import { declined, usageError } from '../../context/cli-error.js';
 import { perform } from '../../context/perform.js';
 import { type OnBytes, ResultsDownload } from '../../jobs/download-results.js';
-import type { JobCommand } from '../../jobs/job-client.js';
+import type { JobClient, JobCommand } from '../../jobs/job-client.js';
 import { hasEnded, type JobReply } from '../../jobs/job-reply.js';
 import { jobsTable, jobText } from '../../jobs/job-text.js';
 import { fileSink, streamSink } from '../../jobs/results-sink.js';
@@ -43,12 +43,7 @@ async function jobsOfOrganisation(context: CliContext, organisationId: string, l
   return (await perform(context, action, { org_id: organisationId, limit })).jobs;
 }
 
-async function jobsOfKey(
-  client: {
-    page(limit: number, cursor: string | undefined): Promise<{ jobs: readonly JobReply[]; next_cursor?: string }>;
-  },
-  limit: number,
-): Promise<JobReply[]> {
+async function jobsOfKey(client: Pick<JobClient, 'page'>, limit: number): Promise<JobReply[]> {
   const jobs: JobReply[] = [];
   let cursor: string | undefined;
   do {
@@ -110,9 +105,8 @@ export async function downloadResults(
       const onBytes: OnBytes = (bytes, total) => {
         if (!toStream) screen.downloaded(bytes, total);
       };
-      const gzip = !toStream && /\.gz$/i.test(out);
       try {
-        await new ResultsDownload({ client, jobId, kind, gzip, sink }).fetch(onBytes);
+        await new ResultsDownload({ client, jobId, kind, sink }).fetch(onBytes);
         screen.stop();
         const isEmpty = sink.bytes === 0;
         const notes = isEmpty ? `${jobId} has no ${kind}: it is ${job.state}.` : partialNote(job);

@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { type FileLimits, type InputFault, type RawSlice, readInput } from '../../../../api/bulk/reading/read-input.js';
 import { compileKnownFields } from '../../../../shared/messages/field-slots.js';
 import type { JobOptions } from '../../../../shared/store/jobs/job-documents.js';
+import { defaultOptions } from '../../../support/jobs/sample-job.js';
 
 /** A model with two fields, one of which has an alias. */
 export const knownFields = compileKnownFields({
@@ -10,15 +11,6 @@ export const knownFields = compileKnownFields({
     { type: 'number', field: 'Visits', label: 'Visits', columns: [1], aliases: ['Total Visits'] },
   ],
 });
-
-export const jobOptions: JobOptions = {
-  format: 'csv',
-  include_input: true,
-  explain: false,
-  stop_at: 'limit',
-  max_errors: 10_000,
-  previous: true,
-};
 
 export interface ReadWith {
   readonly options?: Partial<JobOptions>;
@@ -34,7 +26,7 @@ export async function readAll(file: string | Uint8Array, { options, limits, chun
   const progress: number[] = [];
   const read = await readInput(
     chunksOf(bytes, chunkBytes),
-    { ...jobOptions, ...options },
+    { ...defaultOptions, ...options },
     {
       knownFields,
       onSlices: async (some) => {

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { callIdGenerator, jobIdOf } from '../../../../shared/contract/identifiers.js';
 import { connectMongo } from '../../../../shared/store/connection/connect.js';
 import { createJob } from '../../../../shared/store/jobs/create-job.js';
-import { type Job, jobLimits, noTotals } from '../../../../shared/store/jobs/job-documents.js';
+import { type Job, jobLimits } from '../../../../shared/store/jobs/job-documents.js';
+import { sampleJob } from '../../../support/jobs/sample-job.js';
 import { callCli } from '../cli-call.js';
 import { operatorDesk } from '../operator-desk.js';
 import { JobDesk } from './job-desk.js';
@@ -124,7 +125,7 @@ describe('leadscore job list, show, pause, resume, cancel and delete', () => {
       const newId = callIdGenerator();
       const add = async (org: string, bucket: Job['bucket'], more: Partial<Job>, atMs: number) => {
         const id = jobIdOf(newId(atMs, org));
-        const job = { ...sampleJob, ...more, _id: id, org, bucket, created_at: new Date(atMs) };
+        const job = sampleJob({ ...more, _id: id, org, bucket, created_at: new Date(atMs) });
         expect(await createJob(mongo.database, job, jobLimits.unfinishedJobs)).to.equal('created');
         return id;
       };
@@ -160,22 +161,3 @@ describe('leadscore job list, show, pause, resume, cancel and delete', () => {
     }
   });
 });
-
-const sampleJob: Omit<Job, '_id' | 'org' | 'bucket' | 'created_at'> = {
-  key: 'key_1',
-  model: 'mdl_1',
-  version: '1',
-  options: {
-    format: 'csv',
-    include_input: true,
-    explain: false,
-    stop_at: 'limit',
-    max_errors: 10_000,
-    previous: true,
-  },
-  state: 'running',
-  upload: {},
-  settled: noTotals,
-  revision: 0,
-  purge_at: new Date('2026-12-08'),
-};
