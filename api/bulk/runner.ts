@@ -33,7 +33,7 @@ export class Runner implements Stoppable {
   private readonly turns: Turns;
   private readonly reads: Turns;
   private repeated: readonly Repeated[] = [];
-  private problemOfLook: string | undefined;
+  private readonly failing = new Set<string>();
 
   constructor(private readonly deps: RunnerDeps) {
     const { redis, logger } = deps;
@@ -59,14 +59,15 @@ export class Runner implements Stoppable {
 
   start(): void {
     this.repeated = [
-      repeatEvery(lookEveryMs, () => this.withWarning(() => this.look())),
-      repeatEvery(resumeEveryMs, () => this.withWarning(() => this.resume())),
+      repeatEvery(lookEveryMs, () => this.noting('look', () => this.look())),
+      repeatEvery(resumeEveryMs, () => this.noting('resume', () => this.resume())),
     ];
   }
 
   /** Why the runner cannot find jobs now; undefined when it can. */
   get problem(): string | undefined {
-    return this.problemOfLook;
+    if (this.failing.size === 0) return undefined;
+    return 'the runner cannot look for bulk jobs: MongoDB or Redis does not answer';
   }
 
   async stop(): Promise<void> {
@@ -105,13 +106,13 @@ export class Runner implements Stoppable {
     await settleCanceled(this.deps);
   }
 
-  /** Logs a failure, and notes it until a look succeeds. Never rejects. */
-  private async withWarning(look: () => Promise<void>): Promise<void> {
+  /** Logs a failure, and notes it until the same work succeeds. Never rejects. */
+  private async noting(name: string, work: () => Promise<void>): Promise<void> {
     try {
-      await look();
-      this.problemOfLook = undefined;
+      await work();
+      this.failing.delete(name);
     } catch (error) {
-      this.problemOfLook = 'the runner cannot look for bulk jobs: MongoDB or Redis does not answer';
+      this.failing.add(name);
       this.deps.logger.warn({ error }, 'the look for bulk jobs failed and is repeated');
     }
   }

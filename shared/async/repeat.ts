@@ -7,7 +7,7 @@ const maxStopMs = 1_000;
 export interface Repeated {
   /**
    * Begins no more runs, and waits for the one in flight for at most a second. Stop it before you close a connection that
-   * it uses: else the run in flight fails, and its log tells of a fault that is none.
+   * it uses. Else the run in flight fails and logs a fault that is none.
    */
   stop(): Promise<void>;
 }

@@ -18,8 +18,7 @@ describe('every command', () => {
 
   after(() => desk.leave());
 
-  it('the compiled commands create an organisation, a key and a model on a fresh database', async function () {
-    this.timeout(60_000); // it starts a process for each command
+  it('the compiled commands create an organisation, a key and a model on a fresh database', async () => {
     const document = async (...words: string[]): Promise<Record<string, unknown>> => {
       const { exitCode, stdout, stderr } = await runCliProcess([...words, '--json'], desk.settings);
       expect(exitCode, stderr).to.equal(0);
