@@ -28,6 +28,12 @@ interface Started extends TestServers {
   readonly directory: string;
 }
 
+/**
+ * Tests write documents of up to 16 MiB. MongoDB refuses a transaction that the cache cannot hold beside the changes of
+ * earlier tests, which it has not yet written to the disk. Its smallest cache, 0.25 GB, was too small for that.
+ */
+const mongoCacheGB = 1;
+
 let starting: Promise<Started> | undefined;
 
 /**
@@ -75,7 +81,7 @@ async function start(): Promise<Started> {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-test-'));
   const [redis, mongo] = await Promise.all([
     startRedis({ directory: join(directory, 'redis'), appendOnly: false }),
-    startMongo({ directory: join(directory, 'mongo') }),
+    startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB }),
   ]);
   return { redisUrl: redis.url, mongoUrl: mongo.url, redis, mongo, directory };
 }
