@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import type { BundleFiles } from '../../shared/bundle/bundle-files.js';
 import { callCli } from '../scripts/cli/cli-call.js';
 import { type OperatorDesk, operatorDesk } from '../scripts/cli/operator-desk.js';
+import { bestMs, durationMs } from '../support/beats.js';
 import { packSample, type SampleParts, sampleBundle, sampleParts } from '../support/models/sample-bundle.js';
 import { floatTensor, type SampleAttribute, type SampleTensor } from '../support/models/sample-onnx.js';
 import { tarArchive, tarEntries, writeTarGz } from '../support/models/tar-archive.js';
@@ -124,9 +125,8 @@ describe('leadscore model check and import', () => {
   it('refuses a bundle whose header claims 2 GB within 5 s', async () => {
     const tar = await tarArchive([{ name: 'model.onnx', bytes: Buffer.alloc(4096) }]);
     await writeFile(archive, gzipSync(claiming(tar, 2 * gibibyte)));
-    const startMs = performance.now();
-    await expectRefused(/is 2048 MiB, above the limit of 64 MiB/);
-    expect(performance.now() - startMs).to.be.below(5_000);
+    const refuse = () => expectRefused(/is 2048 MiB, above the limit of 64 MiB/);
+    expect(await bestMs(5_000, () => durationMs(refuse))).to.be.below(5_000);
   });
 
   const models: readonly [string, () => BundleFiles, RegExp][] = [

@@ -2,6 +2,7 @@ import { createServer, get, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { Drain } from '../../../api/http/drain.js';
+import { bestMs, durationMs } from '../../support/beats.js';
 
 const graceMs = 3_000; // a busy machine may delay a process by a second or two
 
@@ -37,8 +38,6 @@ describe('Drain', () => {
   });
 
   it('stops at once without a connection', async () => {
-    const beganMs = performance.now();
-    await drain.stop();
-    expect(performance.now() - beganMs).to.be.below(graceMs);
+    expect(await bestMs(graceMs, () => durationMs(() => drain.stop()))).to.be.below(graceMs);
   });
 });
