@@ -12,8 +12,11 @@ import { installationId } from '../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../shared/store/connection/prepare-database.js';
 import { blockMs } from './dispatch/reply-stream.js';
 
-/** Ms for Redis to answer one command. */
-const maxCommandMs = 2_000;
+/**
+ * Ms for Redis to answer one command. A runner has the lowest priority, so a busy machine withholds the processor from it
+ * for seconds. No caller waits for it.
+ */
+const maxCommandMs = { gateway: 2_000, bulk: 10_000 } as const;
 
 /** A process that scores calls: a gateway, or a runner of bulk jobs. */
 export interface ScoringProcess {
@@ -75,5 +78,5 @@ export async function connect(owner: ScoringProcess): Promise<Connections> {
   return { ...redis, mongo };
 }
 
-export const commandTimeoutMs = ({ minDeadlineMs }: Pick<ScoringProcess, 'minDeadlineMs'>): number =>
-  Math.min(maxCommandMs, minDeadlineMs);
+export const commandTimeoutMs = ({ name, minDeadlineMs }: Pick<ScoringProcess, 'name' | 'minDeadlineMs'>): number =>
+  Math.min(maxCommandMs[name], minDeadlineMs);
