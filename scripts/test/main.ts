@@ -10,13 +10,13 @@ import { failuresText, timesText, totalsOf, totalsText } from './report.js';
 import { isFull, matchingTests, testFiles, testGroups } from './test-files.js';
 
 /*
- * `npm test`: all tests in three Mocha processes, at most one a core. A file that failed runs once more, alone, at the end.
+ * `npm test`: all tests in several Mocha processes, at most one a core. A file that failed runs once more, alone, at the end.
  * See docs/contributing.md.
  */
 
 const usageText = `Runs the tests.
 
-npm test                       all but the long ones (*.full.test.ts), in three Mocha processes, at most one a core
+npm test                       all but the long ones (*.full.test.ts), in several Mocha processes, at most one a core
 npm run test:full              all tests
 npm test -- PATTERN [options]  the test files whose path contains PATTERN, in one Mocha, with options of Mocha
 npm test -- --times            also writes how long each test file took to .local/test-times.txt

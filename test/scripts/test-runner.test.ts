@@ -19,8 +19,8 @@ describe('the runner of npm test', () => {
     expect(testGroups(files)).to.deep.equal([
       [
         { name: 'units', files: compiled('rooms', 'api/a', 'new/b') },
-        { name: 'service', files: compiled('http/c') },
         { name: 'faults', files: compiled('faults/d') },
+        { name: 'http', files: compiled('http/c') },
       ],
       [{ name: 'alone', files: compiled('chaos/chaos.full', 'overload/attack') }],
     ]);
