@@ -7,7 +7,7 @@ import { leaseMsOf } from '../shared/quota/leases.js';
 import { connectionReady, connectRedis, type Redis } from '../shared/redis/connect.js';
 import { checkRedis } from '../shared/redis/health.js';
 import { claimLease, claimRedis } from '../shared/redis/owner.js';
-import { connectMongo, type Mongo } from '../shared/store/connection/connect.js';
+import { connectMongo, type Db, type Mongo } from '../shared/store/connection/connect.js';
 import { installationId } from '../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../shared/store/connection/prepare-database.js';
 import { blockMs } from './dispatch/reply-stream.js';
@@ -28,6 +28,8 @@ export interface ScoringProcess {
   readonly clock: Clock;
   /** The shorter deadline of the two scoring endpoints: no single step may take longer. */
   readonly minDeadlineMs: number;
+  /** Refuses a database before anything is written to it. */
+  readonly checkDatabase?: (database: Db) => Promise<void>;
 }
 
 export interface Connections {
@@ -71,6 +73,7 @@ export async function connect(owner: ScoringProcess): Promise<Connections> {
   await retryAtStart(() => checkRedis(redis.commands, logger));
   const mongo = await connectMongo(mongoUrl, { name: `leadscore-${process}` });
   lifecycle.onStop('mongo', () => mongo.client.close());
+  await owner.checkDatabase?.(mongo.database);
   await prepareDatabase(mongo.database);
   const installation = await retryAtStart(() => installationId(mongo.database));
   await retryAtStart(() => claimRedis(redis.commands, installation));

@@ -10,7 +10,6 @@ import { leaseMsOf } from '../shared/quota/leases.js';
 import { redisNowMs } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
 import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
-import { KeySettingsStore } from '../shared/store/accounts/key-settings.js';
 import { ErasureStore, erasingStores } from '../shared/store/calls/erasures.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
 import type { Mongo } from '../shared/store/connection/connect.js';
@@ -19,6 +18,7 @@ import { OutcomeStore } from '../shared/store/validation/outcomes.js';
 import { AuthAttempts } from './auth/auth-attempts.js';
 import { Authenticator } from './auth/authenticate.js';
 import { callerAddressBehind } from './auth/client-ip.js';
+import { checkKeySettings, claimKeySettings } from './auth/key-settings.js';
 import { startCaches } from './caches/caches.js';
 import { type Connections, commandTimeoutMs, connect, type ScoringProcess } from './connections.js';
 import { createApp } from './http/app.js';
@@ -46,8 +46,10 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const lifecycle = new Lifecycle(logger);
   const minDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
   const clock = machineClock(config.clockOffsetMs);
-  const gateway = { name: 'gateway', config, logger, lifecycle, clock, minDeadlineMs } as const;
+  const checkDatabase = (database: Mongo['database']) => checkKeySettings(database, config);
+  const gateway = { name: 'gateway', config, logger, lifecycle, clock, minDeadlineMs, checkDatabase } as const;
   const connections = await connect(gateway);
+  await claimKeySettings(connections.mongo.database, config, logger);
   const services = await startServices(gateway, connections);
   await serve(gateway, connections, services);
 }
@@ -126,20 +128,8 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
   drain = lifecycle.add(new Drain(server, { ...config.timings.drain, maxCallMs }));
   lifecycle.listenForSignals();
   lifecycle.followParent();
-  await storeKeySettings(gateway, mongo.database);
   logger.info({ url }, 'gateway ready');
   process.send?.({ kind: 'ready', url });
-}
-
-/**
- * Stores the key settings of this gateway, for `leadscore key create` to compare. Called after the gateway listens,
- * because one that fails to start must not change the stored settings.
- */
-async function storeKeySettings({ config, logger }: Gateway, database: Mongo['database']): Promise<void> {
-  const settings = { brand: config.keyBrand, pepper: config.keyPepper };
-  await new KeySettingsStore(database)
-    .replace(settings)
-    .catch((error: unknown) => logger.warn({ error }, 'could not store key settings'));
 }
 
 /** The services in the form in which the routes take them. */

@@ -18,6 +18,7 @@ import { prepareDatabase } from '../../shared/store/connection/prepare-database.
 import { ConsoleAccess } from '../../shared/store/console/console-access.js';
 import { AuthAttempts } from '../auth/auth-attempts.js';
 import { callerAddressBehind } from '../auth/client-ip.js';
+import { checkKeySettings, claimKeySettings } from '../auth/key-settings.js';
 import { blockMs } from '../dispatch/reply-stream.js';
 import { startServer } from '../http/server.js';
 import { RateLimit } from '../request/rate-limit.js';
@@ -103,10 +104,12 @@ async function connect(config: Config, logger: Logger, lifecycle: Lifecycle): Pr
   await retryAtStart(() => checkRedis(commands, logger));
   const mongo = await connectMongo(mongoUrl, { name: 'leadscore-console', maxPoolSize });
   lifecycle.onStop('mongo', () => mongo.client.close());
+  await checkKeySettings(mongo.database, config);
   await prepareDatabase(mongo.database);
   const installation = await retryAtStart(() => installationId(mongo.database));
   await retryAtStart(() => claimRedis(commands, installation));
   await retryAtStart(() => claimLease(commands, leaseMsOf(config)));
+  await claimKeySettings(mongo.database, config, logger);
   return { ...redis, mongo };
 }
 

@@ -11,6 +11,7 @@ import { type Timings, timingsAt } from './timings.js';
 export interface Config extends WorkerConfig {
   /** Secret of the HMAC with which API keys are hashed. */
   readonly keyPepper: string;
+  readonly keyPepperChanged: boolean;
   /** The identity provider of the console. */
   readonly oidc: OidcConfig | undefined;
 }
@@ -26,6 +27,8 @@ export interface OidcConfig {
 export interface OperatorConfig extends WorkerConfig {
   /** Undefined when not set: private servers have a pepper of their own. */
   readonly keyPepper: string | undefined;
+  /** Whether KEY_PEPPER and KEY_BRAND may differ from those of the keys in the database. */
+  readonly keyPepperChanged: boolean;
 }
 
 /** The settings of a process that never sees an API key. */
@@ -94,7 +97,9 @@ export function readConfig(environment: Environment = process.env): Config {
  */
 export function readOperatorConfig(environment: Environment = process.env, cores = 2): OperatorConfig {
   const config = readWorkerConfig(environment, cores);
-  return Object.freeze({ ...config, keyPepper: new Reader(environment).pepper() });
+  const read = new Reader(environment);
+  const keyPepperChanged = read.choice('KEY_PEPPER_CHANGED', ['no', 'yes'] as const) === 'yes';
+  return Object.freeze({ ...config, keyPepper: read.pepper(), keyPepperChanged });
 }
 
 /** As `readConfig`, without the pepper: workers must not know it. */

@@ -12,12 +12,17 @@ import { workspace } from '../support/service/workspace.js';
 const proxied = 0;
 const awayForMs = 3_000; // longer than the command timeout of two seconds, so that a command fails with its retry
 
+/** `_id` of the key settings, as MongoDB's protocol writes it: a string with its length. */
+const keySettingsId = '_id\0\x05\0\0\0keys\0';
+
 /** Requests of a gateway before it is ready, and text that only they contain. */
 const steps = [
   { server: 'redis', name: 'owner of Redis', text: installationKey },
   { server: 'mongo', name: 'right to read', text: 'projection' },
+  { server: 'mongo', name: 'stored KEY_PEPPER', text: keySettingsId },
   { server: 'mongo', name: 'index', text: 'createIndexes' },
   { server: 'mongo', name: 'id of the database', text: 'findAndModify' },
+  { server: 'mongo', name: 'own KEY_PEPPER', text: 'pepper_fingerprint' },
 ] as const;
 
 describe('a starting gateway', () => {

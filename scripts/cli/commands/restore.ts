@@ -3,10 +3,11 @@ import type { Redis } from '../../../shared/redis/connect.js';
 import { anyLatestScoresKey, anyUsageKey } from '../../../shared/redis/keys.js';
 import { allKeys } from '../../../shared/redis/scan.js';
 import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
-import { KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
+import { type KeySettings, KeySettingsStore, otherKeySettings } from '../../../shared/store/accounts/key-settings.js';
 import { ErasureStore, type RememberedErasure } from '../../../shared/store/calls/erasures.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import type { CliContext, CommandResult } from '../context/cli-context.js';
+import { CliError } from '../context/cli-error.js';
 import { Progress, type ProgressState } from '../output/progress.js';
 import { readableCount } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
@@ -39,16 +40,14 @@ export function addRestoreCommands(program: Command, context: CliContext): void 
 }
 
 const finishNotes = `
-Run it while gateways and pools are stopped, with the KEY_PEPPER of the gateways:
+Run it while gateways and pools are stopped, with the KEY_PEPPER and KEY_BRAND of
+the gateways:
 1. revokes the keys and notes the erased leads that the file lists;
 2. erases these leads, and those that the database itself lists, once more;
 3. drops usage counters and latest scores from Redis. They are rebuilt from the
    database when they are next needed.
-After an interruption, run it again.`.trim();
-
-const otherPepper =
-  'Warning: KEY_PEPPER is not the one that the gateways had at the time of the backup. Leads that were erased under ' +
-  'another pepper are found only with it: run this command once with each.\n';
+After an interruption, run it again. If KEY_PEPPER has changed within 400 days, run
+it once with each, those of before with KEY_PEPPER_CHANGED=yes.`.trim();
 
 async function exportChanges({ connections }: CliContext, path: string): Promise<CommandResult> {
   const counts = await writeChanges(path, changesOf(await connections.database()));
@@ -67,11 +66,11 @@ async function finishRestore(
   path: string | undefined,
   { json }: JsonOption,
 ): Promise<CommandResult> {
-  const database = await connections.preparedDatabase();
   const keyPepper = await connections.keyPepper();
-  const different = await new KeySettingsStore(database).compare({ brand: config.keyBrand, pepper: keyPepper });
-  if (different.includes('KEY_PEPPER')) stderr.write(otherPepper);
+  if (!config.keyPepperChanged)
+    await requireKeySettings(await connections.database(), { brand: config.keyBrand, pepper: keyPepper });
   const redis = await connections.redis();
+  const database = await connections.preparedDatabase();
   const repeated = path === undefined ? undefined : await repeatChanges(database, path);
   const progress =
     json === true ? undefined : new Progress({ stream: stderr, label: 'Looking for erased leads', unit: 'documents' });
@@ -87,6 +86,17 @@ async function finishRestore(
       ['Redis keys dropped', readableCount(dropped)],
     ]),
   };
+}
+
+/** Leads that were erased under another pepper are found only with it. */
+async function requireKeySettings(database: Db, settings: KeySettings): Promise<void> {
+  const different = await new KeySettingsStore(database).compare(settings);
+  if (different.length === 0) return;
+  throw new CliError(
+    `${otherKeySettings(different)}, so leads that were erased would not be found. Set the right ` +
+      `${different.join(' and ')}. If leads were erased under this one, add KEY_PEPPER_CHANGED=yes to the environment`,
+    { code: 'other_key_settings' },
+  );
 }
 
 const fieldsOf = ({ erasures, revocations }: ChangeCounts): [string, string][] => [

@@ -1,11 +1,9 @@
 import { monthOf } from '../../contract/dates.js';
 import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../store/accounts/api-keys.js';
-import { type KeySettings, KeySettingsStore } from '../../store/accounts/key-settings.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import type { Db } from '../../store/connection/connect.js';
 import { CallHourStore, sumOf } from '../../store/console/call-hours.js';
 import { defineAction } from '../action.js';
-import { AdminError, notFound } from '../admin-error.js';
+import { notFound } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import {
   createKeyInput,
@@ -17,6 +15,7 @@ import {
 } from '../schemas/keys.js';
 import type { ShapeOf } from '../schemas/schema.js';
 import { hoursOfMonth } from '../usage/show-usage.js';
+import { checkedKeySettings } from './key-settings.js';
 
 /** Creates a key. Its secret appears only in this result. */
 export const createKey = defineAction({
@@ -26,11 +25,11 @@ export const createKey = defineAction({
   effect: 'change',
   input: createKeyInput,
   output: createKeyOutput,
-  async run({ database, session, clock, keySettings, record }, input) {
+  async run(context, input) {
+    const { database, session, clock, record } = context;
     const { org_id: organisationId, kind = 'live', name = `${kind} key`, rate_per_second: rate } = input;
     await requireOrganisation(new OrganisationStore(database, session), organisationId);
-    const settings = await keySettings();
-    await requireSameSettings(database, settings);
+    const settings = await checkedKeySettings(context, 'the gateways would reject this key');
     const { key, secret } = await new ApiKeyStore(database, session).create({
       organisationId,
       kind,
@@ -95,19 +94,6 @@ export const revokeKey = defineAction({
     return document;
   },
 });
-
-/** Refuses to create a key that the gateways would reject. */
-async function requireSameSettings(database: Db, settings: KeySettings): Promise<void> {
-  const different = await new KeySettingsStore(database).compare(settings);
-  if (different.length === 0) return;
-  const names = different.join(' and ');
-  const [verb, value] = different.length === 1 ? ['differs', 'value'] : ['differ', 'values'];
-  throw new AdminError(
-    'other_key_settings',
-    `${names} ${verb} from the gateways' ${value}, so they would reject this key. Set the same ${names} and run the ` +
-      `command again. To change ${names}, first restart the gateways with the new ${value}; all existing keys then stop working`,
-  );
-}
 
 /** A key without its secret and hash. */
 const keyDocument = (key: ApiKey): ShapeOf<typeof keySchema> => ({

@@ -7,6 +7,7 @@ import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { ErasureStore, erasingStores } from '../../store/calls/erasures.js';
 import { defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
+import { checkedKeySettings } from '../keys/key-settings.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { eraseLeadInput, eraseLeadOutput } from '../schemas/leads.js';
 
@@ -19,10 +20,10 @@ export const eraseLead = defineAction({
   input: eraseLeadInput,
   output: eraseLeadOutput,
   async run(context, { org_id: organisationId, crm_id: crmId }) {
-    const { database, clock, leaseMs, keySettings, record } = context;
+    const { database, clock, leaseMs, record } = context;
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const redis = await context.redis();
-    const { pepper: keyPepper } = await keySettings();
+    const { pepper: keyPepper } = await checkedKeySettings(context, 'a restore could not repeat this erasure');
     await record({ organisationId });
     const wasKnown = await eraseEverywhere(
       { organisationId, crmId },

@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb';
+import type { Collection, Db, UpdateFilter } from 'mongodb';
 import { hashSecret } from '../../contract/identifiers.js';
 import { withMongoTimeout } from '../connection/connect.js';
 
@@ -10,7 +10,7 @@ export interface KeySettings {
   readonly pepper: string;
 }
 
-/** One document of `settings`: the key settings of the gateway that started last. */
+/** One document of `settings`: the key settings of this database. */
 interface StoredKeySettings {
   readonly _id: 'keys';
   readonly brand: string;
@@ -24,7 +24,7 @@ export type KeySettingName = 'KEY_BRAND' | 'KEY_PEPPER';
 const timeoutMs = 5_000;
 const filter = { _id: 'keys' } as const;
 
-/** The key settings in use on a database. The pepper is stored as a fingerprint that does not reveal it. */
+/** The key settings of a database. The pepper is stored as a fingerprint that does not reveal it. */
 export class KeySettingsStore {
   private readonly collection: Collection<StoredKeySettings>;
 
@@ -33,31 +33,44 @@ export class KeySettingsStore {
   }
 
   /**
-   * Stores the settings of a gateway in place of the previous ones.
-   * @returns the settings that changed: this gateway rejects keys made with their old values
+   * Compares settings with the stored ones, and writes nothing.
+   * @returns the settings that differ; none if nothing is stored yet
+   * @throws the driver's error, or MongoTimeout after five seconds
+   */
+  async compare(settings: KeySettings): Promise<KeySettingName[]> {
+    const inUse = await withMongoTimeout(timeoutMs, (signal) => this.collection.findOne(filter, { signal }));
+    return differences(inUse, stored(settings));
+  }
+
+  /**
+   * Compares settings with the stored ones, or stores them if there are none yet. Only one of several callers at once stores its own.
+   * @returns the settings that differ
+   * @throws the driver's error, or MongoTimeout after five seconds
+   */
+  async claim(settings: KeySettings): Promise<KeySettingName[]> {
+    const own = stored(settings);
+    return differences(await this.update({ $setOnInsert: own }, 'after'), own);
+  }
+
+  /**
+   * Stores settings in place of the previous ones.
+   * @returns the settings that changed: keys made with their old values are void
    * @throws the driver's error, or MongoTimeout after five seconds
    */
   async replace(settings: KeySettings): Promise<KeySettingName[]> {
     const own = stored(settings);
-    const before = await withMongoTimeout(timeoutMs, () =>
-      this.collection.findOneAndUpdate(filter, { $set: own }, { upsert: true, returnDocument: 'before' }),
-    );
-    return before === null ? [] : differences(before, own);
+    return differences(await this.update({ $set: own }, 'before'), own);
   }
 
-  /**
-   * Compares settings with the stored ones, or stores them if there are none yet.
-   * @returns the settings that differ
-   * @throws the driver's error, or MongoTimeout after five seconds
-   */
-  async compare(settings: KeySettings): Promise<KeySettingName[]> {
-    const own = stored(settings);
-    const inUse = await withMongoTimeout(timeoutMs, () =>
-      this.collection.findOneAndUpdate(filter, { $setOnInsert: own }, { upsert: true, returnDocument: 'after' }),
-    );
-    return inUse === null ? [] : differences(inUse, own);
+  private update(change: UpdateFilter<StoredKeySettings>, returnDocument: 'before' | 'after') {
+    const options = { upsert: true, returnDocument, writeConcern: { w: 'majority' } } as const;
+    return withMongoTimeout(timeoutMs, () => this.collection.findOneAndUpdate(filter, change, options));
   }
 }
+
+/** The problem of a process with other settings, for the beginning of a message. */
+export const otherKeySettings = (different: readonly KeySettingName[]): string =>
+  `${different.join(' and ')} ${different.length === 1 ? 'is not that' : 'are not those'} of the keys in this database`;
 
 type Comparable = Omit<StoredKeySettings, '_id'>;
 
@@ -66,7 +79,8 @@ const stored = ({ brand, pepper }: KeySettings): Comparable => ({
   pepper_fingerprint: fingerprintOf(pepper),
 });
 
-function differences(one: Comparable, other: Comparable): KeySettingName[] {
+function differences(one: Comparable | null, other: Comparable): KeySettingName[] {
+  if (one === null) return [];
   return [
     ...(one.brand === other.brand ? [] : (['KEY_BRAND'] as const)),
     ...(one.pepper_fingerprint === other.pepper_fingerprint ? [] : (['KEY_PEPPER'] as const)),

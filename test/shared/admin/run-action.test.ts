@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Actor } from '../../../shared/admin/action.js';
 import { AdminError } from '../../../shared/admin/admin-error.js';
 import { createKey, listKeys, revokeKey } from '../../../shared/admin/keys/key-actions.js';
+import { eraseLead } from '../../../shared/admin/leads/erase-lead.js';
 import { createOrganisation, setOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { listOrganisations, showOrganisation } from '../../../shared/admin/organisations/read-organisations.js';
 import { subscribeToChanges } from '../../../shared/redis/changes.js';
@@ -53,6 +54,25 @@ describe('an action', () => {
     expect((await desk.act(showOrganisation, { org_id: organisationId })).name).to.equal('Acme');
     expect((await desk.act(listKeys, { org_id: organisationId })).keys).to.deep.equal([]);
     expect(await desk.audit(organisationId)).to.have.length(1);
+  });
+
+  it('makes no key and erases no lead with another KEY_PEPPER than that of the database', async () => {
+    await desk.act(createKey, { org_id: organisationId });
+    const entries = await desk.audit(organisationId);
+    const other = {
+      ...desk.context,
+      keySettings: async () => ({ brand: 'leadscore', pepper: 'another of the tests' }),
+    };
+    const { runAction } = await import('../../../shared/admin/run-action.js');
+    const refusals = [
+      await refusal(runAction(createKey, { org_id: organisationId }, other)),
+      await refusal(runAction(eraseLead, { org_id: organisationId, crm_id: 'LEAD-1' }, other)),
+    ];
+    const problem = 'KEY_PEPPER is not that of the keys in this database, so';
+    expect(refusals.map(({ code }) => code)).to.deep.equal(['other_key_settings', 'other_key_settings']);
+    expect(refusals[0]?.message).to.include(`${problem} the gateways would reject this key`);
+    expect(refusals[1]?.message).to.include(`${problem} a restore could not repeat this erasure`);
+    expect(await desk.audit(organisationId)).to.deep.equal(entries);
   });
 
   it('leaves no change without its entry when the entry cannot be written', async () => {

@@ -52,6 +52,7 @@ describe('readConfig', () => {
     DOCS_URL: ['https:', 'https://one/?', 'ftp://one'],
     PORT: [' ', '0x50', '8e3', '80.0', '+80', '65536'],
     CLOCK_OFFSET_MS: ['-', '1e3'],
+    KEY_PEPPER_CHANGED: ['true', 'YES'],
     KEY_PEPPER: ['too short', ' '.repeat(20), `${' '.repeat(20)}a`],
   };
   for (const [name, values] of Object.entries(wrong))

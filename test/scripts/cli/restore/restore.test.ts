@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
-import { refused, scored, scoredRow } from '../../support/http/score-reply.js';
-import { testServers } from '../../support/service/servers.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
-import { callCli, cliDocument } from './cli-call.js';
+import { KeySettingsStore } from '../../../../shared/store/accounts/key-settings.js';
+import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
+import { testServers } from '../../../support/service/servers.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
+import { callCli, cliDocument } from '../cli-call.js';
 
 const lead = { company_size: 120, lead_source: 'Referral' };
 const scoresOf = (crmId: string): string => `/v1/scores/${crmId}`;
@@ -35,6 +36,7 @@ describe('leadscore restore', () => {
   afterEach(() => rm(directory, { recursive: true }));
 
   const document = (...words: string[]) => cliDocument(['restore', ...words], settings);
+  const finish = (...words: string[]) => document('finish', ...words);
   const score = (crmId: string, options = {}) => own.score([{ ...lead, crm_id: crmId }], options);
   const erase = async (crmId: string) => (await own.call(scoresOf(crmId), { method: 'DELETE' })).status;
   const knows = async (crmId: string) => (await own.call(scoresOf(crmId))).status === 200;
@@ -71,7 +73,7 @@ describe('leadscore restore', () => {
 
     await restore();
     expect(await knows('erased'), 'after the restore').to.equal(true);
-    expect(await document('finish', file)).to.deep.include({ erasures: 2, revocations: 1, leads_erased: 2 });
+    expect(await finish(file)).to.deep.include({ erasures: 2, revocations: 1, leads_erased: 2 });
     expect(await knows('erased')).to.equal(false);
     expect(await knows('kept')).to.equal(true);
     const outcomes = service.stores.database.collection('outcomes').find({ org: own.id }).toArray();
@@ -81,7 +83,7 @@ describe('leadscore restore', () => {
     expect((await service.stores.keys.findByHash(other.key.hash))?.revoked_at).to.be.an.instanceOf(Date);
 
     scored(await score('erased'));
-    expect(await document('finish', file), 'run again').to.deep.include({ leads_erased: 0 });
+    expect(await finish(file), 'run again').to.deep.include({ leads_erased: 0 });
     expect(await knows('erased'), 'scored since').to.equal(true);
   });
 
@@ -91,7 +93,7 @@ describe('leadscore restore', () => {
     expect(await erase('erased')).to.equal(204);
     await service.stores.calls.deleteMany({ org: own.id });
     await service.stores.calls.insertMany(calls);
-    expect(await document('finish')).to.deep.include({ file: null, leads_erased: 1 });
+    expect(await finish()).to.deep.include({ file: null, leads_erased: 1 });
     expect(await knows('erased')).to.equal(false);
   });
 
@@ -100,20 +102,40 @@ describe('leadscore restore', () => {
     const restore = await backUp();
     scored(await score('after the backup'));
     await restore();
-    await document('finish');
+    await finish();
     const row = scoredRow(await score('after the backup'));
     expect(row).to.include({ enriched: false }).and.not.have.property('previous_score');
     expect(await own.redisUsage()).to.deep.equal({ used: await own.ledgerSum(), leased: 0 });
     expect(scoredRow(await score('before the backup'))).to.include({ enriched: true });
   });
 
-  it('finish warns when KEY_PEPPER differs from that of the restored database', async () => {
-    const { exitCode, stderr } = await callCli(['restore', 'finish', '--json'], {
-      ...settings,
-      KEY_PEPPER: 'another pepper of the tests',
-    });
-    expect(exitCode).to.equal(0);
-    expect(stderr).to.include('Warning: KEY_PEPPER');
+  it('finish changes nothing with another KEY_PEPPER or KEY_BRAND, unless KEY_PEPPER_CHANGED=yes accepts it', async () => {
+    scored(await score('erased'));
+    const restore = await backUp();
+    expect(await erase('erased')).to.equal(204);
+    await document('export', file);
+    await restore();
+    const changes = { KEY_PEPPER: 'another pepper of the tests', KEY_BRAND: 'acme' };
+    for (const [name, value] of Object.entries(changes)) {
+      const words = ['restore', 'finish', file, '--json'];
+      const other = { ...settings, [name]: value };
+      const { exitCode, stderr } = await callCli(words, other);
+      expect(exitCode, name).to.equal(1);
+      const { error } = JSON.parse(stderr);
+      expect(error.code).to.equal('other_key_settings');
+      expect(error.message)
+        .to.include(`${name} is not that of the keys in this database`)
+        .and.include(`Set the right ${name}. `)
+        .and.include('KEY_PEPPER_CHANGED=yes');
+      const erasures = service.stores.database.collection('erasures').find({ org: own.id, was_known: true });
+      expect(await erasures.toArray(), name).to.deep.equal([]);
+      expect((await callCli(words, { ...other, KEY_PEPPER_CHANGED: 'yes' })).exitCode, name).to.equal(0);
+      await service.stores.database.collection('erasures').deleteMany({ org: own.id });
+      await restore();
+    }
+    const inUse = { brand: 'leadscore', pepper: service.keyPepper };
+    expect(await new KeySettingsStore(service.stores.database).compare(inUse), 'not replaced').to.deep.equal([]);
+    expect(await finish(file)).to.deep.include({ leads_erased: 1 });
   });
 
   it('finish names a file that cannot be read, and a line that is no change', async () => {
@@ -138,7 +160,7 @@ describe('leadscore restore', () => {
     await cliDocument(['key', 'revoke', other.key._id], settings);
     await document('export', file);
     await restore();
-    await document('finish', file);
+    await finish(file);
     refused(await own.score([lead], { key: other }), '401 invalid_api_key');
   });
 });

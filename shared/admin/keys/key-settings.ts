@@ -1,0 +1,23 @@
+import { type KeySettings, KeySettingsStore, otherKeySettings } from '../../store/accounts/key-settings.js';
+import type { ActionContext } from '../action.js';
+import { AdminError } from '../admin-error.js';
+
+/**
+ * The key settings, for an action that hashes with them. They may have been changed since this process started.
+ * @param harm of other settings than those of the database; continues the sentence
+ * @throws AdminError when they differ from those of the database
+ */
+export async function checkedKeySettings(
+  { database, keySettings }: Pick<ActionContext, 'database' | 'keySettings'>,
+  harm: string,
+): Promise<KeySettings> {
+  const settings = await keySettings();
+  const different = await new KeySettingsStore(database).claim(settings);
+  if (different.length === 0) return settings;
+  const names = different.join(' and ');
+  throw new AdminError(
+    'other_key_settings',
+    `${otherKeySettings(different)}, so ${harm}. Set the right ${names}. To change ${names} and make all these keys ` +
+      'void, first restart the gateways with the new ones and KEY_PEPPER_CHANGED=yes',
+  );
+}
