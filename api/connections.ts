@@ -7,6 +7,7 @@ import { leaseMsOf } from '../shared/quota/leases.js';
 import { connectionReady, connectRedis, type Redis } from '../shared/redis/connect.js';
 import { checkRedis } from '../shared/redis/health.js';
 import { claimLease, claimRedis } from '../shared/redis/owner.js';
+import { connectionName } from '../shared/redis/running-processes.js';
 import { connectMongo, type Db, type Mongo } from '../shared/store/connection/connect.js';
 import { installationId } from '../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../shared/store/connection/prepare-database.js';
@@ -52,7 +53,7 @@ export async function connect(owner: ScoringProcess): Promise<Connections> {
   const connectTo = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
     const redis = connectRedis({
       url: redisUrl,
-      name: `leadscore-${process}-${name}`,
+      name: connectionName(process, name),
       kind,
       logger,
       pipelined,

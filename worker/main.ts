@@ -9,6 +9,7 @@ import { createLogger, type Logger } from '../shared/process/logger.js';
 import { isBulkDemanded } from '../shared/redis/bulk-demand.js';
 import { connectRedis } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
+import { connectionName } from '../shared/redis/running-processes.js';
 import { WorkerRegister } from '../shared/redis/worker-register.js';
 import { chunkDeathHandler } from './lanes/chunk-death.js';
 import { BulkPool, bulkPoolTimings } from './pool/bulk-pool.js';
@@ -31,7 +32,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const upkeep = { timings, logger, onSwept: sweepCounter(metrics) };
   lifecycle.add(await startScheduler({ ...config, redisUrl, mongoUrl }, upkeep));
   const { minPatienceMs } = config.timings.redis;
-  const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger, minPatienceMs });
+  const redis = connectRedis({ url: redisUrl, name: connectionName('pool'), kind: 'commands', logger, minPatienceMs });
   lifecycle.onStop('redis', async () => redis.disconnect());
   const health = lifecycle.add(new RedisHealth(redis, config.timings.redis));
   observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));

@@ -9,6 +9,7 @@ import { lowerPriority } from '../../shared/process/low-priority.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { connectRedis, redisNowMs } from '../../shared/redis/connect.js';
 import { RedisHealth } from '../../shared/redis/health.js';
+import { connectionName } from '../../shared/redis/running-processes.js';
 import { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../shared/store/jobs/jobs.js';
 import { startCaches } from '../caches/caches.js';
@@ -69,7 +70,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
 function blocking(name: string, { config, lifecycle, logger }: ScoringProcess) {
   const url = config.redisUrl ?? '';
   const { minPatienceMs } = config.timings.redis;
-  const redis = connectRedis({ url, name: `leadscore-bulk-${name}`, kind: 'blocking', logger, minPatienceMs });
+  const redis = connectRedis({ url, name: connectionName('bulk', name), kind: 'blocking', logger, minPatienceMs });
   lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
   return redis;
 }

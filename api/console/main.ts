@@ -12,6 +12,7 @@ import { leaseMsOf } from '../../shared/quota/leases.js';
 import { connectionReady, connectRedis, type Redis } from '../../shared/redis/connect.js';
 import { checkRedis, RedisHealth } from '../../shared/redis/health.js';
 import { claimLease, claimRedis } from '../../shared/redis/owner.js';
+import { connectionName } from '../../shared/redis/running-processes.js';
 import { connectMongo, type Mongo } from '../../shared/store/connection/connect.js';
 import { installationId } from '../../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
@@ -93,7 +94,7 @@ async function connect(config: Config, logger: Logger, lifecycle: Lifecycle): Pr
     throw new Error('REDIS_URL and MONGODB_URL must be set. `npm start` runs private servers without them.');
   const { minPatienceMs } = config.timings.redis;
   const connectTo = (name: string, kind: 'commands' | 'blocking') => {
-    const connection = { url: redisUrl, name: `leadscore-console-${name}`, kind, logger, commandTimeoutMs };
+    const connection = { url: redisUrl, name: connectionName('console', name), kind, logger, commandTimeoutMs };
     const redis = connectRedis({ ...connection, maxBlockMs: blockMs, minPatienceMs });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;

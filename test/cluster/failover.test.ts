@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { nodeOfKey, type RedisCluster, startRedisCluster } from '../../scripts/servers/redis/redis-cluster.js';
 import type { LocalServer } from '../../scripts/servers/server-process.js';
 import { partitionPrefix, usageKey } from '../../shared/redis/keys.js';
+import { runningProcesses } from '../../shared/redis/running-processes.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';
@@ -83,6 +84,10 @@ describe('a Redis Cluster with TLS and replicas, like a managed one', function (
       expect(ofService.length, 'connections of the service').to.be.above(0);
       expect(ofService.filter((client) => client.includes(`laddr=127.0.0.1:${port} `))).to.deep.equal([]);
     }
+  });
+
+  it('lists each gateway and pool of the service once', async () => {
+    expect(await runningProcesses(service.redis)).to.deep.equal({ gateway: 2, pool: 1, bulk: 0, console: 0 });
   });
 
   it('loses the node with a partition of the queues: calls recover with its replica', async () => {

@@ -13,6 +13,7 @@ import { readableCount } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { type ChangeCounts, type LostChange, readChanges, writeChanges } from '../restore/change-file.js';
 import { eraseRestored } from '../restore/erase-restored.js';
+import { requireStopped } from '../restore/require-stopped.js';
 import { defineCommand, type JsonOption } from './define-command.js';
 
 /** Adds `restore export` and `restore finish`. */
@@ -34,20 +35,26 @@ export function addRestoreCommands(program: Command, context: CliContext): void 
     description: 'Make a database that was restored from a backup ready for use',
     examples: ['restore finish changes.jsonl', 'restore finish'],
     notes: finishNotes,
-  }).action((path: string | undefined, options: JsonOption) =>
-    context.present(options, finishRestore(context, path, options)),
-  );
+  })
+    .option('--yes', 'run it beside gateways and pools that are still running')
+    .action((path: string | undefined, options: FinishOptions) =>
+      context.present(options, finishRestore(context, path, options)),
+    );
 }
 
 const finishNotes = `
-Run it while gateways and pools are stopped, with the KEY_PEPPER and KEY_BRAND of
-the gateways:
+Run it while gateways, pools, runners and consoles are stopped, with the
+KEY_PEPPER and KEY_BRAND of the gateways:
 1. revokes the keys and notes the erased leads that the file lists;
 2. erases these leads, and those that the database itself lists, once more;
 3. drops usage counters and latest scores from Redis. They are rebuilt from the
    database when they are next needed.
 After an interruption, run it again. If KEY_PEPPER has changed within 400 days, run
 it once with each, those of before with KEY_PEPPER_CHANGED=yes.`.trim();
+
+interface FinishOptions extends JsonOption {
+  readonly yes?: true;
+}
 
 async function exportChanges({ connections }: CliContext, path: string): Promise<CommandResult> {
   const counts = await writeChanges(path, changesOf(await connections.database()));
@@ -64,12 +71,13 @@ async function* changesOf(database: Db): AsyncGenerator<LostChange> {
 async function finishRestore(
   { config, connections, stderr }: CliContext,
   path: string | undefined,
-  { json }: JsonOption,
+  { json, yes }: FinishOptions,
 ): Promise<CommandResult> {
   const keyPepper = await connections.keyPepper();
   if (!config.keyPepperChanged)
     await requireKeySettings(await connections.database(), { brand: config.keyBrand, pepper: keyPepper });
   const redis = await connections.redis();
+  if (yes !== true) await requireStopped(redis);
   const database = await connections.preparedDatabase();
   const repeated = path === undefined ? undefined : await repeatChanges(database, path);
   const progress =

@@ -133,7 +133,7 @@ describe('a gateway that no announcement reaches', () => {
     const file = join(directory, 'changes.jsonl');
     await writeFile(file, `${JSON.stringify({ revoked: restored.key._id, at: new Date() })}\n`);
     const settings = { MONGODB_URL: mongoUrl, REDIS_URL: service.redisServer.url, KEY_PEPPER: service.keyPepper };
-    const { exitCode, stderr } = await callCli(['restore', 'finish', file], settings);
+    const { exitCode, stderr } = await callCli(['restore', 'finish', file, '--yes'], settings);
     expect(exitCode, stderr).to.equal(0);
     ran.push('restore finish');
     await follows(async () => expect(await statusOf(restored)).to.equal(401));

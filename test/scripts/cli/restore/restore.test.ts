@@ -36,7 +36,8 @@ describe('leadscore restore', () => {
   afterEach(() => rm(directory, { recursive: true }));
 
   const document = (...words: string[]) => cliDocument(['restore', ...words], settings);
-  const finish = (...words: string[]) => document('finish', ...words);
+  /** The service of these tests goes on. */
+  const finish = (...words: string[]) => document('finish', ...words, '--yes');
   const score = (crmId: string, options = {}) => own.score([{ ...lead, crm_id: crmId }], options);
   const erase = async (crmId: string) => (await own.call(scoresOf(crmId), { method: 'DELETE' })).status;
   const knows = async (crmId: string) => (await own.call(scoresOf(crmId))).status === 200;
@@ -117,7 +118,7 @@ describe('leadscore restore', () => {
     await restore();
     const changes = { KEY_PEPPER: 'another pepper of the tests', KEY_BRAND: 'acme' };
     for (const [name, value] of Object.entries(changes)) {
-      const words = ['restore', 'finish', file, '--json'];
+      const words = ['restore', 'finish', file, '--yes', '--json'];
       const other = { ...settings, [name]: value };
       const { exitCode, stderr } = await callCli(words, other);
       expect(exitCode, name).to.equal(1);
@@ -139,10 +140,10 @@ describe('leadscore restore', () => {
   });
 
   it('finish names a file that cannot be read, and a line that is no change', async () => {
-    const missing = await callCli(['restore', 'finish', file], settings);
+    const missing = await callCli(['restore', 'finish', file, '--yes'], settings);
     expect([missing.exitCode, missing.stderr]).to.deep.equal([1, `Error: Cannot read ${file}: no such file\n`]);
     await writeFile(file, '{"revoked":"key_x","at":"2026-03-01T00:00:00Z"}\n{"erased":"x"}\n');
-    const wrong = await callCli(['restore', 'finish', file], settings);
+    const wrong = await callCli(['restore', 'finish', file, '--yes'], settings);
     expect(wrong.exitCode).to.equal(1);
     expect(wrong.stderr).to.include(`${file}, line 2 `);
   });
