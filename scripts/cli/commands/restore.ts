@@ -50,7 +50,7 @@ KEY_PEPPER and KEY_BRAND of the gateways:
 3. drops usage counters and latest scores from Redis. They are rebuilt from the
    database when they are next needed.
 After an interruption, run it again. If KEY_PEPPER has changed within 400 days, run
-it once with each, those of before with KEY_PEPPER_CHANGED=yes.`.trim();
+it once with each, and add KEY_PEPPER_CHANGED=yes for those that it refuses.`.trim();
 
 interface FinishOptions extends JsonOption {
   readonly yes?: true;
