@@ -7,7 +7,7 @@ export interface FileForm {
   readonly options: Pick<JobOptions, 'include_input' | 'explain'>;
 }
 
-const scoreColumns = ['score', 'conversion_likelihood', 'enriched', 'previous_score', 'delta'] as const;
+export const scoreColumns = ['score', 'conversion_likelihood', 'enriched', 'previous_score', 'delta'] as const;
 export const reasonColumns = ['top_reason_1', 'top_reason_2', 'top_reason_3'] as const;
 const errorColumns = ['row', 'line', 'crm_id', 'field', 'message'] as const;
 
@@ -22,17 +22,20 @@ const addedColumns = (explain: boolean): string[] => [
 /** Number of the added columns that an erasure keeps. They come first. */
 export const keptColumns = scoreColumns.length;
 
-/**
- * The first line of the results, with its line end; empty for JSONL. If a column of the input has the name of an added
- * one in any case, all added ones begin with `leadscore_`.
- */
+/** The prefix of all added names: `leadscore_` if a column of the input has one of these names in any case. */
+export function addedPrefix(columns: readonly string[], added: readonly string[]): string {
+  const taken = new Set(columns.map((name) => name.trim().toLowerCase()));
+  let prefix = '';
+  while (added.some((name) => taken.has(prefix + name))) prefix += 'leadscore_';
+  return prefix;
+}
+
+/** The first line of the results, with its line end; empty for JSONL. */
 export function resultHeader(shape: FileShape, { include_input, explain }: FileForm['options']): string {
   if (shape.format === 'jsonl') return '';
   const added = addedColumns(explain);
   if (!include_input) return csvLine(['row', 'crm_id', ...added], shape.delimiter);
-  const taken = new Set(shape.columns.map((name) => name.trim().toLowerCase()));
-  let prefix = '';
-  while (added.some((name) => taken.has(prefix + name))) prefix += 'leadscore_';
+  const prefix = addedPrefix(shape.columns, added);
   return csvLine([...shape.columns, ...added.map((name) => prefix + name)], shape.delimiter);
 }
 

@@ -21,6 +21,7 @@ export function addScoreCommand(program: Command, context: CliContext): void {
   addAccessOptions(command, context.config)
     .option('--out <file>', 'a .csv or .jsonl file, or - for standard output (default: FILE.scored.csv)')
     .option('--crm-id <column>', 'column that identifies a record (default: crm_id, if it exists)')
+    .option('--only-scores', 'leave the columns of the file out of the CSV: crm_id, row and the scores')
     .option('--explain', 'add reasons: top_reason_1 to 3, in JSONL also the drivers')
     .option('--concurrency <calls>', 'maximum calls in flight', wholeNumber({ min: 1, max: 64 }), 4)
     .option('--restart', 'discard the progress of an earlier run and overwrite its output')
@@ -31,10 +32,17 @@ const notes = `
 A CSV file needs a header line. The delimiter (comma, semicolon, tab or |) is
 detected. Empty cells are not sent, so for a known record the service fills them
 from its earlier values. In JSONL, null is sent and means missing. Columns
-without a name and empty rows are skipped. CSV output has crm_id, row (1 is the
-first record), score, conversion_likelihood, enriched, previous_score, delta and
-warnings. A cell that a spreadsheet would take for a formula begins with an
-apostrophe. In a crm_id, this command and "outcomes import" take it off again.
+without a name are not sent. Empty rows are skipped.
+
+A CSV of a CSV has all columns of the file as they are, then score,
+conversion_likelihood, enriched, previous_score, delta and warnings. If the file
+has a column of such a name already, all added ones begin with leadscore_. The
+delimiter is that of the file; tabs become commas. With --only-scores, or for
+JSONL, a CSV has crm_id and row (1 is the first record) instead of the columns.
+
+An added cell that a spreadsheet would take for a formula begins with an
+apostrophe, and so does a crm_id with --only-scores. This command and "outcomes
+import" take it off a crm_id again. The columns of the file stay as they are.
 
 Before sending and again at the end, the command lists the fields that the model
 knows but the file lacks. It also lists the columns that the model does not know.
@@ -53,6 +61,7 @@ interface ScoreOptions {
   readonly url: string;
   readonly out?: string;
   readonly crmId?: string;
+  readonly onlyScores?: boolean;
   readonly explain?: boolean;
   readonly concurrency: number;
   readonly restart?: boolean;
@@ -76,6 +85,7 @@ async function score(context: CliContext, path: string, options: ScoreOptions): 
       apiKey: await readKey(options.key),
       baseUrl: readUrl(options.url),
       crmIdField: options.crmId,
+      onlyScores: options.onlyScores === true,
       explain: options.explain === true,
       concurrency: options.concurrency,
       signal,

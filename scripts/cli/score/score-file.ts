@@ -11,12 +11,12 @@ import { ScoreClient } from './calls/score-client.js';
 import { sendInOrder } from './calls/send-in-order.js';
 import { csvRecords } from './input/csv-records.js';
 import { InputNames, readModelFields } from './input/field-names.js';
-import { type InputFile, openInput, type RecordFormat } from './input/input-file.js';
+import { type CsvHeader, type InputFile, openInput, type RecordFormat } from './input/input-file.js';
 import { jsonlRecords } from './input/jsonl-records.js';
-import { type Batch, RecordDigest, recordBatches, recordsAfter } from './input/record-batches.js';
+import { type Batch, RecordDigest, recordBatches, recordsAfter, withFirstRead } from './input/record-batches.js';
 import { type OpenRun, type OutputChoice, openRun } from './output/open-run.js';
 import { type RunFigures, type RunState, removeState, writeState } from './output/run-state.js';
-import { scoredText } from './output/scored-output.js';
+import { headerText, type KeptColumns, keptColumns, scoredText } from './output/scored-output.js';
 
 /**
  * Scores a file through the API into a CSV or JSONL file, in input order.
@@ -29,7 +29,8 @@ import { scoredText } from './output/scored-output.js';
  */
 export async function scoreFile(options: ScoreFileOptions): Promise<RunReport> {
   const input = await openInput(options.path);
-  const runOptions = { model: options.modelId, explain: options.explain, crm_id: options.crmIdField ?? null };
+  const { crmIdField: crm_id = null, explain, onlyScores: only_scores } = options;
+  const runOptions = { model: options.modelId, explain, crm_id, only_scores };
   const opened = await openRun(input, runOptions, options.output);
   const connections = httpConnections({ connections: options.concurrency });
   const { baseUrl, apiKey, modelId, signal } = options;
@@ -66,6 +67,8 @@ export interface ScoreFileOptions {
   /** Column or field that becomes the crm_id; undefined means `crm_id`, if it exists. */
   readonly crmIdField: string | undefined;
   readonly explain: boolean;
+  /** Leaves the columns of a CSV out of a CSV of results. */
+  readonly onlyScores: boolean;
   /** Maximum calls in flight. */
   readonly concurrency: number;
   /** Stops the run after the calls in flight; the progress is kept. */
@@ -101,12 +104,14 @@ export interface RunParts {
 /** One run over a file and its progress. */
 export class ScoreRun {
   private readonly startMs = performance.now();
-  private readonly digest = new RecordDigest();
+  private readonly digest: RecordDigest;
   private readonly histogram: ScoreHistogram;
   private state: RunState;
+  private kept: KeptColumns | undefined;
 
   constructor(private readonly parts: RunParts) {
     this.state = parts.opened.state;
+    this.digest = new RecordDigest(this.keepsColumns);
     this.histogram = new ScoreHistogram(this.state.figures.histogram);
   }
 
@@ -119,11 +124,13 @@ export class ScoreRun {
     const reading = {
       crmIdField: options.crmIdField,
       onNames: (seen: readonly string[]) => names.add(seen),
+      onHeader: (header: CsvHeader) => this.keepHeader(header),
     };
     const records = await withFirstRead(
       input.format === 'csv' ? csvRecords(input, reading) : jsonlRecords(input, reading),
     );
-    for (const notice of names.notices()) options.listener.notice?.(notice);
+    for (const notice of [...names.notices(), ...this.renamed()]) options.listener.notice?.(notice);
+    if (this.state.rows === 0) await this.begin();
     const remaining = recordsAfter(records, this.parts.opened.state, this.digest);
     options.listener.started(this.state.rows);
     let isFirst = true;
@@ -185,10 +192,40 @@ export class ScoreRun {
     await rm(options.output.path, { force: true });
   }
 
+  private get keepsColumns(): boolean {
+    const { options, input, opened } = this.parts;
+    return !options.onlyScores && input.format === 'csv' && opened.format === 'csv';
+  }
+
+  private get form() {
+    return { format: this.parts.opened.format, explain: this.parts.options.explain, kept: this.kept };
+  }
+
+  private keepHeader(header: CsvHeader): void {
+    const { options, input } = this.parts;
+    this.digest.addHeader(header.names);
+    const hasByteOrderMark = input.hasByteOrderMark();
+    if (this.keepsColumns) this.kept = keptColumns(header, { explain: options.explain, hasByteOrderMark });
+  }
+
+  private renamed(): string[] {
+    const prefix = this.kept?.prefix ?? '';
+    if (prefix === '') return [];
+    return [`The file has columns of scores already. The new ones begin with ${prefix}`];
+  }
+
+  /** Writes the header of the output, and the state. */
+  private async begin(): Promise<void> {
+    const { output, statePath } = this.parts.opened;
+    await output.write(headerText(this.form));
+    this.state = { ...this.state, outputBytes: output.bytes };
+    if (statePath !== undefined) await writeState(statePath, this.state);
+  }
+
   private async keep(scored: ScoredBatch): Promise<void> {
     const { options, input, opened } = this.parts;
     const { batch } = scored;
-    await opened.output.write(scoredText(scored, { format: opened.format, explain: options.explain }));
+    await opened.output.write(scoredText(scored, this.form));
     this.digestBatch(batch);
     const rows = batch.lastRow;
     const figures = this.figuresWith(scored);
@@ -207,8 +244,8 @@ export class ScoreRun {
   }
 
   private digestBatch(batch: Batch): void {
-    const texts = new Map(batch.records.map((record) => [record.row, record.text]));
-    for (let row = this.state.rows + 1; row <= batch.lastRow; row += 1) this.digest.add(texts.get(row));
+    const records = new Map(batch.records.map((record) => [record.row, record]));
+    for (let row = this.state.rows + 1; row <= batch.lastRow; row += 1) this.digest.add(records.get(row));
   }
 
   private figuresWith({ batch, rows, usage, validation }: ScoredBatch): RunFigures {
@@ -246,21 +283,4 @@ function present({
   readonly validation: ReplyValidation | undefined;
 }): Pick<RunFigures, 'usage' | 'validation'> {
   return { ...(usage === undefined ? {} : { usage }), ...(validation === undefined ? {} : { validation }) };
-}
-
-/**
- * Reads the first item immediately, so that the header of a CSV is known, and then yields all items.
- * @throws the error of reading the first item
- */
-async function withFirstRead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenerator<Item>> {
-  const first = await items.next();
-  return (async function* () {
-    try {
-      if (first.done === true) return;
-      yield first.value;
-      yield* items;
-    } finally {
-      await items.return(undefined);
-    }
-  })();
 }

@@ -33,7 +33,7 @@ export async function scorePass(
     waiting: progress.waiting.bind(progress),
   };
   const output = { path: pass.outputPath, stream, restart: true };
-  const settings = { crmIdField: undefined, explain: false, concurrency: 4 };
+  const settings = { crmIdField: undefined, explain: false, onlyScores: true, concurrency: 4 };
   const { figures } = await scoreFile({ ...pass, ...settings, output, signal, listener }).finally(() =>
     progress.stop(),
   );

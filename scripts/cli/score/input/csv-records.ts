@@ -3,7 +3,7 @@ import { CsvError, type Info, parse } from 'csv-parse';
 import { delimiterOf, firstLine } from '../../../../shared/files/csv-delimiter.js';
 import { textOfCell } from '../../../../shared/files/spreadsheet-cell.js';
 import type { CliError } from '../../context/cli-error.js';
-import { badInput, type InputFile, type InputRecord, type RecordOptions } from './input-file.js';
+import { badInput, type CsvHeader, type InputFile, type InputRecord, type RecordOptions } from './input-file.js';
 
 /** A column that is sent. */
 interface Column {
@@ -29,21 +29,30 @@ interface Header {
 export async function* csvRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
   let header: Header | undefined;
   let row = 0;
-  for await (const { cells, line, endByte } of csvRows(input)) {
+  for await (const { cells, line, endByte, delimiter } of csvRows(input)) {
     if (header !== undefined) {
       row += 1;
-      yield { row, line, text: recordText(cells, header, `${input.name}, line ${line}`), endByte };
+      const text = recordText(cells, header, `${input.name}, line ${line}`);
+      const kept = text === undefined ? {} : { cells: atLength(cells, header.cells) };
+      yield { row, line, text, ...kept, endByte };
     } else if (!isBlank(cells)) {
-      header = readHeader(cells, { input, options });
+      header = readHeader({ names: cells, delimiter }, { input, options });
     }
   }
   if (header === undefined) throw emptyCsv(input);
 }
 
+/** Fills a short row, and cuts off empty cells beyond the header: `recordText` allows both. */
+function atLength(cells: readonly string[], length: number): readonly string[] {
+  if (cells.length === length) return cells;
+  return Array.from({ length }, (_, index) => cells[index] ?? '');
+}
+
 function readHeader(
-  cells: readonly string[],
+  header: CsvHeader,
   { input, options }: { readonly input: InputFile; readonly options: RecordOptions },
 ): Header {
+  const { names: cells } = header;
   const named = cells.flatMap((name, index) => (name.trim() === '' ? [] : [{ name, index }]));
   const names = named.map((column) => column.name);
   const repeated = names.find((name, index) => names.indexOf(name) !== index);
@@ -56,6 +65,7 @@ function readHeader(
   if (crmIdColumn === undefined && options.crmIdField !== undefined) throw noSuchColumn(input, wanted, names);
   // With --crm-id, a column called crm_id would produce a second crm_id.
   const fields = named.filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id');
+  options.onHeader?.(header);
   options.onNames?.([...fields.map(({ name }) => name), ...(crmIdColumn === undefined ? [] : ['crm_id'])]);
   return {
     columns: fields.map(({ name, index }) => ({ index, key: `${JSON.stringify(name)}:` })),
@@ -96,6 +106,7 @@ const maxRowBytes = 8 * 1024 * 1024;
 /** A row of a CSV file, including the header. */
 export interface CsvRow {
   readonly cells: readonly string[];
+  readonly delimiter: string;
   /** First line of the row, from 1. */
   readonly line: number;
   /** Bytes of the inflated file up to the end of the row. */
@@ -120,7 +131,7 @@ export async function* csvRows(input: InputFile): AsyncGenerator<CsvRow> {
   let line = 1;
   try {
     for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
-      yield { cells: record, line, endByte: info.bytes };
+      yield { cells: record, delimiter, line, endByte: info.bytes };
       line = info.lines + 1;
     }
   } catch (error) {

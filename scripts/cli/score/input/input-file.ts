@@ -14,6 +14,8 @@ export interface InputRecord {
   readonly line: number;
   /** The record as JSON; undefined for an empty row, which is not sent. */
   readonly text: string | undefined;
+  /** All cells of a row of a CSV, as many as the header has. Absent for JSONL and for an empty row. */
+  readonly cells?: readonly string[];
   /** Bytes of the inflated file up to the end of this record. */
   readonly endByte: number;
 }
@@ -26,6 +28,15 @@ export interface RecordOptions {
    * its first record, or with the keys of each JSONL record.
    */
   readonly onNames?: ((names: readonly string[]) => void) | undefined;
+  /** Receives the header of a CSV, before its first record. */
+  readonly onHeader?: ((header: CsvHeader) => void) | undefined;
+}
+
+/** The header of a CSV as it is written. */
+export interface CsvHeader {
+  /** All columns in their order. A column without a name has an empty one. */
+  readonly names: readonly string[];
+  readonly delimiter: string;
 }
 
 export type RecordFormat = 'csv' | 'jsonl';
@@ -41,7 +52,9 @@ export interface InputFile {
   readonly modifiedAt: Date;
   /** Size after inflation in bytes: exact for a plain file, an estimate while a gzipped one is read. */
   inflatedBytes(): number;
-  /** Streams the inflated text. May be called only once. */
+  /** Whether the text begins with a byte order mark. Known once its first characters were read. */
+  hasByteOrderMark(): boolean;
+  /** Streams the inflated text without its byte order mark. May be called only once. */
   texts(): AsyncGenerator<string>;
 }
 
@@ -77,6 +90,7 @@ export async function openInput(path: string): Promise<InputFile> {
     bytes: found.size,
     modifiedAt: found.mtime,
     inflatedBytes: () => reading.inflatedBytes(),
+    hasByteOrderMark: () => reading.hasByteOrderMark,
     texts: () => reading.texts(),
   };
 }
@@ -95,10 +109,13 @@ async function firstBytes(path: string): Promise<Buffer> {
   }
 }
 
+export const byteOrderMark = '\uFEFF';
+
 /** One pass over a file. */
 class Reading {
   /** Its `bytesWritten` counts the compressed bytes that were consumed. */
   private gunzip: Gunzip | undefined;
+  hasByteOrderMark = false;
   private inflated = 0;
   private lines = 1;
 
@@ -114,11 +131,16 @@ class Reading {
   }
 
   async *texts(): AsyncGenerator<string> {
-    // The decoder removes a byte order mark.
-    const decoder = new TextDecoder('utf-8', { fatal: true });
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    let isStart = true;
     for await (const bytes of this.chunks()) {
       this.inflated += bytes.length;
-      const text = this.decode(() => decoder.decode(bytes, { stream: true }));
+      let text = this.decode(() => decoder.decode(bytes, { stream: true }));
+      if (isStart && text !== '') {
+        isStart = false;
+        this.hasByteOrderMark = text.startsWith(byteOrderMark);
+        if (this.hasByteOrderMark) text = text.slice(1);
+      }
       yield text;
       this.lines += text.split('\n').length - 1;
     }

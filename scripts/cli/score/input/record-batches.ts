@@ -60,13 +60,24 @@ export async function* recordBatches(
 
 const emptyBatch = () => ({ records: [] as SentRecord[], bytes: 0, lastRow: 0, emptyRows: 0, endByte: 0 });
 
-/** Running digest of all records so far. A resumed run compares it to detect a changed file. */
+/**
+ * Running digest of all records so far. A resumed run compares it to detect a changed file.
+ * `keepsColumns`: the output repeats the columns of the file, so also cells count that are not sent.
+ */
 export class RecordDigest {
   private readonly hash = createHash('sha256');
 
-  /** Adds a record's JSON, or undefined for an empty row. */
-  add(text: string | undefined): void {
-    this.hash.update(`${text ?? ''}\n`);
+  constructor(private readonly keepsColumns: boolean) {}
+
+  /** Adds the header of a CSV, before its records. */
+  addHeader(names: readonly string[]): void {
+    if (this.keepsColumns) this.hash.update(`${JSON.stringify(names)}\n`);
+  }
+
+  /** Adds a record, or undefined for an empty row. */
+  add(record: Pick<InputRecord, 'text' | 'cells'> | undefined): void {
+    const { text = '', cells } = record ?? {};
+    this.hash.update(`${this.keepsColumns && cells !== undefined ? JSON.stringify(cells) : text}\n`);
   }
 
   /** Digest so far; more records may be added later. */
@@ -91,7 +102,7 @@ export async function* recordsAfter(
       yield record;
       continue;
     }
-    digest.add(record.text);
+    digest.add(record);
     if (row === done.rows && digest.value() !== done.digest) throw changed(done.rows);
   }
   if (row < done.rows) throw changed(done.rows);
@@ -99,6 +110,23 @@ export async function* recordsAfter(
 
 const changed = (rows: number): CliError =>
   new CliError(
-    `The first ${rows} rows of the file have changed since they were scored. Use --restart to score the whole file again`,
+    `The header or the first ${rows} rows of the file have changed since they were scored. Use --restart to score the whole file again`,
     { code: 'input_changed' },
   );
+
+/**
+ * Reads the first item immediately, so that the header of a CSV is known, and then yields all items.
+ * @throws the error of reading the first item
+ */
+export async function withFirstRead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenerator<Item>> {
+  const first = await items.next();
+  return (async function* () {
+    try {
+      if (first.done === true) return;
+      yield first.value;
+      yield* items;
+    } finally {
+      await items.return(undefined);
+    }
+  })();
+}

@@ -6,7 +6,7 @@ import { readableCount } from '../../output/readable-numbers.js';
 import { formatOf, type InputFile, type RecordFormat } from '../input/input-file.js';
 import { RecordDigest } from '../input/record-batches.js';
 import { newRun, type RunOptions, type RunState, readState, removeState, statePath, writeState } from './run-state.js';
-import { fileOutput, headerText, type ScoredOutput, streamOutput } from './scored-output.js';
+import { fileOutput, type ScoredOutput, streamOutput } from './scored-output.js';
 
 export interface OutputChoice {
   /** A path, or `-` for the stream. */
@@ -16,7 +16,7 @@ export interface OutputChoice {
   readonly restart: boolean;
 }
 
-/** A new or resumed run. */
+/** A new or resumed run. Without a row, its output is empty and the caller writes the header. */
 export interface OpenRun {
   readonly state: RunState;
   readonly format: RecordFormat;
@@ -33,16 +33,15 @@ export async function openRun(input: InputFile, options: RunOptions, choice: Out
   const begun = {
     input: { name: input.name, bytes: input.bytes, modified_at: input.modifiedAt.toISOString() },
     options,
-    digest: new RecordDigest().value(),
+    digest: new RecordDigest(options.only_scores === false).value(),
   };
   if (choice.path === '-') {
-    const run = {
+    return {
       state: newRun(begun),
       format: input.format,
       output: streamOutput(choice.stream),
       statePath: undefined,
     };
-    return withHeader(run);
   }
   const format = outputFormat(choice.path);
   if (resolve(choice.path) === resolve(input.path)) throw usageError('--out must not be the input file');
@@ -50,12 +49,9 @@ export async function openRun(input: InputFile, options: RunOptions, choice: Out
   if (choice.restart) await removeState(path);
   const state = await readState(path);
   if (state !== undefined) return resume(state, { options, outputPath: choice.path, format, statePath: path });
-  return withHeader({
-    state: newRun(begun),
-    format,
-    output: await newOutput(choice),
-    statePath: path,
-  });
+  const begin = { state: newRun(begun), format, output: await newOutput(choice), statePath: path };
+  await writeState(path, begin.state);
+  return begin;
 }
 
 function outputFormat(path: string): RecordFormat {
@@ -78,14 +74,6 @@ async function newOutput({ path, restart }: OutputChoice): Promise<ScoredOutput>
   }
 }
 
-/** Writes the CSV header and the initial state. */
-async function withHeader(run: OpenRun): Promise<OpenRun> {
-  await run.output.write(headerText({ format: run.format, explain: run.state.options.explain }));
-  const state = { ...run.state, outputBytes: run.output.bytes };
-  if (run.statePath !== undefined) await writeState(run.statePath, state);
-  return { ...run, state };
-}
-
 async function resume(
   state: RunState,
   to: {
@@ -96,21 +84,24 @@ async function resume(
   },
 ): Promise<OpenRun> {
   const { options, outputPath } = to;
-  const names = { model: '--model', explain: '--explain', crm_id: '--crm-id' } as const;
-  for (const name of ['model', 'explain', 'crm_id'] as const) {
-    if (state.options[name] === options[name]) continue;
+  const begun = { ...state.options, only_scores: state.options.only_scores ?? true };
+  const names = { model: '--model', explain: '--explain', crm_id: '--crm-id', only_scores: '--only-scores' } as const;
+  for (const name of ['model', 'explain', 'crm_id', 'only_scores'] as const) {
+    if (begun[name] === options[name]) continue;
     throw new CliError(
-      `${outputPath} was started with another ${names[name]} (${state.options[name] ?? 'none'}) and has ${readableCount(state.rows)} rows. Use the same option to resume, --restart to start over, or --out to name another file`,
+      `${outputPath} was started with another ${names[name]} (${begun[name] ?? 'none'}) and has ${readableCount(state.rows)} rows. Use the same option to resume, --restart to start over, or --out to name another file`,
       { code: 'options_changed' },
     );
   }
+  // Without a row, the header of the file may have changed meanwhile. The output begins again.
+  const from = state.rows === 0 ? 0 : state.outputBytes;
   const found = await stat(outputPath).catch(() => undefined);
-  if (found === undefined || found.size < state.outputBytes)
+  if (from > 0 && (found === undefined || found.size < from))
     throw new CliError(
       `${outputPath} is missing some of the ${readableCount(state.rows)} rows already scored. Use --restart to start over`,
       { code: 'output_changed' },
     );
-  const output = await fileOutput(outputPath, { from: state.outputBytes, overwrite: true }).catch((error: unknown) => {
+  const output = await fileOutput(outputPath, { from, overwrite: true }).catch((error: unknown) => {
     throw unwritable(outputPath, error);
   });
   return { state, format: to.format, output, statePath: to.statePath };

@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly model: string;
   readonly explain: boolean;
   readonly crm_id: string | null;
+  /** Absent when an older version, which wrote only scores, started the run. */
+  readonly only_scores?: boolean;
 }
 
 /** Progress of a run, stored beside the output until the run completes. */
@@ -34,7 +36,7 @@ export interface RunState {
   readonly options: RunOptions;
   /** Rows of the input that are scored and written, counted from the first. */
   readonly rows: number;
-  /** SHA-256 of the records of these rows. */
+  /** SHA-256 of these rows: see `RecordDigest`. */
   readonly digest: string;
   /** Bytes of the output for these rows. Later bytes are an incomplete write and are cut off. */
   readonly outputBytes: number;

@@ -1,10 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { csvCell, spreadsheetCell } from '../../../../shared/files/spreadsheet-cell.js';
+import { addedPrefix, csvLine, reasonColumns, scoreColumns } from '../../../../shared/files/result-columns.js';
+import { spreadsheetCell } from '../../../../shared/files/spreadsheet-cell.js';
 import type { OutputStream } from '../../context/cli-context.js';
 import { unwritable } from '../../context/cli-error.js';
 import type { ScoreRow } from '../calls/api-reply.js';
 import type { ScoredBatch } from '../calls/score-batch.js';
-import type { RecordFormat } from '../input/input-file.js';
+import { byteOrderMark, type CsvHeader, type RecordFormat } from '../input/input-file.js';
 
 /** Destination of the results. */
 export interface ScoredOutput {
@@ -71,47 +72,56 @@ export function streamOutput(stream: OutputStream): ScoredOutput {
   };
 }
 
-const columns = [
-  'crm_id',
-  'row',
-  'score',
-  'conversion_likelihood',
-  'enriched',
-  'previous_score',
-  'delta',
-  'warnings',
-] as const;
-const reasonColumns = ['top_reason_1', 'top_reason_2', 'top_reason_3'] as const;
+const addedColumns = (explain: boolean): string[] => [...scoreColumns, 'warnings', ...(explain ? reasonColumns : [])];
+
+/** The columns of the file that the output repeats, and how the added ones are named and separated. */
+export interface KeptColumns extends CsvHeader {
+  readonly prefix: string;
+  readonly hasByteOrderMark: boolean;
+}
+
+/** The output is a .csv, in which programs expect no tabs between cells. */
+export function keptColumns(
+  { names, delimiter }: CsvHeader,
+  { explain, hasByteOrderMark }: { readonly explain: boolean; readonly hasByteOrderMark: boolean },
+): KeptColumns {
+  const prefix = addedPrefix(names, addedColumns(explain));
+  return { names, delimiter: delimiter === '\t' ? ',' : delimiter, prefix, hasByteOrderMark };
+}
 
 export interface OutputForm {
   readonly format: RecordFormat;
   readonly explain: boolean;
+  /** Undefined: a line of a CSV has crm_id and row instead. */
+  readonly kept: KeptColumns | undefined;
 }
 
 /** The header line of a CSV, or an empty string for JSONL. */
-export const headerText = ({ format, explain }: OutputForm): string =>
-  format === 'jsonl' ? '' : `${[...columns, ...(explain ? reasonColumns : [])].join(',')}\n`;
-
-/** Results of a batch, one line per record. A JSONL line is the API's row with the row number of the file. */
-export function scoredText({ batch, rows }: ScoredBatch, form: OutputForm): string {
-  const lines = rows.map((scored, index) => {
-    const row = batch.records[index]?.row ?? 0;
-    return form.format === 'jsonl' ? JSON.stringify({ row, ...scored }) : csvLine(scored, row, form);
-  });
-  return lines.map((line) => `${line}\n`).join('');
+export function headerText({ format, explain, kept }: OutputForm): string {
+  if (format === 'jsonl') return '';
+  const added = addedColumns(explain);
+  if (kept === undefined) return csvLine(['crm_id', 'row', ...added], ',');
+  const line = csvLine([...kept.names, ...added.map((name) => kept.prefix + name)], kept.delimiter);
+  return kept.hasByteOrderMark ? byteOrderMark + line : line;
 }
 
-function csvLine(scored: ScoreRow, row: number, { explain }: OutputForm): string {
+/** Results of a batch, one line per record. A JSONL line is the API's row with the row number of the file. */
+export function scoredText({ batch, rows }: ScoredBatch, { format, explain, kept }: OutputForm): string {
+  const lines = rows.map((scored, index) => {
+    const { row = 0, cells = [] } = batch.records[index] ?? {};
+    if (format === 'jsonl') return `${JSON.stringify({ row, ...scored })}\n`;
+    const added = addedCells(scored, explain);
+    if (kept !== undefined) return csvLine([...cells, ...added], kept.delimiter);
+    return csvLine([spreadsheetCell(scored.crm_id ?? ''), String(row), ...added], ',');
+  });
+  return lines.join('');
+}
+
+function addedCells(scored: ScoreRow, explain: boolean): string[] {
   const cells = [
-    scored.crm_id,
-    row,
-    scored.score,
-    scored.conversion_likelihood,
-    scored.enriched,
-    scored.previous_score,
-    scored.delta,
+    ...scoreColumns.map((name) => scored[name]),
     scored.warnings?.join('; '),
     ...(explain ? reasonColumns.map((name) => scored[name]) : []),
   ];
-  return cells.map((cell) => csvCell(spreadsheetCell(String(cell ?? '')))).join(',');
+  return cells.map((cell) => spreadsheetCell(String(cell ?? '')));
 }

@@ -78,7 +78,7 @@ describe('leadscore score after an interruption', () => {
     await desk.writeRows('leads.csv', 2_500);
     desk.service.answering = (call) => (call.number === 2 ? { status: 402, code: 'expired_read_only' } : undefined);
     await desk.score('leads.csv', '--concurrency', '1');
-    await writeFile(desk.file('leads.scored.csv'), 'crm-2001,2001,9', { flag: 'a' });
+    await writeFile(desk.file('leads.scored.csv'), '2001,crm-2001,9', { flag: 'a' });
     desk.service.answering = () => undefined;
     expect((await desk.score('leads.csv')).exitCode).to.equal(0);
     await desk.expectAllRows('leads.scored.csv', 2_500);
@@ -95,7 +95,9 @@ describe('leadscore score after an interruption', () => {
     await writeFile(desk.file('leads.csv'), csvOf(1_500).replace('\n7,', '\n8,'));
     const changed = await desk.score('leads.csv');
     expect(changed.exitCode).to.equal(1);
-    expect(changed.stderr).to.include('The first 1000 rows of the file have changed since they were scored');
+    expect(changed.stderr).to.include(
+      'The header or the first 1000 rows of the file have changed since they were scored',
+    );
 
     await desk.writeRows('leads.csv', 1_500);
     expect((await desk.score('leads.csv')).exitCode).to.equal(0);

@@ -65,7 +65,7 @@ describe('leadscore score', () => {
 
   it('writes no CSV cell that a spreadsheet takes for a formula, and reads the crm_id of such a cell back', async () => {
     await writeFile(desk.file('leads.csv'), 'n,crm_id\n1,"=HYPERLINK(""x"")"\n2,-12.5\n3,@a\n');
-    await desk.score('leads.csv');
+    await desk.score('leads.csv', '--only-scores');
     const written = await readFile(desk.file('leads.scored.csv'), 'utf8');
     const crmIds = written.split('\n').map((line) => line.replace(/,\d.*$/, ''));
     expect(crmIds.slice(1, 4)).to.deep.equal([`"'=HYPERLINK(""x"")"`, '-12.5', "'@a"]);
@@ -76,9 +76,9 @@ describe('leadscore score', () => {
     expect(sent()).to.deep.equal(raw);
   });
 
-  it('writes a CSV with quoted cells and with reasons in columns', async () => {
+  it('writes a CSV of only scores with quoted cells and with reasons in columns', async () => {
     await writeFile(desk.file('leads.csv'), 'n,crm_id\n1,"a,""b"\n2,\n');
-    await desk.score('leads.csv', '--explain');
+    await desk.score('leads.csv', '--explain', '--only-scores');
     expect(await readFile(desk.file('leads.scored.csv'), 'utf8')).to.equal(
       [
         'crm_id,row,score,conversion_likelihood,enriched,previous_score,delta,warnings,top_reason_1,top_reason_2,top_reason_3',
@@ -92,11 +92,13 @@ describe('leadscore score', () => {
   it('prints only results on standard output with --out -, and one document with --json', async () => {
     await desk.writeRows('leads.csv', 3);
     const piped = await desk.score('leads.csv', '--out', '-');
-    expect(piped.stdout.split('\n')[1]).to.equal('crm-1,1,1,0.25,true,0,1,');
+    expect(piped.stdout.split('\n')[1]).to.equal('1,crm-1,1,0.25,true,0,1,');
+    const onlyScores = await desk.score('leads.csv', '--out', '-', '--only-scores');
+    expect(onlyScores.stdout.split('\n')[1]).to.equal('crm-1,1,1,0.25,true,0,1,');
     expect(piped.stdout.trimEnd().split('\n')).to.have.length(4);
     const document = JSON.parse((await desk.score('leads.csv', '--json')).stdout);
     expect(document).to.deep.include({ complete: true, records: 3, rows: 3, enriched: 3, empty_rows: 0 });
-    expect(document.usage).to.include({ current: 6 });
+    expect(document.usage).to.include({ current: 9 });
     expect(await desk.files()).to.have.members(['leads.csv', 'leads.scored.csv']);
   });
 

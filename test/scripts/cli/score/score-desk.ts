@@ -60,7 +60,7 @@ export class ScoreDesk {
   /** Asserts that the output has every row of `writeRows` once, in order, with its score. */
   async expectAllRows(name: string, count: number): Promise<void> {
     const rows = await this.scoredRows(name);
-    expect(rows.map(([crmId]) => crmId)).to.deep.equal(numbers(count).map((n) => `crm-${n}`));
+    expect(rows.map(([, crmId]) => crmId)).to.deep.equal(numbers(count).map((n) => `crm-${n}`));
     expect(rows.map(([, , scored]) => Number(scored))).to.deep.equal(numbers(count).map(fakeScore));
   }
 }

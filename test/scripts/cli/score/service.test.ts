@@ -41,10 +41,11 @@ describe('leadscore score with the real service', () => {
     expect(again.usage).to.include({ current: 5_000, remaining: 5_000 });
     const lines = (await readFile(join(directory, 'leads.scored.csv'), 'utf8')).trimEnd().split('\n').slice(1);
     for (const [index, line] of lines.entries()) {
-      const [crmId, row, scored, , enriched, previous, delta] = line.split(',');
-      expect([crmId, row, enriched, previous, delta]).to.deep.equal([
+      const [crmId, size, demo, scored, , enriched, previous, delta] = line.split(',');
+      expect([crmId, size, demo, enriched, previous, delta]).to.deep.equal([
         `lead-${index}`,
-        `${index + 1}`,
+        `${index % 300}`,
+        index % 2 ? 'yes' : '',
         'true',
         scored,
         '0',
