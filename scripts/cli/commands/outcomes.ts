@@ -5,9 +5,9 @@ import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
 import { runThroughFile } from '../context/file-run.js';
+import { ConvertedValues, usualWords, type ValueOptions, valueList } from '../outcomes/converted-values.js';
 import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
 import { mistakeSentences } from '../outcomes/mistakes.js';
-import { convertedWords } from '../outcomes/outcome-rows.js';
 import { readableCount } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { wrapText } from '../output/wrap-text.js';
@@ -27,11 +27,15 @@ export function addOutcomesCommands(program: Command, context: CliContext): void
     examples: [
       'outcomes import org_4fzyo82mVYHgQ1bT leads.csv',
       'outcomes import org_4fzyo82mVYHgQ1bT won.csv.gz --crm-id Id --converted Won --at Closed',
+      'outcomes import org_4fzyo82mVYHgQ1bT deals.csv --converted Stage --won-values "Closed Won"',
     ],
     notes,
   })
     .option('--crm-id <column>', 'column that identifies a lead (default: crm_id)', nonBlank)
     .option('--converted <column>', 'column with 1 or 0, yes or no (default: converted)', nonBlank)
+    .option('--won-values <values>', 'values that mean converted, such as "Closed Won,Won"', valueList)
+    .option('--lost-values <values>', 'values that mean not converted, such as "Closed Lost,Open"', valueList)
+    .option('--others-lost', 'every other value means not converted; needs --won-values')
     .option('--at <column>', 'column with the date of the conversion (default: at, if it exists)', nonBlank)
     .action(async (organisationId: string, path: string, options: ImportOutcomesOptions) => {
       await importOutcomesFile(context, { organisationId, path }, options);
@@ -41,7 +45,8 @@ export function addOutcomesCommands(program: Command, context: CliContext): void
 const notes = wrapText(
   [
     'Include every scored lead, also those that have not converted: a model is graded only when nearly all outcomes are known. The latest import of a lead wins, so you can import a file twice and correct outcomes with another import.',
-    `The --converted column contains ${convertedWords}, in upper or lower case. 1.0 and 0.0 also work.`,
+    `The --converted column contains ${usualWords}. 1.0 and 0.0 also work. --won-values replaces the words for yes, and --lost-values those for no. Write a list of values with commas; a value with a comma needs quotes of its own. Case and surrounding space do not count.`,
+    'A row with any other value is skipped and reported, so an unknown value never counts as lost. --others-lost changes this, except for empty cells. A named won value that no row has is reported.',
     `Dates are ISO 8601; a date without a time means midnight UTC. Without a date column, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${maxDaysAhead} days in the future.`,
     'Invalid rows are skipped and reported, and the exit code is then 1. Repeated problems are reported in one line. After an interruption, run the same command again to resume.',
   ].join('\n'),
@@ -49,7 +54,7 @@ const notes = wrapText(
 );
 
 /** Parsed options of `outcomes import`. */
-interface ImportOutcomesOptions {
+interface ImportOutcomesOptions extends ValueOptions {
   readonly crmId?: string;
   readonly converted?: string;
   readonly at?: string;
@@ -62,6 +67,7 @@ async function importOutcomesFile(
   { organisationId, path }: { readonly organisationId: string; readonly path: string },
   options: ImportOutcomesOptions,
 ): Promise<void> {
+  const values = new ConvertedValues(options);
   const input = await openInput(path);
   if (input.format !== 'csv') throw usageError(`${input.name} is not a CSV file`);
   const database = await context.connections.preparedDatabase();
@@ -73,12 +79,13 @@ async function importOutcomesFile(
       store: new OutcomeStore(database),
       organisationId,
       columns: { crmId: options.crmId, converted: options.converted, at: options.at },
+      values,
       now: new Date(context.clock.now()),
       signal,
       listener,
     });
     const isRequested = report.complete && (await requestGrades(context, organisationId));
-    return resultOf(report, { organisationId, fileName: input.name, isRequested, context });
+    return resultOf(report, { organisationId, fileName: input.name, isRequested, values, context });
   });
   await context.present(options, Promise.resolve(result));
 }
@@ -100,12 +107,15 @@ function resultOf(
     readonly organisationId: string;
     readonly fileName: string;
     readonly isRequested: boolean;
+    readonly values: ConvertedValues;
     readonly context: CliContext;
   },
 ) {
   const { accepted, converted, refused, mistakes, rows, complete } = report;
   const { stdout } = of.context;
   const problems = mistakeSentences(mistakes, of.fileName);
+  const unseen = complete ? of.values.unseen(report.won ?? []) : [];
+  const notes = unseen.map((value) => `No imported row has the value ${JSON.stringify(value)} of --won-values`);
   const fields = renderFields(
     [
       ['Rows', readableCount(rows)],
@@ -116,10 +126,19 @@ function resultOf(
     ],
     { width: lineWidth(stdout) },
   );
-  const listed = problems.map((problem) => wrappedFor(stdout, problem)).join('\n');
+  const listed = [...notes, ...problems].map((problem) => wrappedFor(stdout, problem)).join('\n');
   const failed = refused > 0 ? exitCodes.failed : exitCodes.done;
   return {
-    document: { org_id: of.organisationId, rows, accepted, converted, refused, problems, complete },
+    document: {
+      org_id: of.organisationId,
+      rows,
+      accepted,
+      converted,
+      refused,
+      problems,
+      ...(notes.length === 0 ? {} : { notes }),
+      complete,
+    },
     text: listed === '' ? fields : `${fields}\n\n${listed}`,
     exitCode: complete ? failed : exitCodes.interrupted,
   };

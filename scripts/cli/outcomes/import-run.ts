@@ -2,16 +2,19 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { FileListener } from '../context/file-run.js';
 import type { InputFile } from '../score/input/input-file.js';
+import type { ConvertedValues, ValueOptions } from './converted-values.js';
 import { type MistakeGroup, withMistake } from './mistakes.js';
 import { type OutcomeColumns, type OutcomeRow, outcomeRows } from './outcome-rows.js';
 
 const batchRows = 1_000;
+const maxWonValues = 1_000; // bounds the state file: a value may be written in many cases
 
 export interface ImportRun {
   readonly input: InputFile;
   readonly store: OutcomeStore;
   readonly organisationId: string;
   readonly columns: OutcomeColumns;
+  readonly values: ConvertedValues;
   /** Time of the import by the service's clock. */
   readonly now: Date;
   readonly signal: AbortSignal;
@@ -30,10 +33,11 @@ export interface ImportReport extends ImportFigures {
  * @throws CliError when the file cannot be read; errors of MongoDB. Progress is kept, and the next run resumes
  */
 export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
-  const { input, columns, now, listener } = run;
+  const { input, columns, values, now, listener } = run;
   const progressFile = new ImportProgressFile(input, {
     organisation: run.organisationId,
     columns: [columns.crmId ?? null, columns.converted ?? null, columns.at ?? null],
+    values: values.identity,
   });
   const before = await progressFile.read();
   listener.started(before.rows);
@@ -47,7 +51,7 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
     listener.progress({ done: rows, fraction: Math.min(1, endByte / Math.max(1, input.inflatedBytes())) });
   };
   let endByte = 0;
-  for await (const row of outcomeRows(input, { columns, now })) {
+  for await (const row of outcomeRows(input, { columns, values, now })) {
     rows += 1;
     endByte = row.endByte;
     if (rows <= before.rows) continue;
@@ -63,12 +67,13 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
 }
 
 function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {
-  if ('outcome' in row)
-    return {
-      ...figures,
-      accepted: figures.accepted + 1,
-      converted: figures.converted + (row.outcome.converted ? 1 : 0),
-    };
+  if ('outcome' in row) {
+    const { value, outcome } = row;
+    const { won = [], accepted, converted } = figures;
+    if (!outcome.converted) return { ...figures, accepted: accepted + 1 };
+    const wonValues = won.includes(value) || won.length === maxWonValues ? won : [...won, value];
+    return { ...figures, accepted: accepted + 1, converted: converted + 1, won: wonValues };
+  }
   const mistakes = withMistake(figures.mistakes, row.mistake, row.line);
   return { ...figures, refused: figures.refused + 1, mistakes };
 }
@@ -77,6 +82,8 @@ function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {
 export interface ImportFigures {
   readonly accepted: number;
   readonly converted: number;
+  /** Cells that meant a conversion, at most `maxWonValues`. Absent before the first one. */
+  readonly won?: readonly string[];
   readonly refused: number;
   /** Mistakes in the refused rows. */
   readonly mistakes: readonly MistakeGroup[];
@@ -97,6 +104,7 @@ interface ImportIdentity {
   readonly bytes: number;
   readonly modified_at: string;
   readonly columns: readonly (string | null)[];
+  readonly values: ValueOptions | undefined;
 }
 
 const nothingImported: ImportFigures = { accepted: 0, converted: 0, refused: 0, mistakes: [] };
@@ -107,7 +115,7 @@ export class ImportProgressFile {
   private readonly identity: ImportIdentity;
   private isWritable = true;
 
-  constructor(input: InputFile, of: Pick<ImportIdentity, 'organisation' | 'columns'>) {
+  constructor(input: InputFile, of: Pick<ImportIdentity, 'organisation' | 'columns' | 'values'>) {
     this.path = `${input.path}.import.json`;
     this.identity = { ...of, bytes: input.bytes, modified_at: input.modifiedAt.toISOString() };
   }

@@ -4,6 +4,7 @@ import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
 import { csvRows, emptyCsv } from '../score/input/csv-records.js';
 import { badInput, type InputFile } from '../score/input/input-file.js';
+import type { ConvertedValues } from './converted-values.js';
 import type { Mistake } from './mistakes.js';
 
 /** Column names. Undefined means the default name; `at` is optional by default. */
@@ -15,9 +16,15 @@ export interface OutcomeColumns {
 
 /** One row of the file: its outcome or its mistake. */
 export type OutcomeRow = { readonly line: number; readonly endByte: number } & (
-  | { readonly outcome: Outcome }
+  | ReadOutcome
   | { readonly mistake: Mistake }
 );
+
+interface ReadOutcome {
+  readonly outcome: Outcome;
+  /** The cell of the converted column. */
+  readonly value: string;
+}
 
 interface Places {
   readonly crmId: number;
@@ -33,13 +40,13 @@ interface Places {
  */
 export async function* outcomeRows(
   input: InputFile,
-  { columns, now }: { readonly columns: OutcomeColumns; readonly now: Date },
+  reading: { readonly columns: OutcomeColumns; readonly values: ConvertedValues; readonly now: Date },
 ): AsyncGenerator<OutcomeRow> {
   let places: Places | undefined;
   for await (const { cells, line, endByte } of csvRows(input)) {
     if (cells.every((cell) => cell.trim() === '')) continue;
-    if (places === undefined) places = placesOf(cells, input.name, columns);
-    else yield { line, endByte, ...readRow(cells, places, now) };
+    if (places === undefined) places = placesOf(cells, input.name, reading.columns);
+    else yield { line, endByte, ...readRow(cells, places, reading) };
   }
   if (places === undefined) throw emptyCsv(input);
 }
@@ -72,8 +79,8 @@ function placesOf(header: readonly string[], fileName: string, columns: OutcomeC
 function readRow(
   record: readonly string[],
   places: Places,
-  now: Date,
-): { readonly outcome: Outcome } | { readonly mistake: Mistake } {
+  { values, now }: { readonly values: ConvertedValues; readonly now: Date },
+): ReadOutcome | { readonly mistake: Mistake } {
   const crmId = textOfCell(record[places.crmId] ?? '');
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
   if (crmId === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
@@ -82,39 +89,20 @@ function readRow(
     return { mistake: { what: `${name(places.crmId)} is not a valid crm_id (${must})` } };
   }
   const value = (record[places.converted] ?? '').trim();
-  const converted = readConverted(value);
-  if (converted === undefined)
-    return { mistake: { what: `${name(places.converted)} must be ${convertedWords}`, value } };
+  const converted = values.read(value);
+  if (converted === undefined) return { mistake: { what: `${name(places.converted)} ${values.rule}`, value } };
   const text = places.at === undefined ? '' : (record[places.at] ?? '').trim();
   if (text === '') {
-    if (places.at === undefined || !converted) return { outcome: { crmId, converted, at: now, isUndated: true } };
+    if (places.at === undefined || !converted)
+      return { outcome: { crmId, converted, at: now, isUndated: true }, value };
     return { mistake: { what: `${name(places.at)} is empty, but the lead has converted` } };
   }
   const at = isoInstant(text);
   if (at !== undefined && !isTooFarAhead({ converted, at }, now.getTime()))
-    return { outcome: { crmId, converted, at } };
+    return { outcome: { crmId, converted, at }, value };
   const must =
     at === undefined
       ? 'must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z'
       : `must be at most ${maxDaysAhead} days in the future for a converted lead`;
   return { mistake: { what: `${name(places.at ?? 0)} ${must}`, value: text } };
-}
-
-const yes = ['1', 'true', 'yes', 'y', 't', 'on', 'won', 'converted'];
-const no = ['0', 'false', 'no', 'n', 'f', 'off', 'lost', 'open'];
-
-/** Accepted contents of the converted column, for messages. */
-export const convertedWords = `yes (${yes.join(', ')}) or no (${no.join(', ')})`;
-
-/**
- * Parses a converted cell, ignoring case. Also accepts `1.0` and `0.0`, which pandas writes for a column with gaps.
- * @returns undefined for any other text
- */
-export function readConverted(cell: string): boolean | undefined {
-  const word = cell
-    .trim()
-    .toLowerCase()
-    .replace(/^([01])\.0+$/, '$1');
-  if (yes.includes(word)) return true;
-  return no.includes(word) ? false : undefined;
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
+import { ConvertedValues } from '../../../scripts/cli/outcomes/converted-values.js';
 import { importOutcomes } from '../../../scripts/cli/outcomes/import-run.js';
 import { csvRecords } from '../../../scripts/cli/score/input/csv-records.js';
 import { openInput } from '../../../scripts/cli/score/input/input-file.js';
@@ -40,6 +41,7 @@ describe('validation of real leads', () => {
       store: new OutcomeStore(service.stores.database),
       organisationId: own.id,
       columns: { crmId: leadId, converted: 'Converted', at: undefined },
+      values: new ConvertedValues(),
       now: new Date(thenMs(service)),
       signal: new AbortController().signal,
       listener: { started: () => undefined, progress: () => undefined },

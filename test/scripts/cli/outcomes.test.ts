@@ -10,7 +10,8 @@ import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
 /** Accepted contents of the converted column. */
-const words = 'yes (1, true, yes, y, t, on, won, converted) or no (0, false, no, n, f, off, lost, open)';
+const words =
+  'yes (1, true, yes, y, t, on, won, converted) or no (0, false, no, n, f, off, lost, open), or a value of --won-values or --lost-values';
 
 describe('leadscore outcomes import', () => {
   let desk: OperatorDesk;
@@ -165,6 +166,73 @@ describe('leadscore outcomes import', () => {
       ['L1', false],
       ['L2', true],
     ]);
+  });
+
+  describe('with the values of a stage', () => {
+    const stages = ['Closed Won', ' closed won ', 'WON', 'Closed Lost', 'Negotiation', 'Deal, won', 'open', '', '1'];
+    const rows = stages.map((stage, index) => `L${index},"${stage}"`);
+    const importStages = async (...options: string[]) => {
+      const path = await write('deals.csv', `crm_id,Stage\n${rows.join('\n')}\n`);
+      return desk.run('outcomes', 'import', organisation, path, '--converted', 'Stage', ...options, '--json');
+    };
+    const converted = async () =>
+      Object.fromEntries((await stored()).map(([crmId, isConverted]) => [crmId, isConverted]));
+
+    it('--won-values names the won ones, and unknown ones are skipped and reported', async () => {
+      const { exitCode, stdout } = await importStages('--won-values', 'Closed Won,Won', '--won-values', '"Deal, won"');
+      expect(exitCode).to.equal(1);
+      expect(await converted()).to.deep.equal({ L0: true, L1: true, L2: true, L5: true, L6: false });
+      const rule =
+        '"Stage" must be yes (Closed Won, Won, Deal, won) or no (0, false, no, n, f, off, lost, open), or a value of --won-values or --lost-values';
+      const report = JSON.parse(stdout);
+      expect(report).to.deep.include({ accepted: 5, converted: 4, refused: 4 }).and.not.have.property('notes');
+      expect(report.problems).to.deep.equal([
+        `deals.csv, 4 rows, first in line 5: ${rule}, but is "Closed Lost", "Negotiation", empty or "1"`,
+      ]);
+    });
+
+    it('--lost-values names the lost ones instead of the usual words', async () => {
+      const lost = 'closed lost, negotiation ,"Deal, won",1';
+      await importStages('--won-values', 'closed won,won', '--lost-values', lost);
+      expect(await converted()).to.deep.equal({
+        ...{ L0: true, L1: true, L2: true },
+        ...{ L3: false, L4: false, L5: false, L8: false },
+      });
+    });
+
+    it('--others-lost counts every other value but an empty one as lost, and reports won values that no row has', async () => {
+      const { stdout } = await importStages('--won-values', 'Closed Won,Signed', '--others-lost');
+      const all = Object.fromEntries(
+        stages.flatMap((stage, index) => (stage === '' ? [] : [[`L${index}`, index < 2]])),
+      );
+      expect(await converted()).to.deep.equal(all);
+      expect(JSON.parse(stdout)).to.deep.include({
+        refused: 1,
+        problems: ['deals.csv, line 9: "Stage" must be yes (Closed Won, Signed) or another value, but is empty'],
+        notes: ['No imported row has the value "Signed" of --won-values'],
+      });
+    });
+
+    it('exits with 2 when a value means both, when the list is empty, and for --others-lost alone', async () => {
+      for (const [options, why] of [
+        [['--won-values', 'Won,Open', '--lost-values', 'open '], '"open" means won and not won'],
+        [['--won-values', ' ,'], 'A list of values is empty'],
+        [['--others-lost'], '--others-lost needs --won-values'],
+      ] as const) {
+        const { exitCode, stderr } = await importStages(...options);
+        expect(exitCode).to.equal(2);
+        expect(stderr).to.include(JSON.stringify(why).slice(1, -1));
+      }
+    });
+
+    it('starts over instead of resuming an import with other values', async () => {
+      const path = await write('many.csv', `crm_id,converted\n${'L1,won\n'.repeat(1_200)}`);
+      await writeFile(`${path}.import.json`, await stateAfter(path, { organisation, rows: 1_000 }));
+      const { stderr } = await desk.run('outcomes', 'import', organisation, path, '--won-values', 'Won');
+      expect(stderr).to.not.include('Resuming');
+      await writeFile(`${path}.import.json`, await stateAfter(path, { organisation, rows: 1_000 }));
+      expect((await desk.run('outcomes', 'import', organisation, path)).stderr).to.include('Resuming after row 1,000');
+    });
   });
 
   it('outcomes import refuses a conversion more than 180 days in the future, but not an open lead', async () => {
