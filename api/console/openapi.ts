@@ -4,7 +4,9 @@ import { linkPreviewOutput, sessionOutput, signInInput, waysOutput } from '../..
 import { nothing, object, type Schema, text } from '../../shared/admin/schemas/schema.js';
 import { uploadSchema } from '../../shared/admin/schemas/uploads.js';
 
-const errorSchema = object({ error: object({ code: text, message: text, 'member?': text, request_id: text }) });
+const errorSchema = object({
+  error: object({ code: text, message: text, 'member?': text, 'model_id?': text, 'version?': text, request_id: text }),
+});
 const errorResponse = {
   description: 'A refusal or an error.',
   content: { 'application/json': { schema: errorSchema } },

@@ -9,6 +9,7 @@ export const adminErrors = {
   conflict: 409,
   other_key_settings: 409,
   version_taken: 409,
+  bundle_stored: 409,
   too_many_models: 409,
   too_many_versions: 409,
   too_large: 413,
@@ -26,6 +27,8 @@ export interface AdminErrorOptions {
   readonly member?: string;
   /** The kind of object that was not found: each command line names the command that lists them. */
   readonly missing?: 'organisation' | 'key' | 'model';
+  /** The model that has the bundle already. */
+  readonly stored?: { readonly model_id: string; readonly version: string };
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
 }

@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa';
-import { AdminError, adminErrors } from '../../../shared/admin/admin-error.js';
+import { AdminError, type AdminErrorOptions, adminErrors } from '../../../shared/admin/admin-error.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { withoutSecrets } from '../../../shared/contract/identifiers.js';
 import type { Logger } from '../../../shared/process/logger.js';
@@ -11,6 +11,7 @@ interface Refusal {
   readonly status: number;
   readonly message: string;
   readonly member?: string | undefined;
+  readonly stored?: AdminErrorOptions['stored'];
   readonly retryAfterSeconds?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -18,7 +19,7 @@ interface Refusal {
 /** Sets X-Request-Id on every reply, and answers errors of later middleware with an envelope like the public API's. */
 export function errorReply(logger: Logger): Middleware {
   return answeringErrors((context, thrown) => {
-    const { code, status, message, member, retryAfterSeconds, headers = {} } = refusalOf(thrown);
+    const { code, status, message, member, stored, retryAfterSeconds, headers = {} } = refusalOf(thrown);
     if (status >= 500) logFailure(logger, context, thrown, causeOf(thrown));
     context.status = status;
     context.set('Cache-Control', 'no-store');
@@ -26,16 +27,16 @@ export function errorReply(logger: Logger): Middleware {
     if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
     const text = withoutSecrets(message).toWellFormed();
     const named = member === undefined ? {} : { member };
-    context.body = { error: { code, message: text, ...named, request_id: context.state.requestId } };
+    context.body = { error: { code, message: text, ...named, ...stored, request_id: context.state.requestId } };
   });
 }
 
 function refusalOf(thrown: unknown): Refusal {
   if (thrown instanceof AdminError) {
     const { code, message, options } = thrown;
-    const { member, retryAfterSeconds } = options;
+    const { member, stored, retryAfterSeconds } = options;
     const text = /[.!?]$/.test(message) ? message : `${message}.`;
-    return { code, status: adminErrors[code], message: text, member, retryAfterSeconds };
+    return { code, status: adminErrors[code], message: text, member, stored, retryAfterSeconds };
   }
   if (thrown instanceof ApiError) {
     const { entry, message, options } = thrown;

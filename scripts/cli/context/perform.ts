@@ -66,8 +66,10 @@ const listedBy = { organisation: 'org list', key: 'key list ORG', model: 'model 
 
 /** An AdminError in the words of the command line. */
 export function asCliError({ code, message, options }: AdminError): CliError {
-  const { member, missing } = options;
+  const { member, missing, stored } = options;
   if (missing !== undefined) return new CliError(`${message}. See: npx leadscore ${listedBy[missing]}`, { code });
+  if (stored !== undefined)
+    return new CliError(`${message}: --model ${stored.model_id} or --new`, { code, details: stored });
   if (code === 'invalid_request' && member !== undefined) {
     const option = optionOf[member] ?? `--${member.replaceAll('_', '-')}`;
     return usageError(`${option}${message.slice(member.length)}${remedies[member] ?? ''}`);

@@ -4,11 +4,11 @@ import type { MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import type { Db } from '../../store/connection/connect.js';
-import { versionsByModel } from '../../store/models/model-versions.js';
+import { versionsByModel, versionsWith } from '../../store/models/model-versions.js';
 import { type Model, ModelStore } from '../../store/models/models.js';
 import { newModel, storeVersion, VersionTaken } from '../../store/models/store-version.js';
 import { defineAction, difference } from '../action.js';
-import { AdminError } from '../admin-error.js';
+import { AdminError, invalid } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { importModelInput, importModelOutput } from '../schemas/models.js';
 import { requireModel, settingsOf } from './read-models.js';
@@ -34,13 +34,15 @@ export const importModel = defineAction({
   input: importModelInput,
   output: importModelOutput,
   async prepare({ database, clock }, input, { bundle, ...explained }: PassedBundle) {
-    const { org_id: organisationId, model_id: knownId } = input;
+    const { org_id: organisationId, model_id: knownId, new: isWanted = false } = input;
+    if (isWanted && knownId !== undefined) throw invalid('new', 'makes a new model, so model_id must be absent.');
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const known =
       knownId === undefined
         ? undefined
         : await requireModel({ database }, { org_id: organisationId, model_id: knownId });
     checkFamily(bundle, known);
+    if (known === undefined && !isWanted) await requireUnknownBundle(database, organisationId, bundle);
     await requireRoom(database, { organisationId, known, version: bundle.manifest.version });
     const modelId = known?._id ?? newId('mdl');
     const now = new Date(clock.now());
@@ -73,6 +75,22 @@ export const importModel = defineAction({
     return { ...document, is_new_version: isNewVersion };
   },
 });
+
+/** Refuses a bundle that a model of the organisation has: a second import is more often a slip than a wish. */
+async function requireUnknownBundle(database: Db, organisationId: string, { digest }: CheckedBundle): Promise<void> {
+  const found = await versionsWith(database, { organisationId, digest });
+  if (found.length === 0) return;
+  const models = await new ModelStore(database).list(organisationId);
+  for (const stored of found) {
+    const model = models.find(({ _id }) => _id === stored.model_id);
+    if (model === undefined) continue; // deleted
+    throw new AdminError(
+      'bundle_stored',
+      `${organisationId} has this bundle already: version "${stored.version}" of the model ${model._id} (${model.name}). Import it as a version of that model, or as a new model on purpose`,
+      { stored },
+    );
+  }
+}
 
 /** Refuses a model or a version above the limit. A version that is stored already takes no room. */
 async function requireRoom(

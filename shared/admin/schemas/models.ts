@@ -152,6 +152,8 @@ export const importModelInput = object({
   org_id: organisationId,
   /** Makes the bundle a version of this model; otherwise it becomes a new model. */
   'model_id?': modelId,
+  /** Makes a new model although a model of the organisation has the same bundle. */
+  'new?': flag,
   'name?': name,
   'live_api?': flag,
 });

@@ -30,11 +30,12 @@ export const uploadSchema = object({
 
 export const createUploadInput = object({ org_id: organisationId });
 export const uploadInput = object({ org_id: organisationId, upload_id: uploadId });
-/** With `model_id` a new version of this model, otherwise a new model. It scores calls at once. */
+/** As `importModelInput`. It scores calls at once. */
 export const importUploadInput = object({
   org_id: organisationId,
   upload_id: uploadId,
   'model_id?': modelId,
+  'new?': flag,
   'name?': name,
   'live_api?': flag,
 });

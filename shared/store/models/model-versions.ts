@@ -141,6 +141,26 @@ export async function versionsByModel(database: Db, modelId?: string): Promise<R
   return byModel;
 }
 
+/**
+ * The versions of an organisation that have a bundle, latest import first. Reads all versions of all organisations, as an
+ * import does anyway to remove unfinished ones.
+ * @param digest see `bundleDigest`
+ * @throws the driver's error, or MongoTimeout
+ */
+export function versionsWith(
+  database: Db,
+  of: { readonly organisationId: string; readonly digest: string },
+): Promise<Pick<ModelVersion, 'model_id' | 'version'>[]> {
+  const { organisationId: organisation_id, digest } = of;
+  return withMongoTimeout(versionTimeoutMs, (signal) =>
+    versions(database)
+      .find({ organisation_id, digest }, { signal })
+      .project<Pick<ModelVersion, 'model_id' | 'version'>>({ _id: 0, model_id: 1, version: 1 })
+      .sort({ imported_at: -1, _id: 1 })
+      .toArray(),
+  );
+}
+
 const promisedMethod = (explain: Explain | undefined): ExplainMethod =>
   explain === undefined || explain.kind === 'baseline' ? 'occlusion' : explain.kind;
 

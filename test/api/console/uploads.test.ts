@@ -96,6 +96,23 @@ describe('an upload of a bundle', () => {
     expect(actions).to.include.members(['upload.create', 'upload.import']);
   });
 
+  it('is refused as a new model when a model has the same bundle, unless the caller wants one', async function () {
+    this.timeout(2 * maxCheckMs);
+    const found = await checked(await archiveOf(sampleBundle()));
+    const importIt = (body: object) => admin('POST', `${path()}/${String(found.upload_id)}/import`, { body });
+    const { status, body } = await importIt({});
+    expect(status).to.equal(409);
+    const { model_id: id, ...error } = body.error as Record<string, unknown>;
+    expect(error).to.include({ code: 'bundle_stored', version: '1.0.0' });
+    expect(error.message).to.equal(
+      `${organisationId} has this bundle already: version "1.0.0" of the model ${id} (Uploaded). Import it as a version of that model, or as a new model on purpose.`,
+    );
+    expect((await importIt({ new: true, model_id: id })).status).to.equal(422);
+    const second = await importIt({ new: true, name: 'Second' });
+    expect(second.status, JSON.stringify(second.body)).to.equal(200);
+    expect(second.body.model_id).to.not.equal(id);
+  });
+
   it('notes why the model is explained by occlusion', async function () {
     this.timeout(2 * maxCheckMs);
     const manifest = { explain: { kind: 'linear', means: [0, 0, 0, 0, 0, 0] } } as const;

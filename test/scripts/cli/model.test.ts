@@ -109,6 +109,37 @@ describe('leadscore model', () => {
     ).to.equal(0);
   });
 
+  it('model import names the model that has the same bundle, and --new makes another model', async () => {
+    const organisation = await desk.newOrganisation();
+    const bundle = await desk.writeBundle({ name: 'First score' });
+    const words = ['model', 'import', bundle, '--org', organisation];
+    const id = String((await desk.document(...words)).model_id);
+    const { exitCode, stderr } = await desk.run(...words);
+    expect(exitCode).to.equal(1);
+    expect(stderr.replace(/\s+/g, ' ')).to.include(
+      `${organisation} has this bundle already: version "1.0.0" of the model ${id} (First score). Import it as a version of that model, or as a new model on purpose: --model ${id} or --new`,
+    );
+    const json = await desk.run(...words, '--json');
+    expect(JSON.parse(json.stderr).error).to.include({ code: 'bundle_stored', model_id: id, version: '1.0.0' });
+    expect(json.stdout).to.equal('');
+
+    expect(await desk.document(...words, '--model', id)).to.include({ model_id: id, version: '1.0.0' });
+    const both = await desk.run(...words, '--model', id, '--new');
+    expect(both).to.include({ exitCode: 2, stderr: 'Error: --model and --new exclude each other\n' });
+    const second = await desk.document(...words, '--new');
+    expect(second.model_id).to.not.equal(id);
+    const { models } = await desk.document('model', 'list', organisation);
+    expect(models).to.have.length(2);
+
+    // A model of another organisation, a deleted one and other content do not count.
+    const other = ['model', 'import', bundle, '--org', await desk.newOrganisation()];
+    const { model_id: deleted } = await desk.document(...other);
+    await desk.document('model', 'delete', String(deleted), '--yes');
+    expect(await desk.document(...other)).to.include({ version: '1.0.0' });
+    const changed = await desk.writeBundle({ name: 'First score', intercept: 3 });
+    expect(await desk.document('model', 'import', changed, '--org', organisation)).to.include({ version: '1.0.0' });
+  });
+
   it('model import refuses the 1,001st model of an organisation, and the 1,001st version of a model', async () => {
     const organisation = await desk.newOrganisation();
     const id = await newModel(organisation);

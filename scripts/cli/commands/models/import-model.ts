@@ -5,7 +5,7 @@ import { type CheckedBundle, checkBundle } from '../../../../shared/bundle/check
 import type { ExplainMethod } from '../../../../shared/messages/score-job.js';
 import { type BundleRun, runBundle } from '../../../../worker/bundle-checks/golden-check.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
-import { CliError } from '../../context/cli-error.js';
+import { CliError, usageError } from '../../context/cli-error.js';
 import { perform } from '../../context/perform.js';
 import { renderFields } from '../../output/table.js';
 import { overrideText } from './show-model.js';
@@ -14,6 +14,7 @@ import { overrideText } from './show-model.js';
 export interface ImportOptions {
   readonly org: string;
   readonly model?: string;
+  readonly new?: boolean;
   readonly liveApi?: boolean;
   readonly json?: boolean;
 }
@@ -23,6 +24,7 @@ export interface ImportOptions {
  * nothing when a check fails.
  */
 export async function importModel(context: CliContext, path: string, options: ImportOptions): Promise<CommandResult> {
+  if (options.new === true && options.model !== undefined) throw usageError('--model and --new exclude each other');
   const files = await readBundle(path);
   const bundle = checkBundle(files);
   const { golden, fallbackReason, ...explained } = await requireGoldenResults(bundle, {
@@ -32,6 +34,7 @@ export async function importModel(context: CliContext, path: string, options: Im
   const input = {
     org_id: options.org,
     ...(options.model === undefined ? {} : { model_id: options.model }),
+    ...(options.new === undefined ? {} : { new: options.new }),
     ...(options.liveApi === undefined ? {} : { live_api: options.liveApi }),
   };
   const model = await perform(context, importModelAction, input, { bundle, ...explained });

@@ -50,10 +50,12 @@ function addImport(models: Command, context: CliContext): void {
       'model import ./bundle --org org_4fzyo82mVYHgQ1bT',
       'model import ./bundle-v2.tar.gz --org org_4fzyo82mVYHgQ1bT --model mdl_7Gx2dQpW0aZrTn5K',
     ],
-    notes: 'Nothing is stored if the bundle is invalid.',
+    notes:
+      'Nothing is stored if the bundle is invalid. If a model of the organisation has the\nsame bundle, the command names it, and asks for --model or --new.',
   })
     .requiredOption('--org <org>', 'the organisation that owns the model')
     .option('--model <model>', 'add the bundle as a version of this model and activate it')
+    .option('--new', 'make a new model although a model of the organisation has the same bundle')
     .option('--live-api <on|off>', 'whether calls may use the model; default for a new model: on', onOrOff)
     .action(async (path: string, options: ImportOptions) => {
       const { importModel } = await import('./import-model.js');

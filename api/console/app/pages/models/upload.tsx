@@ -6,7 +6,7 @@ import { bytesText, countText } from '../../parts/formats.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Switch } from '../../parts/forms/switch.js';
 import { Card, Problem } from '../../parts/page.js';
-import { call } from '../../server/call.js';
+import { call, Refusal } from '../../server/call.js';
 import { type BundleFile, droppedFiles, packBundle } from '../../server/pack-bundle.js';
 import { usePlace } from '../../server/session.js';
 import { useSend } from '../../server/use-send.js';
@@ -160,9 +160,11 @@ function ImportForm({ upload, models, imported }: UploadProps & { readonly uploa
   const [modelId, setModelId] = useState('');
   const [name, setName] = useState(upload.manifest?.name ?? '');
   const [isLive, setLive] = useState(true);
+  const [isSecond, setSecond] = useState(false);
+  const isStored = sender.problem instanceof Refusal && sender.problem.code === 'bundle_stored';
   const send = async (event: Event) => {
     event.preventDefault();
-    const body = modelId === '' ? { name, live_api: isLive } : { model_id: modelId };
+    const body = modelId === '' ? { name, live_api: isLive, new: isSecond } : { model_id: modelId };
     const path = `${api}/uploads/${upload.upload_id}/import`;
     if (await sender.send<ShapeOf<typeof importModelOutput>>('POST', path, body)) imported();
   };
@@ -176,6 +178,9 @@ function ImportForm({ upload, models, imported }: UploadProps & { readonly uploa
       />
       {modelId === '' && <Field label="Name" value={name} set={setName} isRequired />}
       {modelId === '' && <Switch label="Live API" isOn={isLive} set={setLive} />}
+      {modelId === '' && (isStored || isSecond) && (
+        <Switch label="New model of the same bundle" isOn={isSecond} set={setSecond} />
+      )}
       <div class="row">
         <button type="submit" class="button main" disabled={sender.isBusy}>
           Make it score
