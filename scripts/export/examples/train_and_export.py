@@ -1,8 +1,9 @@
 """From a CSV of past leads to a bundle, cell by cell as in a notebook (`# %%` marks the cells).
 
-From the project's folder, after `npm run build`, these commands make a table, run this file and check the
-bundle:
+From the project's folder, after `npm run build`, these commands install what this file imports, make a table,
+run this file and check the bundle:
 
+    pip install ./scripts/export -r scripts/export/examples/requirements.txt
     node dist/scripts/demo/write-leads.js --seed 3 --count 4000 --now 2026-11-20T00:00:00Z --out leads.csv
     python scripts/export/examples/train_and_export.py leads.csv 2026-11-20T00:00:00Z my-bundle
     npx leadscore model check my-bundle
