@@ -80,6 +80,15 @@ describe('a project document', () => {
     expect(options, 'options').to.be.at.least(10);
   });
 
+  it('names no command with an option that npx takes for itself', () => {
+    // Without "--", `npx --no leadscore --help` prints the help of npx.
+    const calls = inAll((text) => found(text, /(npx (?:--?[a-z-]+ )*leadscore[^`\n|]*)/g));
+    for (const { path, one } of atLeast(20, 'calls', calls)) {
+      const [, options = ''] = /^npx ((?:--?[a-z-]+ )*)leadscore/.exec(one) ?? [];
+      if (options !== '') expect(options, `${path}: ${one}`).to.match(/-- $/);
+    }
+  });
+
   it('names only settings that the configuration reads, and lists all of them in .env.example', () => {
     const config = sources.find(({ path }) => /^shared\/(config\/)?config\.ts$/.test(path))?.text ?? '';
     const read = found(config, /(?:read|this)\.\w+\(\s*'([A-Z][A-Z_]+)'/g);
