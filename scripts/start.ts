@@ -4,7 +4,7 @@ import { messageOf } from '../shared/contract/errors.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger } from '../shared/process/logger.js';
 import { projectFile } from '../shared/process/project-root.js';
-import { type PrivateServers, privateServers } from './servers/private-servers.js';
+import { type PrivateServers, privateServers, settingsFile } from './servers/private-servers.js';
 import { startStack } from './servers/stack.js';
 
 /*
@@ -26,10 +26,13 @@ async function databases(): Promise<Omit<PrivateServers, 'stop'>> {
   if (redisUrl !== undefined || mongoUrl !== undefined) {
     throw new Error('set both REDIS_URL and MONGODB_URL, or neither to run private servers');
   }
-  const servers = await privateServers({ directory: projectFile('.local/data'), keep: true });
+  const directory = projectFile('.local/data');
+  const servers = await privateServers({ directory, keep: true, keyPepper });
   lifecycle.onStop('private servers', () => servers.stop());
-  logger.info({ redisUrl: servers.redisUrl, mongoUrl: servers.mongoUrl }, 'private servers ready');
-  return { ...servers, keyPepper: keyPepper ?? servers.keyPepper };
+  const { redisUrl: redis, mongoUrl: mongo } = servers;
+  const joining = { redisUrl: redis, mongoUrl: mongo, settings: settingsFile(directory) };
+  logger.info(joining, 'private servers ready; more gateways and pools join with the settings of this file');
+  return servers;
 }
 
 async function start(): Promise<void> {

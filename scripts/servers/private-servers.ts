@@ -12,6 +12,8 @@ export interface PrivateServersOptions {
   readonly directory: string;
   /** Keeps the directory when the servers stop. */
   readonly keep: boolean;
+  /** By default that of the directory, which is random and made once. */
+  readonly keyPepper?: string | undefined;
   /** A Redis that runs already: none is started. */
   readonly redisUrl?: string | undefined;
   /** A MongoDB that runs already: none is started. */
@@ -38,7 +40,7 @@ export interface PrivateServers extends ServersWithPepper {
 
 /**
  * Starts a Redis (append-only file on) and a MongoDB (replica set of one) on loopback for this process. Writes their
- * URLs into the directory for `readPrivateServers`. Ends servers that a crashed process left there.
+ * URLs into the directory, for `readPrivateServers` and as `settingsFile`. Ends servers that a crashed process left there.
  * @throws Error when another live process runs servers on the directory, or a server does not start
  */
 export async function privateServers(options: PrivateServersOptions): Promise<PrivateServers> {
@@ -68,7 +70,7 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
     const mongoUrl =
       options.mongoUrl ?? (await started('MongoDB', startMongo({ directory: join(directory, 'mongo') })));
     const redisUrl = options.redisUrl ?? (await started('Redis', startRedis({ directory: join(directory, 'redis') })));
-    const keyPepper = await pepperOf(directory);
+    const keyPepper = options.keyPepper ?? (await pepperOf(directory));
     const serverPids = servers.map((server) => server.pid);
     const record = { redisUrl, mongoUrl, keyPepper, ownerPid: process.pid, serverPids, startedAtMs: Date.now() };
     if (servers.length > 0) await writeServerRecord(directory, record);
@@ -149,8 +151,16 @@ export interface ServerRecord {
 
 const recordFile = (directory: string): string => join(directory, 'servers.json');
 
-/** Readable by this user only: it holds the pepper. */
+/** The settings with which another process joins the servers, as assignments of a shell. Exists while they run. */
+export const settingsFile = (directory: string): string => join(directory, 'servers.env');
+
+/** Both files are readable by this user only: they hold the pepper. */
 async function writeServerRecord(directory: string, record: ServerRecord): Promise<void> {
+  const { redisUrl, mongoUrl, keyPepper } = record;
+  const settings = { REDIS_URL: redisUrl, MONGODB_URL: mongoUrl, KEY_PEPPER: keyPepper };
+  const lines = Object.entries(settings).map(([name, value]) => `${name}='${value.replaceAll("'", `'\\''`)}'\n`);
+  await rm(settingsFile(directory), { force: true }); // a file that exists would keep its mode
+  await writeFile(settingsFile(directory), lines.join(''), { mode: 0o600 });
   const part = `${recordFile(directory)}.${process.pid}.part`;
   await writeFile(part, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
   await rename(part, recordFile(directory));
@@ -167,7 +177,7 @@ export async function readServerRecord(directory: string): Promise<ServerRecord 
 }
 
 async function removeServerRecord(directory: string): Promise<void> {
-  await rm(recordFile(directory), { force: true });
+  for (const file of [recordFile(directory), settingsFile(directory)]) await rm(file, { force: true });
 }
 
 /**

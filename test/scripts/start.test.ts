@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
@@ -16,6 +16,8 @@ interface Started {
   readonly process: ChildProcess;
   /** The exit code or signal, and standard output and standard error together. */
   readonly ended: Promise<{ readonly how: unknown; readonly output: string }>;
+  /** Resolves when the log has the message. */
+  readonly says: (message: string) => Promise<unknown>;
   /** Resolves when the service is ready, with the process ids of its private servers. */
   readonly ready: () => Promise<readonly number[]>;
 }
@@ -37,10 +39,11 @@ describe('npm start', () => {
     await copy?.remove();
   });
 
-  async function started(script: string): Promise<Started> {
+  /** @param before lines of the shell before the script */
+  async function started(script: string, before = ''): Promise<Started> {
     const { scripts } = JSON.parse(await readFile(join(copy.directory, 'package.json'), 'utf8'));
     const anyPort = { PORT: '0', CONSOLE_PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', WORKERS: '1' };
-    const child = spawn('sh', ['-c', scripts[script]], {
+    const child = spawn('sh', ['-c', before + scripts[script]], {
       cwd: copy.directory,
       env: childEnvironment({
         ...anyPort,
@@ -60,11 +63,12 @@ describe('npm start', () => {
       how: exitCode ?? signal,
       output: (await output).join(''),
     }));
+    const says = (message: string) => eventually(() => expect(soFar).to.include(`"msg":"${message}"`), 30_000, 50);
     const ready = async () => {
-      await eventually(() => expect(soFar).to.include('"msg":"ready"'), 30_000, 50);
+      await says('ready');
       return (await readServerRecord(join(copy.directory, '.local/data')))?.serverPids ?? [];
     };
-    return { process: child, ended, ready };
+    return { process: child, ended, says, ready };
   }
 
   it('ends all processes with exit code 1 when its private MongoDB is killed, and logs the reason last', async function () {
@@ -80,6 +84,27 @@ describe('npm start', () => {
     expect(logged.at(-2), output).to.include('"level":"fatal"').and.include(`"msg":"${why}"`);
     expect(logged.at(-1), output).to.include(`"msg":"stopped, because ${why}"`);
     expect(pids.filter(isAlive)).to.deep.equal([]);
+  });
+
+  it('writes the settings with which a second pool joins its servers, and removes them when it stops', async function () {
+    this.timeout(3 * startTimeoutMs);
+    const start = await started('start');
+    await start.ready();
+    const file = join(copy.directory, '.local/data/servers.env');
+    expect((await stat(file)).mode & 0o777).to.equal(0o600);
+    const names = (await readFile(file, 'utf8')).split('\n').map((line) => line.replace(/=.*/, ''));
+    expect(names).to.deep.equal(['REDIS_URL', 'MONGODB_URL', 'KEY_PEPPER', '']);
+    const [pool, gateway] = ['start:worker', 'start:gateway'].map((script) =>
+      started(script, 'set -a; . .local/data/servers.env; set +a\n'),
+    );
+    await (await pool)?.says('worker pool ready');
+    await (await gateway)?.says('gateway ready');
+    for (const each of [await gateway, await pool, start]) {
+      each?.process.kill('SIGTERM');
+      const { how, output } = (await each?.ended) ?? {};
+      expect(how, output).to.equal(0);
+    }
+    expect(await readFile(file).catch(() => undefined)).to.equal(undefined);
   });
 
   it('stops its private servers last on SIGHUP, without a warning or an error in the log', async function () {

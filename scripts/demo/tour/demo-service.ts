@@ -72,7 +72,7 @@ export class DemoService {
     const scoredByReader = join(this.directory, 'leads.scored.csv'); // by the command that --keep shows
     const paths = [
       ...Object.values(this.files),
-      ...['mongo', 'redis', 'pepper', 'servers.json'].map((entry) => join(this.directory, entry)),
+      ...['mongo', 'redis', 'pepper', 'servers.json', 'servers.env'].map((entry) => join(this.directory, entry)),
       ...[scores, rescored, scoredByReader].flatMap((path) => [path, `${path}.resume.json`]),
     ];
     await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true, maxRetries: 3 })));
