@@ -32,7 +32,7 @@ describe('the story of a new admin in a browser', function () {
     processes.push(await startService({ kind: 'worker', log: 'ignore', environment: pool }));
     gatewayUrl = processes[0]?.url ?? '';
     organisationId = await service.newOrganisation();
-    opened = await openPage(browser, service, looks[0], [401, 403]);
+    opened = await openPage(browser, service, looks[0], [401, 403, 409]);
     page = opened.page;
   });
   after(async () => {
@@ -110,6 +110,21 @@ describe('the story of a new admin in a browser', function () {
     await page.getByRole('button', { name: 'Make it score' }).click();
     await page.getByText('This version scores calls now').waitFor();
     expect(await page.getByRole('switch', { name: 'Live API' }).getAttribute('aria-checked')).to.equal('false');
+  });
+
+  it('sees which model has a bundle already, and can still make a second one', async () => {
+    const models = () => service.database.collection('models').countDocuments({ organisation_id: organisationId });
+    await drop(page, sampleBundle());
+    await page.getByRole('button', { name: 'Make it score' }).click({ timeout: maxCheckMs });
+    await page.getByText(`has this bundle already: version "1.0.0" of the model ${await modelId()}`).waitFor();
+    await opened.check('upload-known');
+    await page.getByRole('switch', { name: 'New model of the same bundle' }).click();
+    await page.getByLabel('Name').fill('Second');
+    await page.getByRole('button', { name: 'Make it score' }).click();
+    await page.getByText('This version scores calls now').waitFor();
+    expect(await models()).to.equal(2);
+    await service.database.collection('models').deleteOne({ organisation_id: organisationId, name: 'Second' });
+    await page.reload();
   });
 
   it('tries a lead in the playground, and sees each step of its score', async () => {
