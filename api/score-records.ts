@@ -11,6 +11,8 @@ import type { ScoringCall } from './scoring/scoring-call.js';
 /** The result of a scored call, before it is written as JSON. */
 export interface ScoreOutcome {
   readonly call: ScoringCall;
+  /** The version that scored all rows: a call is admitted with one version. */
+  readonly modelVersion: string;
   readonly rows: ScoredRows;
   readonly usage: UsageReport;
   readonly verdict: Verdict;
@@ -53,7 +55,7 @@ export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: S
       const rows = await (early ?? score());
       if (call.hasHungUp()) throw new CallerGone('the caller hung up while the call was scored');
       await write.prepare?.({ call, rows });
-      const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
+      const writeWith = (usage: UsageReport) => write({ call, modelVersion: model.version, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
       const usage = await reservation.settle(rows);
       return await idempotencyKeys.updateStoredReply(call, recorded, writeWith(usage));

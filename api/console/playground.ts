@@ -52,6 +52,7 @@ const writeReply = scoreReplyWriter('conversion_likelihood');
 
 /** The members of a score reply that the playground shows. */
 interface PlaygroundReply {
+  readonly model_version: string;
   readonly scores: readonly {
     readonly score: number;
     readonly conversion_likelihood: number;
@@ -84,7 +85,7 @@ export async function startPlayground(options: PlaygroundOptions) {
     input: playgroundInput,
     output: playgroundOutput,
     async run(context, { org_id: organisationId, model_id: modelId, fields }) {
-      const { version } = await requireModel(context, { org_id: organisationId, model_id: modelId });
+      await requireModel(context, { org_id: organisationId, model_id: modelId });
       const atMs = context.clock.now();
       const arrivedRedisMs = await redisNowMs(commands);
       const call: ScoringCall = {
@@ -105,15 +106,15 @@ export async function startPlayground(options: PlaygroundOptions) {
       };
       const scoring = { ...services, admission: admissionOf(context) };
       const reply = await answerInTime(call, () => scoreRecords(call, writeReply, scoring));
-      return await documentOf(context, { modelId, version }, JSON.parse(reply.body) as PlaygroundReply);
+      return await documentOf(context, modelId, JSON.parse(reply.body) as PlaygroundReply);
     },
   });
 }
 
 async function documentOf(
   { database }: ActionContext,
-  { modelId, version }: { readonly modelId: string; readonly version: string },
-  { scores, usage }: PlaygroundReply,
+  modelId: string,
+  { model_version: version, scores, usage }: PlaygroundReply,
 ) {
   const [row] = scores;
   if (row === undefined) throw new Error('the reply has no score');

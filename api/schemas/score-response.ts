@@ -95,9 +95,19 @@ export const testSchema = {
   description: 'Present, and true, only for test keys.',
 } as const;
 
+/** The model and the version that scored. */
+export const usedModelMembers = {
+  model_id: { ...modelIdSchema, description: 'The model used.' },
+  model_version: {
+    type: 'string',
+    description: 'The version that scored, as `GET /v1/models` names it. A replay names the version that scored then.',
+    examples: ['2026-10-02'],
+  },
+} as const;
+
 const responseSchema = <Row extends object>(row: Row, description: string) =>
   objectSchema(description, {
-    model_id: { ...modelIdSchema, description: 'The model used.' },
+    ...usedModelMembers,
     scores: {
       type: 'array',
       items: row,

@@ -1,13 +1,12 @@
 import type { LikelihoodName } from '../scoring/score-reply.js';
 import { objectSchema } from './object-schema.js';
-import { modelIdSchema } from './score-request.js';
-import { rowMembers, testSchema } from './score-response.js';
+import { rowMembers, testSchema, usedModelMembers } from './score-response.js';
 import { usageSchema } from './usage.js';
 import { validationSchema, validationStateSchema } from './validation.js';
 
 /** The model, and members of `usage` and `validation` repeated as text. */
 const flatMembers = {
-  model_id: { ...modelIdSchema, description: 'The model used.' },
+  ...usedModelMembers,
   usage_remaining: {
     type: 'string',
     pattern: '^-?[0-9]+$',

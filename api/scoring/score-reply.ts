@@ -136,7 +136,7 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
     );
   };
   const write = (outcome: ScoreOutcome): string => {
-    const { call, verdict, usage } = outcome;
+    const { call, modelVersion, verdict, usage } = outcome;
     const tail = {
       records_scored: call.records.length,
       cache_hits: matchedCount(outcome),
@@ -144,8 +144,8 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
       validation: verdict,
       ...(call.bucket === 'test' ? { test: true } : {}),
     };
-    const head = `{"model_id":${JSON.stringify(call.modelId)},"scores":[`;
-    return `${head}${written.get(outcome.rows)}],${JSON.stringify(tail).slice(1)}`;
+    const head = JSON.stringify({ model_id: call.modelId, model_version: modelVersion }).slice(0, -1);
+    return `${head},"scores":[${written.get(outcome.rows)}],${JSON.stringify(tail).slice(1)}`;
   };
   return Object.assign(write, { prepare });
 }

@@ -11,10 +11,11 @@ export function webhookReplyWriter(form: {
   readonly forHubSpotAction: boolean;
 }): WriteReply {
   return (outcome) => {
-    const { call, usage, verdict } = outcome;
+    const { call, modelVersion, usage, verdict } = outcome;
     const [row = '{}'] = scoreRows(outcome, form.likelihoodName);
     const flat = {
       model_id: call.modelId,
+      model_version: modelVersion,
       ...(call.bucket === 'test' ? { test: true } : {}),
       usage_remaining: String(usage.remaining),
       validation_state: verdict.state,

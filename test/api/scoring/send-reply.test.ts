@@ -51,6 +51,7 @@ describe('a long reply', () => {
     const records = column.map((_, index) => ({ crmId: `L-${index}`, fields: {} }));
     const outcome = {
       call: { records, modelId: 'mdl', bucket: 'live', ...turn },
+      modelVersion: '1',
       rows: { parts: [{ ...part, explained: { method: 'tree', fields, drivers } }], fields: [] },
       usage: { remaining: 1 },
       verdict: { state: 'validated' },

@@ -5,6 +5,7 @@ import { webhookReplyWriter } from '../../../api/webhook/reply.js';
 /** A scored record with one reason and one warning. */
 const outcome = {
   call: { bucket: 'live', modelId: 'mdl', records: [{ crmId: 'L-1', fields: {} }] },
+  modelVersion: '2026-10-02',
   rows: {
     parts: [
       {
@@ -40,6 +41,7 @@ describe('webhookReplyWriter', () => {
       top_reason_2: null,
       top_reason_3: null,
       model_id: 'mdl',
+      model_version: '2026-10-02',
       usage_remaining: '7',
       validation_state: 'passing',
       validation_summary: 'It passes.',

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { type RunningService, runningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type ScoreOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
@@ -49,6 +50,15 @@ describe('Idempotency-Key of POST /v1/score', () => {
     expect(await own.ledgerSum()).to.equal(2);
     expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 });
     expect(await own.predictions()).to.have.length(2);
+  });
+
+  it('replays the version that scored, after another version has become the current one', async () => {
+    const first = await own.score([lead], keyed());
+    expect(scored(first).model_version).to.equal('1.0.0');
+    await own.addVersion(sampleBundle({ version: '2.0.0' }));
+    await eventually(async () => expect(scored(await own.score([lead])).model_version).to.equal('2.0.0'));
+    const again = await own.score([lead], keyed());
+    expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
   });
 
   it('replays the sent usage after many concurrent calls', async () => {

@@ -35,6 +35,7 @@ describe('200 of POST /v1/score', () => {
     const reply = await own.score([{ ...lead, crm_id: 'L-1' }, { company_size: 10 }]);
     expect(scored(reply)).to.deep.equal({
       model_id: own.model._id,
+      model_version: '1.0.0',
       scores: [
         { ...sampleAnswer(lead), enriched: false, crm_id: 'L-1' },
         { ...sampleAnswer({ company_size: 10 }), enriched: false },
@@ -50,6 +51,7 @@ describe('200 of POST /v1/score', () => {
     const reply = await own.score([{ ...lead, crm_id: 'L-1' }], { key: own.test });
     expect(scored(reply)).to.deep.equal({
       model_id: own.model._id,
+      model_version: '1.0.0',
       scores: [{ ...sampleAnswer(lead), enriched: false, crm_id: 'L-1' }],
       records_scored: 1,
       cache_hits: 0,

@@ -31,6 +31,7 @@ describe('200 of POST /v1/webhooks/score', () => {
       enriched: false,
       crm_id: 'L-1',
       model_id: own.model._id,
+      model_version: '1.0.0',
       usage: { current: 1, limit: 10_000, remaining: 9_999, in_grace: false, backstop: 20_000 },
       validation,
       usage_remaining: '9999',

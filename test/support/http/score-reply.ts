@@ -17,6 +17,7 @@ export interface ScoreRow {
 /** V1ScoreResponse of the OpenAPI document. */
 export interface ScoreAnswer {
   readonly model_id: string;
+  readonly model_version: string;
   readonly scores: readonly ScoreRow[];
   readonly records_scored: number;
   readonly cache_hits: number;

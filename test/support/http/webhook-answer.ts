@@ -7,6 +7,7 @@ import type { ScoreRow } from './score-reply.js';
 /** The flat reply of a webhook. */
 export interface WebhookAnswer extends ScoreRow {
   readonly model_id: string;
+  readonly model_version: string;
   readonly usage: UsageReport;
   readonly validation: Verdict;
   readonly test?: boolean;

@@ -3,6 +3,7 @@ import { readBundle } from '../../../../shared/bundle/archive/read-bundle.js';
 import { type ScoreRow, scored } from '../../../support/http/score-reply.js';
 import { readGoldenBundle, requireReferenceBundles } from '../../../support/models/golden-records.js';
 import { sampleAnswer } from '../../../support/models/sample-answer.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
 import { workspace } from '../../../support/service/workspace.js';
 
@@ -32,6 +33,26 @@ describe('batches of POST /v1/score', () => {
     expect(predictions.map(({ crm_id, score }) => ({ crm_id, score }))).to.deep.equal(
       scores.map(({ crm_id, score }) => ({ crm_id, score })),
     );
+  });
+
+  it('names the version that scored all rows, also while another version becomes the current one', async () => {
+    const own = await workspace(service, { plan: 'enterprise' });
+    const reversed = sampleBundle({ version: '2.0.0', weights: [-0.01, -1, -0.25, -0.75, 0.25, 0.5], intercept: 0.5 });
+    const records = Array.from({ length: 1000 }, () => ({ company_size: 185 }));
+    const { score } = sampleAnswer({ company_size: 185 });
+    const named = new Set<string>();
+    const call = async (gateway: number): Promise<void> => {
+      const { model_version: version, scores } = scored(await own.score(records, { gateway }));
+      named.add(version);
+      const expected = version === '1.0.0' ? score : 100 - score;
+      expect([...new Set(scores.map((row) => row.score))], version).to.deep.equal([expected]);
+    };
+    await call(0);
+    const calls = [0, 1].map(async (gateway) => {
+      while (!named.has('2.0.0')) await call(gateway);
+    });
+    await Promise.all([own.addVersion(reversed), ...calls]);
+    expect([...named]).to.deep.equal(['1.0.0', '2.0.0']);
   });
 
   it('returns the golden scores of a real model for 1000 records, cold and enriched', async function () {
