@@ -82,21 +82,24 @@ const cases: readonly RuleCase[] = [
     },
   },
   {
-    title: 'lets the browser side of the console import itself, schemas and packages alone',
+    title: 'lets the browser side of the console import itself, schemas, the text of figures and packages alone',
     rule: browserCodeStandsAlone,
     bad: {
       'api/console/app/a.tsx': lines("import { b } from '../openapi.js';", "import { c } from 'node:fs';"),
       'api/console/app/deep/b.ts': "import { runAction } from '../../../../shared/admin/run-action.js';\n",
+      'api/console/app/deep/c.ts': "import { ApiError } from '../../../../shared/contract/errors.js';\n",
     },
     findings: [
       'api/console/app/a.tsx:1 imports api/console/openapi.ts',
       'api/console/app/a.tsx:2 imports node:fs',
       'api/console/app/deep/b.ts:1 imports shared/admin/run-action.ts',
+      'api/console/app/deep/c.ts:1 imports shared/contract/errors.ts',
     ],
     good: {
       'api/console/app/a.tsx': lines(
         "import { useState } from 'preact/hooks';",
         "import { mayActAs } from '../../../shared/admin/schemas/people.js';",
+        "import { liftText } from '../../../shared/contract/figures.js';",
         "import { b } from './b.js';",
       ),
       'api/console/main.ts': "import { runAction } from '../../shared/admin/run-action.js';\n",

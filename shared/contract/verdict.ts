@@ -53,6 +53,9 @@ export const bandScores = ['0-19', '20-39', '40-59', '60-79', '80-100'] as const
 /** Cohort records that the first gate requires. */
 export const requiredPredictions = 200;
 
+/** The lift of the top band that the last gate requires. */
+export const requiredLift = 1.2;
+
 /** The verdict on timing models, which are not graded. */
 export const notApplicable: Verdict = {
   state: 'not_applicable',

@@ -1,3 +1,4 @@
+import { rateTexts } from '../../../shared/contract/figures.js';
 import { readableCount } from './readable-numbers.js';
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
@@ -94,8 +95,8 @@ export interface RateBar {
 export function renderRateChart(bars: readonly RateBar[], { width = 80 }: { readonly width?: number } = {}): string {
   const withRecords = bars.filter(({ records }) => records > 0);
   const highest = Math.max(1e-9, ...withRecords.map(({ high }) => high));
-  const decimals = decimalsOf(highest);
-  const lines = bars.map((entry) => ({ entry, figures: figuresOf(entry, decimals) }));
+  const percent = rateTexts(highest);
+  const lines = bars.map((entry) => ({ entry, figures: figuresOf(entry, percent) }));
   const labelWidth = Math.max(0, ...bars.map(({ label }) => label.length));
   const figuresWidth = Math.max(0, ...lines.map(({ figures }) => figures.length));
   const barWidth = Math.max(10, Math.min(50, width - labelWidth - figuresWidth - 4));
@@ -118,12 +119,8 @@ function drawBar(
     .padEnd(light ?? 0, '░');
 }
 
-function figuresOf({ records, conversions, rate, low, high }: RateBar, decimals: number): string {
+function figuresOf({ records, conversions, rate, low, high }: RateBar, percent: (rate: number) => string): string {
   if (records === 0) return 'no records';
-  const percent = (share: number): string => (100 * share).toFixed(decimals);
   const interval = `[${percent(low)}, ${percent(high)}]`;
   return `${percent(rate).padStart(5)} %  ${interval.padEnd(13)} ${readableCount(conversions)} of ${readableCount(records)}`;
 }
-
-/** Decimals of a percentage: one, or more when all rates would round to zero. */
-const decimalsOf = (highest: number): number => Math.min(4, Math.max(1, Math.floor(-Math.log10(highest))));

@@ -160,7 +160,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'failed',
       failing_gate: 'top_band_lift',
-      summary: 'Failed at top_band_lift: top-band lift is 1.1x across 250 matured predictions, and 1.2x is required.',
+      summary: 'Failed at top_band_lift: top-band lift is 1.19x across 250 matured predictions, and 1.2x is required.',
     },
   },
 ];

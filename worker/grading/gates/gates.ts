@@ -1,4 +1,5 @@
-import { bandScores, requiredPredictions } from '../../../shared/contract/verdict.js';
+import { countText, figureText, liftText, shareText } from '../../../shared/contract/figures.js';
+import { bandScores, requiredLift, requiredPredictions } from '../../../shared/contract/verdict.js';
 import { type BandCount, cochranArmitage } from '../statistics/cochran-armitage.js';
 import { poissonLowerTail } from '../statistics/distributions.js';
 import { requiredConversions, topBandLift } from '../statistics/lift.js';
@@ -29,12 +30,6 @@ export const failed = (figures: Figures, clause: string): GateOutcome => ({
   clause,
 });
 
-/** A count in the format of summaries: `1,240`. */
-export const counted = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
-
-/** A lift in the format of summaries: `2.1x`. It is rounded down, so that it never overstates. */
-export const timesText = (lift: number): string => `${(Math.floor(lift * 10 + 1e-9) / 10).toFixed(1)}x`;
-
 /* The first three gates test whether the data suffices and is consistent. */
 
 /** Share of the cohort that outcome data must name. */
@@ -48,15 +43,15 @@ export function predictionsRecorded({ cohort, requests, leftOut }: CohortFigures
   if (cohort >= requiredPredictions) return cleared(figures);
   return tooEarly(
     figures,
-    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded${uncountedClause(leftOut)}`,
+    `${countText(cohort)} of ${requiredPredictions} required predictions have been recorded${uncountedClause(leftOut)}`,
   );
 }
 
 /** Names the recorded predictions that do not count. Repeats are expected and not mentioned. */
 function uncountedClause({ withoutCrmId, excluded }: CohortFigures['leftOut']): string {
   const others = [
-    ...(withoutCrmId > 0 ? [`${counted(withoutCrmId)} without a crm_id`] : []),
-    ...(excluded > 0 ? [`${counted(excluded)} of leads that had converted before`] : []),
+    ...(withoutCrmId > 0 ? [`${countText(withoutCrmId)} without a crm_id`] : []),
+    ...(excluded > 0 ? [`${countText(excluded)} of leads that had converted before`] : []),
   ];
   return others.length === 0 ? '' : `, not counting ${others.join(' and ')}`;
 }
@@ -85,16 +80,17 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
     const noun = requests.mismatchedRequests === 1 ? 'request' : 'requests';
     return failed(
       figures,
-      `the stored rows of ${counted(requests.mismatchedRequests)} ${noun} differ from what the ledger counted`,
+      `the stored rows of ${countText(requests.mismatchedRequests)} ${noun} differ from what the ledger counted`,
     );
   }
   if (unaccounted !== 0 || repeats < 0)
-    return failed(figures, `${counted(Math.abs(unaccounted || repeats))} stored rows are not accounted for`);
-  if (joined === 0) return tooEarly(figures, `no outcome data covers the cohort of ${counted(cohort)} predictions yet`);
+    return failed(figures, `${countText(Math.abs(unaccounted || repeats))} stored rows are not accounted for`);
+  if (joined === 0)
+    return tooEarly(figures, `no outcome data covers the cohort of ${countText(cohort)} predictions yet`);
   if (share >= requiredJoined) return cleared(figures);
   return failed(
     figures,
-    `outcome data names ${counted(joined)} of ${counted(joinable)} cohort records, and 95 % of them are required`,
+    `outcome data names ${countText(joined)} of ${countText(joinable)} cohort records, and ${shareText(requiredJoined)} of them are required`,
   );
 }
 
@@ -111,7 +107,7 @@ export function maturedCohort({ matured, bands, horizonDays }: CohortFigures): G
   const named = both < matured ? ' and are named by outcome data' : '';
   return tooEarly(
     figures,
-    `${counted(both)} of ${requiredPredictions} required predictions ` +
+    `${countText(both)} of ${requiredPredictions} required predictions ` +
       `have completed the ${horizonDays}-day window${named}`,
   );
 }
@@ -127,7 +123,6 @@ const minBands = 3;
 const minExpected = 30;
 const poissonThreshold = 0.001;
 const trendThreshold = 0.05;
-const requiredLift = 1.2;
 
 /** `outcomes_observed`: enough conversions and non-conversions, spread over enough bands. */
 export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged: MergedBands): GateOutcome {
@@ -153,19 +148,19 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
   if (expected >= minExpected && unlikely < poissonThreshold)
     return failed(
       figures,
-      `${counted(conversions)} conversions were observed ` +
-        `where the model's likelihoods add up to ${counted(Math.round(expected))}`,
+      `${countText(conversions)} conversions were observed ` +
+        `where the model's likelihoods add up to ${figureText(expected)}`,
     );
   if (conversions < required)
-    return tooEarly(figures, `${counted(conversions)} of ${required} required conversions have been observed`);
+    return tooEarly(figures, `${countText(conversions)} of ${required} required conversions have been observed`);
   if (!enough)
     return tooEarly(
       figures,
-      `${counted(records - conversions)} of ${requiredNonConversions} required non-conversions have been observed`,
+      `${countText(records - conversions)} of ${requiredNonConversions} required non-conversions have been observed`,
     );
   return tooEarly(
     figures,
-    `${counted(conversions)} conversions do not fill ${minBands} score bands of comparable size yet`,
+    `${countText(conversions)} conversions do not fill ${minBands} score bands of comparable size yet`,
   );
 }
 
@@ -182,7 +177,7 @@ export function rateRisesWithBand({ bands }: CohortFigures, merged: MergedBands)
     worst_drop_p: drop?.p ?? 1,
     drop_threshold: dropThreshold,
   };
-  const across = `across ${counted(sumOf(bands, 'records'))} matured predictions`;
+  const across = `across ${countText(sumOf(bands, 'records'))} matured predictions`;
   if (!(trend.risingP < trendThreshold)) return failed(figures, `conversion does not rise with score band ${across}`);
   if (drop !== undefined && drop.p < dropThreshold)
     return failed(figures, `conversion drops from scores ${drop.from} to ${drop.to} ${across}`);
@@ -202,13 +197,13 @@ export function topBandLiftGate(_figures: CohortFigures, merged: MergedBands): G
     rest_records: rest.records,
     rest_conversions: rest.conversions,
   };
-  const across = `across ${counted(top.records + rest.records)} matured predictions`;
+  const across = `across ${countText(top.records + rest.records)} matured predictions`;
   if (!(lift >= requiredLift))
-    return failed(figures, `top-band lift is ${timesText(lift)} ${across}, and ${requiredLift}x is required`);
+    return failed(figures, `top-band lift is ${liftText(lift)} ${across}, and ${liftText(requiredLift)} is required`);
   if (!(lowerBound > 1))
     return failed(
       figures,
-      `top-band lift ${timesText(lift)} ${across} is not certain: ` + `its lower bound is ${timesText(lowerBound)}`,
+      `top-band lift ${liftText(lift)} ${across} is not certain: its lower bound is ${liftText(lowerBound)}`,
     );
   return cleared(figures);
 }

@@ -1,15 +1,14 @@
+import { countText, liftText, sixDigits } from '../../../shared/contract/figures.js';
 import { type BandRate, bandScores, type FailingGate, type GateResult } from '../../../shared/contract/verdict.js';
 import { wilsonInterval } from '../statistics/intervals.js';
 import type { CohortFigures } from './cohort-figures.js';
 import {
   cohortReconciles,
-  counted,
   type GateOutcome,
   maturedCohort,
   outcomesObserved,
   predictionsRecorded,
   rateRisesWithBand,
-  timesText,
   topBandLiftGate,
 } from './gates.js';
 import { mergeBands, sumOf } from './merged-bands.js';
@@ -81,10 +80,10 @@ function judgementOf(tested: readonly TestedGate[], figures: CohortFigures): Jud
 }
 
 function passedSummary(figures: CohortFigures, lift: number): string {
-  const matured = counted(sumOf(figures.bands, 'records'));
+  const matured = countText(sumOf(figures.bands, 'records'));
   return (
     `Passed: all six validation gates cleared on ${matured} matured predictions, ` +
-    `with top-band lift ${timesText(lift)}.`
+    `with top-band lift ${liftText(lift)}.`
   );
 }
 
@@ -107,5 +106,3 @@ function bandRate({ records, conversions }: CohortFigures['bands'][number], band
     high: sixDigits(high),
   };
 }
-
-const sixDigits = (value: number): number => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));

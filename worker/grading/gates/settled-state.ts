@@ -1,6 +1,6 @@
+import { countText } from '../../../shared/contract/figures.js';
 import type { FailingGate } from '../../../shared/contract/verdict.js';
 import type { GradedDays } from '../cohort/sum-days.js';
-import { counted } from './gates.js';
 import type { Judgement } from './grade-cohort.js';
 
 /** The state that one grade passes to the next. */
@@ -51,9 +51,9 @@ export function settledState(grade: Judgement, previous: Standing | undefined, d
     failingGate: barrier.gate,
     summary:
       `Failed at ${barrier.gate}: the gates clear now, but a failed model passes again only with ` +
-      `${counted(additionalNeeded(barrier))} more conversions, ` +
-      `20 % of the ${counted(barrier.conversions)} that failed it; ` +
-      `${counted(additionalSince(barrier, grade, days))} have come since.`,
+      `${countText(additionalNeeded(barrier))} more conversions, ` +
+      `20 % of the ${countText(barrier.conversions)} that failed it; ` +
+      `${countText(additionalSince(barrier, grade, days))} have come since.`,
     failingGrades: 0,
     barrier,
   };

@@ -1,5 +1,6 @@
 import { max } from 'd3-array';
-import { countText, percentText } from '../parts/formats.js';
+import { rateTexts } from '../../../../shared/contract/figures.js';
+import { countText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
 
 interface Point {
@@ -21,6 +22,9 @@ export function Calibration({ points }: { readonly points: readonly Point[] }) {
       point.promised !== null && point.converted !== null,
   );
   const peak = Math.min(1, Math.max(0.1, max(known, ({ promised, high }) => Math.max(promised, high)) ?? 0) * 1.1);
+  const shown = points.filter(({ records }) => records > 0);
+  const rateOf = rateTexts(max(shown, ({ high }) => high) ?? 0);
+  const percentText = (share: number | null) => (share === null ? '–' : `${rateOf(share)} %`);
   // The square root spreads small likelihoods, which most leads have.
   const along = (share: number) => Math.sqrt(Math.min(share, peak) / peak) * (size - left - 12);
   const [xOf, yOf] = [(share: number) => left + along(share), (share: number) => size - bottom - along(share) + 12];

@@ -37,7 +37,7 @@ export function Contributions({ of: contributions }: { readonly of: readonly Con
               <rect class="bar" x={left} y={y + 4} width={Math.max(middle - left - 1, 0)} height="16" rx="3" />
               <rect class="lower" x={middle} y={y + 4} width={Math.max(end - middle, 0)} height="16" rx="3" />
               <text class="strong" x={end + 8} y={y + 16}>
-                {sizeOf(each).toFixed(2)}
+                {sizeOf(each).toFixed(3)}
               </text>
             </g>
           );

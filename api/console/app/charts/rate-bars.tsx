@@ -1,5 +1,6 @@
 import { max, ticks } from 'd3-array';
-import { countText, percentText } from '../parts/formats.js';
+import { rateTexts } from '../../../../shared/contract/figures.js';
+import { countText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
 
 interface Band {
@@ -19,6 +20,8 @@ export function RateBars({ bands }: { readonly bands: readonly Band[] }) {
   const records = bands.reduce((sum, band) => sum + band.records, 0);
   const mean = records === 0 ? 0 : bands.reduce((sum, band) => sum + band.conversions, 0) / records;
   const shown = bands.filter((band) => band.records > 0);
+  const rateOf = rateTexts(max(shown, ({ high }) => high) ?? 0);
+  const percentText = (rate: number) => `${rateOf(rate)} %`;
   const peak = Math.min(1, Math.max(0.05, mean, max(shown, ({ high }) => high) ?? 0) * 1.05);
   const xOf = (rate: number) => left + ((width - left - right) * Math.min(rate, peak)) / peak;
   const bottom = top + step * bands.length;

@@ -1,4 +1,5 @@
-const counts = new Intl.NumberFormat('en-GB');
+export { countText } from '../../../../shared/contract/figures.js';
+
 const compactCounts = new Intl.NumberFormat('en', { notation: 'compact' });
 const instants = new Intl.DateTimeFormat('en-GB', {
   ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZone: 'UTC' },
@@ -6,7 +7,6 @@ const instants = new Intl.DateTimeFormat('en-GB', {
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 const months = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
-export const countText = (value: number): string => counts.format(value);
 export const compactText = (value: number): string => compactCounts.format(value).toLowerCase();
 /** @param share 0 to 1 */
 export const percentText = (share: number | null): string => (share === null ? '–' : `${(100 * share).toFixed(1)} %`);

@@ -1,3 +1,4 @@
+import { figureText, liftText, shareText } from '../../../../shared/contract/figures.js';
 import type { BandRate, FailingGate, GateResult, GateState } from '../../../../shared/contract/verdict.js';
 import { createLogger } from '../../../../shared/process/logger.js';
 import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
@@ -5,7 +6,7 @@ import { ValidationStore } from '../../../../shared/store/validation/model-valid
 import { ModelVerdicts, type VerdictDetail } from '../../../../shared/store/validation/model-verdicts.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { renderRateChart } from '../../output/charts.js';
-import { readableCount, readableDate } from '../../output/readable-numbers.js';
+import { readableDate } from '../../output/readable-numbers.js';
 import { renderFields, renderTable } from '../../output/table.js';
 import { requireModel } from '../models/show-model.js';
 
@@ -73,64 +74,54 @@ function bandChart(bands: readonly BandRate[], width: number): string {
   return `${title}\n\n${renderRateChart(bars, { width })}`;
 }
 
-/** Formats a figure by name. The text never rounds across `required` (a figure name or a number). */
-type Read = (name: string, required?: string | number) => string;
+/** Formats a figure by name. The text never rounds across the figure named `required`. */
+type Read = (name: string, required?: string) => string;
 
 /** Formats the figures of a gate with their required values. */
 export function gateFigures({ gate, figures }: GateResult): string {
-  const read: Read = (name, required) =>
-    readable(figures[name], typeof required === 'string' ? figures[required] : required);
-  return words[gate](read, (name) => percent(figures[name]));
+  const textOf = (name: string, write: (figure: number) => string): string => {
+    const figure = figures[name];
+    return figure === undefined ? '-' : write(figure);
+  };
+  return words[gate]({
+    read: (name, required = '') => textOf(name, (figure) => figureText(figure, ...[figures[required] ?? []].flat())),
+    share: (name) => textOf(name, shareText),
+    lift: (name) => textOf(name, liftText),
+  });
 }
 
-const words: Readonly<Record<FailingGate, (read: Read, share: Read) => string>> = {
-  predictions_recorded: (read) => `${read('cohort')} of ${read('required')} leads predicted`,
-  cohort_reconciles: (read, share) =>
+interface Readers {
+  readonly read: Read;
+  readonly share: Read;
+  readonly lift: Read;
+}
+
+const words: Readonly<Record<FailingGate, (readers: Readers) => string>> = {
+  predictions_recorded: ({ read }) => `${read('cohort')} of ${read('required')} leads predicted`,
+  cohort_reconciles: ({ read, share }) =>
     [
       `ledger ${read('ledger_records')}, stored ${read('stored_rows')}`,
       `cohort ${read('cohort')}, repeats ${read('repeats')}, without crm_id ${read('without_crm_id')}`,
       `converted before ${read('excluded')}, erased ${read('erased')}`,
       `named by outcome data ${read('joined')} of ${read('joinable')} (${share('joined_share')}, ${share('required_share')} required)`,
     ].join('\n'),
-  matured_cohort: (read) =>
+  matured_cohort: ({ read }) =>
     `${read('matured_and_joined')} of ${read('required')} matured and named (${read('matured')} matured, ${read('horizon_days')} days)`,
-  outcomes_observed: (read) =>
+  outcomes_observed: ({ read }) =>
     [
       `${read('conversions')} of ${read('required_conversions')} conversions, ${read('expected_conversions')} expected`,
       `${read('non_conversions')} of ${read('required_non_conversions')} others`,
       `${read('comparable_bands')} of ${read('required_bands')} comparable bands`,
     ].join('\n'),
-  rate_rises_with_band: (read) =>
+  rate_rises_with_band: ({ read }) =>
     [
       `trend z ${read('z')}, p ${read('p', 'required_p')} (below ${read('required_p')})`,
       `worst drop p ${read('worst_drop_p', 'drop_threshold')} (not below ${read('drop_threshold')})`,
     ].join('\n'),
-  top_band_lift: (read) =>
+  top_band_lift: ({ read, lift }) =>
     [
-      `${read('lift', 'required_lift')}x (${read('required_lift')}x required), lower bound ${read('lower_bound', 1)}x (above 1x)`,
+      `${lift('lift')} (${lift('required_lift')} required), lower bound ${lift('lower_bound')} (above 1x)`,
       // Bands may have been merged, so the judged top band can differ from the top band of the chart.
       `top band ${read('top_conversions')} of ${read('top_records')}, others ${read('rest_conversions')} of ${read('rest_records')}`,
     ].join('\n'),
 };
-
-/** Significant digits to try: more than 3 only if the figure would round to or across its required value. */
-const digitCounts = [3, 4, 5, 6] as const;
-
-function readable(value: number | undefined, required?: number): string {
-  if (value === undefined) return '-';
-  if (Number.isInteger(value)) return readableCount(value);
-  const texts = digitCounts.map((digits) => withDigits(value, digits));
-  const isOnSameSide = (text: string): boolean =>
-    required === undefined || Math.sign(Number(text) - required) === Math.sign(value - required);
-  return texts.find(isOnSameSide) ?? texts.at(-1) ?? '';
-}
-
-function withDigits(value: number, digits: number): string {
-  const size = Math.abs(value);
-  if (size < 0.001) return value.toExponential(digits - 2);
-  return size >= 10 ** digits - 0.5 ? readableCount(Math.round(value)) : value.toPrecision(digits);
-}
-
-/** Rounds down, so that the text never reaches a threshold that the share does not reach. */
-const percent = (share: number | undefined): string =>
-  share === undefined ? '-' : `${(Math.floor(1000 * share + 1e-9) / 10).toFixed(share === 1 ? 0 : 1)} %`;

@@ -52,6 +52,11 @@ describe('gradeCohort', () => {
     expect(verdict(cohortOf(even, [2, 3, 4, 6, 14]))).to.equal('too_early_to_grade outcomes_observed');
   });
 
+  it('writes expected conversions in the summary as the CLI and the console do', () => {
+    const bands = even.map((records) => ({ records, conversions: 2, expected: 31.27 / 5 }));
+    expect(gradeCohort(cohortOf(even, [], { bands })).summary).to.match(/likelihoods add up to 31\.3\.$/);
+  });
+
   it('names the predictions without a crm_id or of converted leads in the summary', () => {
     const leftOut = { repeats: 7, withoutCrmId: 1200, excluded: 0, erased: 3 };
     const requests = { ledgerRecords: 9, storedRows: 9, mismatchedRequests: 0, countedForADay: false };

@@ -1,4 +1,5 @@
-import { countText, percentText } from '../../parts/formats.js';
+import { figureText, liftText, shareText } from '../../../../../shared/contract/figures.js';
+import { countText } from '../../parts/formats.js';
 import type { Report } from './model.js';
 
 type Gate = NonNullable<Report['grade']>['gates'][number];
@@ -12,8 +13,6 @@ interface GateText {
 }
 
 const count = (value: number | undefined): string => countText(Math.round(value ?? 0));
-const times = (value: number | undefined): string => `${(value ?? 0).toFixed(1)}×`;
-const probability = (value = 1): string => (value < 0.001 ? 'p < 0.001' : `p = ${value.toFixed(3)}`);
 
 const texts: Readonly<Record<Gate['gate'], GateText>> = {
   predictions_recorded: {
@@ -25,8 +24,8 @@ const texts: Readonly<Record<Gate['gate'], GateText>> = {
     title: 'The books agree',
     about: 'Each counted record is stored, and outcome data names the leads.',
     figures: (each) => [
-      percentText(each.joined_share ?? 0),
-      `named by outcomes, ${percentText(each.required_share ?? 0)} needed`,
+      shareText(each.joined_share ?? 0),
+      `named by outcomes, ${shareText(each.required_share ?? 0)} needed`,
     ],
   },
   matured_cohort: {
@@ -42,12 +41,18 @@ const texts: Readonly<Record<Gate['gate'], GateText>> = {
   rate_rises_with_band: {
     title: 'Higher scores convert more',
     about: 'Cochran-Armitage trend over the score bands. No band falls by more than chance.',
-    figures: (each) => [probability(each.p), `below ${each.required_p ?? 0.05} needed`],
+    figures: ({ p = 1, required_p: required = 0.05 }) => [
+      `p = ${figureText(p, required)}`,
+      `below ${figureText(required)} needed`,
+    ],
   },
   top_band_lift: {
     title: 'The best band is worth it',
     about: 'Leads of the highest band convert more often than all leads.',
-    figures: (each) => [times(each.lift), `${times(each.required_lift)} needed, at least ${times(each.lower_bound)}`],
+    figures: ({ lift = 0, required_lift: required = 0, lower_bound: bound = 0 }) => [
+      liftText(lift),
+      `${liftText(required)} needed, at least ${liftText(bound)}`,
+    ],
   },
 };
 const states: Readonly<Record<Gate['state'], readonly [look: string, words: string]>> = {

@@ -1,6 +1,7 @@
 import { useRoute } from 'preact-iso';
 import type { modelReportSchema, modelSchema } from '../../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import { liftText } from '../../../../../shared/contract/figures.js';
 import { Calibration } from '../../charts/calibration.js';
 import { Contributions } from '../../charts/contributions.js';
 import { RateBars } from '../../charts/rate-bars.js';
@@ -123,7 +124,7 @@ function Figures({ report: { grade, ...report } }: { readonly report: Report }) 
   const lift = grade?.gates.find(({ gate }) => gate === 'top_band_lift')?.figures;
   const records = grade?.bands.reduce((sum, band) => sum + band.records, 0) ?? 0;
   const conversions = grade?.bands.reduce((sum, band) => sum + band.conversions, 0) ?? 0;
-  const times = (value: number | undefined) => (value === undefined ? '–' : `${value.toFixed(1)}×`);
+  const times = (value: number | undefined) => (value === undefined ? '–' : liftText(value));
   const figures = [
     ['Top-band lift', times(lift?.lift), lift?.lower_bound === undefined ? '' : `at least ${times(lift.lower_bound)}`],
     ['Conversions', countText(conversions), `of ${countText(records)} leads`],

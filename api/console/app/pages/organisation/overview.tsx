@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import type { overviewOutput } from '../../../../../shared/admin/schemas/usage.js';
+import { liftText } from '../../../../../shared/contract/figures.js';
 import { DayBars } from '../../charts/day-bars.js';
 import { UsageBar } from '../../charts/usage-bar.js';
 import { Choice } from '../../parts/choice.js';
@@ -109,7 +110,7 @@ function Models({ models }: { readonly models: Overview['models'] }) {
               <p class="small soft">
                 {model.version}
                 {model.records_this_month !== null && `, ${countText(model.records_this_month)} records this month`}
-                {model.lift !== undefined && `, lift ${model.lift.toFixed(1)}×`}
+                {model.lift !== undefined && `, lift ${liftText(model.lift)}`}
               </p>
             </div>
             <div class="row">
