@@ -31,6 +31,20 @@ export const dayStartMs = (day: number): number => day * dayMs;
 /** A numbered day as `YYYY-MM-DD`. */
 export const dayText = (day: number): string => new Date(dayStartMs(day)).toISOString().slice(0, 10);
 
+/** All grades become due every night at this hour, UTC. */
+const nightlyHourMs = 2 * 60 * 60 * 1000;
+
+/** The last instant at which all grades became due. */
+export const lastNightMs = (nowMs: number): number =>
+  Math.floor((nowMs - nightlyHourMs) / dayMs) * dayMs + nightlyHourMs;
+
+/** The next instant at which all grades become due. */
+export const nextNightMs = (nowMs: number): number => lastNightMs(nowMs) + dayMs;
+
+/** An instant to the minute: `2026-11-26 02:00 UTC`. */
+export const minuteText = (atMs: number): string =>
+  `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
 const form = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 /** The accepted years; any other is taken for a typing error. */
 export const firstYear = 1970;

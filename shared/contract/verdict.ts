@@ -70,11 +70,16 @@ export const unresolved: Verdict = {
   summary: 'Unresolved: the validation state could not be read, so no gate is claimed.',
 };
 
+/** The pools look this often for versions whose grade is due. A version without a grade is due at once. */
+export const firstGradeWithinMinutes = 15;
+
 /** The verdict on a model that has never been graded. */
 export const notYetGraded: Verdict = {
   state: 'too_early_to_grade',
   failing_gate: 'predictions_recorded',
-  summary: `Too early to grade at predictions_recorded: this model has not been graded yet; ${requiredPredictions} predictions are required.`,
+  summary:
+    'Too early to grade at predictions_recorded: no grade has counted the predictions of this version yet, ' +
+    `and the worker pools grade a new version within ${firstGradeWithinMinutes} minutes.`,
 };
 
 /** Whether a model with this verdict may score under the deploy policy `block`. */

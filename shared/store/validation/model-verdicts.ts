@@ -1,5 +1,5 @@
 import { Batcher } from '../../async/batcher.js';
-import type { Clock } from '../../contract/dates.js';
+import { type Clock, lastNightMs, minuteText, nextNightMs } from '../../contract/dates.js';
 import { notApplicable, notYetGraded, unresolved, type Verdict } from '../../contract/verdict.js';
 import type { Logger } from '../../process/logger.js';
 import { FollowedCache } from '../connection/followed-cache.js';
@@ -109,7 +109,8 @@ export class ModelVerdicts {
     if (isAhead(stored, nowMs)) return { verdict: unresolved };
     const { state, failing_gate, summary } = stored;
     const verdict = { state, failing_gate, summary };
-    return { verdict: nowMs - lastLookMs(stored) > lateMs ? withAge(verdict, stored) : verdict, stored };
+    if (nowMs - lastLookMs(stored) > lateMs) return { verdict: withAge(verdict, stored), stored };
+    return { verdict: withNextGrade(verdict, stored, nowMs), stored };
   }
 }
 
@@ -117,6 +118,18 @@ export class ModelVerdicts {
 function withAge(verdict: Verdict, { graded_at: gradedAt }: StoredVerdict): Verdict {
   const since = `; this verdict is of ${gradedAt.toISOString().slice(0, 10)}, and no grade has followed.`;
   return { ...verdict, summary: verdict.summary.replace(/\.$/, '') + since };
+}
+
+/**
+ * Adds to the summary of an early verdict until when data counts, and which grade counts newer data. The summary stays
+ * one sentence.
+ */
+function withNextGrade(verdict: Verdict, stored: StoredVerdict, nowMs: number): Verdict {
+  if (verdict.state !== 'too_early_to_grade' || stored.grade === undefined) return verdict;
+  const isDue = stored.checked?.hasNews === true || lastLookMs(stored) < lastNightMs(nowMs);
+  const next = isDue ? 'that is due now' : `after ${minuteText(nextNightMs(nowMs))}`;
+  const counted = `; data until ${minuteText(stored.grade.as_of.getTime())} counts, newer data from the grade ${next}.`;
+  return { ...verdict, summary: verdict.summary.replace(/\.$/, '') + counted };
 }
 
 /** Adds to the summary who overrode the deploy policy, when and why. The summary stays one sentence. */

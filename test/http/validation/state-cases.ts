@@ -22,6 +22,8 @@ export interface StateCase {
   readonly named?: number;
   /** Days until the grade; past the horizon by default. */
   readonly afterDays?: number;
+  /** Days until a verdict is possible, if the summary names that day. */
+  readonly verdictDays?: number;
   /** Runs before the grade. */
   readonly harm?: (own: TestWorkspace) => Promise<unknown>;
   readonly expected: Pick<ValidationBody, 'state' | 'failing_gate' | 'summary'>;
@@ -109,6 +111,7 @@ export const stateCases: readonly StateCase[] = [
     title: 'too_early_to_grade at matured_cohort before the horizon is over',
     plan: rising,
     afterDays: 89.9,
+    verdictDays: 90,
     expected: {
       state: 'too_early_to_grade',
       failing_gate: 'matured_cohort',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
-import { dayMs } from '../../../shared/contract/dates.js';
+import { dayMs, dayNumber, dayText, minuteText, nextNightMs } from '../../../shared/contract/dates.js';
 import { eventually } from '../../support/eventually.js';
 import { httpCall } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
@@ -14,6 +14,7 @@ import {
   leadsOf,
   scoreLeads,
   sendOutcomes,
+  thenMs,
   type ValidationBody,
   validationOf,
 } from './graded-leads.js';
@@ -31,7 +32,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
   });
   after(() => earlier?.stop());
 
-  for (const { title, plan, options = {}, named, afterDays = 90.01, harm, expected } of stateCases) {
+  for (const { title, plan, options = {}, named, afterDays = 90.01, verdictDays, harm, expected } of stateCases) {
     it(`returns ${title}`, async () => {
       const own = await workspace(service, options);
       const leads = leadsOf(plan);
@@ -41,11 +42,27 @@ describe('validation states, from scores and outcomes to the verdict', () => {
       await gradeAfter(own, afterDays);
 
       const shown = await validationOf(own);
-      expect(shown).to.include(expected);
+      const verdict = expected.state === 'too_early_to_grade' ? withTimes(expected, shown, verdictDays) : expected;
+      expect(shown).to.include(verdict);
       expectGatesToAgree(shown);
       const { validation } = scored(await own.score([{ company_size: 100 }]));
-      expect(validation).to.deep.equal(expected);
+      expect(validation).to.deep.equal(verdict);
     });
+  }
+
+  /** An early verdict with the times in its summary: of a possible verdict, of the grade, and of the next one. */
+  function withTimes(
+    verdict: Pick<ValidationBody, 'state' | 'failing_gate' | 'summary'>,
+    { as_of = '' }: ValidationBody,
+    verdictDays: number | undefined,
+  ): typeof verdict {
+    const possible =
+      verdictDays === undefined
+        ? ''
+        : `; a verdict is possible from ${dayText(dayNumber(thenMs(service) + verdictDays * dayMs))}`;
+    const next = minuteText(nextNightMs(service.clock.now()));
+    const counted = `; data until ${minuteText(Date.parse(as_of))} counts, newer data from the grade after ${next}.`;
+    return { ...verdict, summary: verdict.summary.replace(/\.$/, possible + counted) };
   }
 
   it('returns the same verdict from a webhook', async () => {

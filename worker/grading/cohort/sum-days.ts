@@ -1,5 +1,5 @@
 import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
-import { bandScores } from '../../../shared/contract/verdict.js';
+import { bandScores, requiredPredictions } from '../../../shared/contract/verdict.js';
 import type { DayBand, StoredDay } from '../../../shared/store/validation/validation-daily.js';
 import type { CohortFigures } from '../gates/cohort-figures.js';
 
@@ -38,6 +38,7 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
   const storedRows = total((day) => day.stored_rows);
   const withoutCrmId = total((day) => day.without_crm_id);
   const erased = total((day) => day.erased);
+  const maturedCohort = matured.reduce((sum, bands) => sum + bandSum(bands, 'cohort'), 0);
   return {
     requests: {
       storedRows,
@@ -55,7 +56,11 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
     cohort,
     joined,
     joinable: cohort - unnamedAfterNewestOutcome(inWindow),
-    matured: matured.reduce((sum, bands) => sum + bandSum(bands, 'cohort'), 0),
+    matured: maturedCohort,
+    verdictDay:
+      maturedCohort < requiredPredictions && cohort >= requiredPredictions
+        ? verdictDay(inWindow, horizonDays)
+        : undefined,
     bands: bandScores.map((_, band) => ({
       records: matured.reduce((sum, bands) => sum + (bands[band]?.joined ?? 0), 0),
       conversions: matured.reduce((sum, bands) => sum + (bands[band]?.conversions ?? 0), 0),
@@ -64,6 +69,16 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
     horizonDays,
     expectedLift,
   };
+}
+
+/** The first day on which a grade covers enough matured predictions, if outcome data names all of them. */
+function verdictDay(inWindow: readonly StoredDay[], horizonDays: number): number | undefined {
+  const byDay = inWindow.toSorted((one, other) => one.day - other.day);
+  const last = byDay.find(({ day: end }) => {
+    const covered = byDay.filter(({ day }) => day > end - windowDays && day <= end);
+    return covered.reduce((sum, { bands }) => sum + bandSum(bands, 'cohort'), 0) >= requiredPredictions;
+  });
+  return last === undefined ? undefined : last.day + horizonDays;
 }
 
 /** Conversions of a grade by the day of the prediction. */

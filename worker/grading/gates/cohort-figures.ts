@@ -40,6 +40,8 @@ export interface CohortFigures {
   readonly joinable: number;
   /** Cohort records whose horizon has ended. */
   readonly matured: number;
+  /** Number of the day on which enough of the cohort will have matured; undefined if it has, or is too small. */
+  readonly verdictDay?: number | undefined;
   /** Matured and joined records in five bands, lowest scores first. */
   readonly bands: readonly BandFigures[];
   readonly horizonDays: number;

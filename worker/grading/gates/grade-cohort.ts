@@ -1,3 +1,4 @@
+import { dayText } from '../../../shared/contract/dates.js';
 import { countText, liftText, sixDigits } from '../../../shared/contract/figures.js';
 import { type BandRate, bandScores, type FailingGate, type GateResult } from '../../../shared/contract/verdict.js';
 import { wilsonInterval } from '../statistics/intervals.js';
@@ -71,13 +72,19 @@ function judgementOf(tested: readonly TestedGate[], figures: CohortFigures): Jud
     return {
       state: isFailed ? 'failed' : 'too_early_to_grade',
       failingGate: gate,
-      summary: `${isFailed ? 'Failed' : 'Too early to grade'} at ${gate}: ${outcome.clause}.`,
+      summary: isFailed
+        ? `Failed at ${gate}: ${outcome.clause}.`
+        : `Too early to grade at ${gate}: ${outcome.clause}${verdictDayClause(figures)}.`,
       conversions,
     };
   }
   const lift = tested.at(-1)?.outcome.figures.lift ?? 0;
   return { state: 'passed', failingGate: null, summary: passedSummary(figures, lift), conversions };
 }
+
+/** Says when a verdict becomes possible, if enough predictions are recorded and too few of them have matured. */
+const verdictDayClause = ({ verdictDay }: CohortFigures): string =>
+  verdictDay === undefined ? '' : `; a verdict is possible from ${dayText(verdictDay)}`;
 
 function passedSummary(figures: CohortFigures, lift: number): string {
   const matured = countText(sumOf(figures.bands, 'records'));

@@ -1,4 +1,4 @@
-import { type Clock, dayMs, dayNumber } from '../../../shared/contract/dates.js';
+import { type Clock, dayNumber, lastNightMs } from '../../../shared/contract/dates.js';
 import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
 import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-slice.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
@@ -11,14 +11,8 @@ import {
 import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import { type VersionToGrade, versionsToGrade } from './grade-models.js';
 
-/** All grades become due every night at this hour, UTC. */
-const nightlyHourMs = 2 * 60 * 60 * 1000;
 /** Tolerance for clock skew between gateways and pools, and for calls that were recorded late. */
 const overlapMs = 60 * 60 * 1000;
-
-/** The last instant at which all grades became due. */
-export const lastNightMs = (nowMs: number): number =>
-  Math.floor((nowMs - nightlyHourMs) / dayMs) * dayMs + nightlyHourMs;
 
 interface Candidate extends VersionToGrade {
   readonly key: string;

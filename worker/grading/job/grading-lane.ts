@@ -1,4 +1,5 @@
 import { type Job, Queue, Worker } from 'bullmq';
+import { firstGradeWithinMinutes } from '../../../shared/contract/verdict.js';
 import {
   type GradingJob,
   type GradingJobs,
@@ -15,7 +16,7 @@ import { ensureSchedules } from '../../upkeep/jobs.js';
 import { dueVersions } from './due-versions.js';
 import { type GradingDeps, gradeAndPublish, type VersionToGrade, versionsToGrade } from './grade-models.js';
 
-const findDueEveryMs = 15 * 60 * 1000;
+const findDueEveryMs = firstGradeWithinMinutes * 60 * 1000;
 /** Grades that a pool computes at once, so that one large organisation does not hold up all others. */
 const gradesAtOnce = 2;
 

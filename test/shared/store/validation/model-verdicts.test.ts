@@ -118,6 +118,34 @@ describe('the verdict on a model', () => {
     expect(asked).to.have.length(2);
   });
 
+  it('says until when data counts and which grade counts newer data, if it is too early to grade', async () => {
+    const early = storedOf({ gradedMs: nowMs - hourMs });
+    const summaryOf = async (more: Partial<StoredVerdict>) =>
+      (
+        await verdictsOf({
+          ...early,
+          ...more,
+          state: 'too_early_to_grade',
+          summary: 'Too early to grade at a gate: 3 of 200.',
+        }).verdicts.of(modelOf())
+      ).summary;
+    const start = 'Too early to grade at a gate: 3 of 200';
+    const tonight = 'newer data from the grade after 2026-02-11 02:00 UTC.';
+    const due = 'newer data from the grade that is due now.';
+    expect(await summaryOf({})).to.equal(`${start}; data until 2026-02-10 11:00 UTC counts, ${tonight}`);
+    const yesterday = storedOf({ gradedMs: nowMs - 11 * hourMs });
+    expect(await summaryOf(yesterday)).to.equal(`${start}; data until 2026-02-10 01:00 UTC counts, ${due}`);
+    const lookedAt = { ...yesterday, checked: { at: new Date(nowMs - 9 * hourMs), hasNews: false } };
+    expect(await summaryOf(lookedAt)).to.equal(`${start}; data until 2026-02-10 01:00 UTC counts, ${tonight}`);
+    const hasNews = { checked: { at: new Date(nowMs), hasNews: true } };
+    expect(await summaryOf(hasNews)).to.equal(`${start}; data until 2026-02-10 11:00 UTC counts, ${due}`);
+  });
+
+  it('claims no number of predictions before the first grade', async () => {
+    const { summary } = await verdictsOf(undefined).verdicts.of(modelOf());
+    expect(summary).to.include('no grade has counted').and.include('within 15 minutes').and.not.match(/200/);
+  });
+
   it('is too_early_to_grade without a grade, and not_applicable for a timing model', async () => {
     const early = { state: 'too_early_to_grade', failing_gate: 'predictions_recorded' };
     expect(await verdictsOf(undefined).verdicts.of(modelOf())).to.include(early);

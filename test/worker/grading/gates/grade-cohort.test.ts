@@ -52,6 +52,20 @@ describe('gradeCohort', () => {
     expect(verdict(cohortOf(even, [2, 3, 4, 6, 14]))).to.equal('too_early_to_grade outcomes_observed');
   });
 
+  it('says in the summary when a verdict becomes possible, if the day is known', () => {
+    const start =
+      'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window';
+    const early = { matured: 0, bands: [] };
+    expect(gradeCohort(cohortOf(even, rising, early)).summary).to.equal(`${start}.`);
+    expect(gradeCohort(cohortOf(even, rising, { ...early, verdictDay: 20_000 })).summary).to.equal(
+      `${start}; a verdict is possible from 2024-10-04.`,
+    );
+    expect(gradeCohort(cohortOf(even, rising, { ...early, joined: 0, verdictDay: 20_000 })).summary).to.equal(
+      'Too early to grade at cohort_reconciles: no outcome data covers the cohort of 500 predictions yet; ' +
+        'a verdict is possible from 2024-10-04.',
+    );
+  });
+
   it('writes expected conversions in the summary as the CLI and the console do', () => {
     const bands = even.map((records) => ({ records, conversions: 2, expected: 31.27 / 5 }));
     expect(gradeCohort(cohortOf(even, [], { bands })).summary).to.match(/likelihoods add up to 31\.3\.$/);

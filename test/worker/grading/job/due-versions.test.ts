@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
-import { dayMs } from '../../../../shared/contract/dates.js';
+import { dayMs, lastNightMs } from '../../../../shared/contract/dates.js';
 import { newId } from '../../../../shared/contract/identifiers.js';
 import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
 import { createModel, storeVersion } from '../../../../shared/store/models/store-version.js';
 import { type StoredVerdict, ValidationStore } from '../../../../shared/store/validation/model-validation.js';
-import { dueVersions, lastNightMs } from '../../../../worker/grading/job/due-versions.js';
+import { dueVersions } from '../../../../worker/grading/job/due-versions.js';
 import { gradeAndPublish } from '../../../../worker/grading/job/grade-models.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
 import { gradingDatabase } from '../grade-at.js';

@@ -91,9 +91,6 @@ function Evidence({ report }: { readonly report: Report }) {
           <ScoresCard days={report.days} stability={stability} />
         </div>
       )}
-      {!grade && (
-        <p class="note">This version is not graded yet. A grade follows in the night after its first scores.</p>
-      )}
       {!grade && report.days.length > 0 && <ScoresCard days={report.days} stability={stability} />}
       {report.contributions && report.contributions.length > 0 && (
         <Card
