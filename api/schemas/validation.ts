@@ -40,14 +40,20 @@ const gateSchema = objectSchema('One of the six gates.', {
   state: {
     type: 'string',
     enum: ['cleared', 'too_early', 'failed', 'not_reached'],
-    description: 'The state in the last grade. Gates after the first one that did not clear are `not_reached`.',
+    description:
+      'The state in the last grade. Gates after the first one that did not clear are `not_reached`. So are all gates ' +
+      'of a version that was never graded.',
   },
   figures: {
     type: 'object',
     additionalProperties: { type: 'number' },
-    description: 'The figures behind the state: counts, rates, p values and their required values.',
+    description:
+      'The figures behind the state: counts, rates, p values and their required values. Empty before the first grade.',
   },
-  'needs?': { type: 'string', description: 'The missing or failed requirement. Absent when the gate cleared.' },
+  'needs?': {
+    type: 'string',
+    description: 'The missing or failed requirement, or the gate that must clear first. Absent when the gate cleared.',
+  },
 });
 
 const share = (description: string) => ({ type: 'number', minimum: 0, maximum: 1, description }) as const;
@@ -67,10 +73,14 @@ export const validationDetailSchema = {
   properties: {
     ...validationSchema.properties,
     as_of: instantSchema(
-      'The model was graded on data up to this instant. Absent before the first grade, like the members below.',
+      'The model was graded on data up to this instant. Absent before the first grade, like `graded_at` and `bands`.',
     ),
     graded_at: instantSchema('When the grade was computed.'),
-    gates: { type: 'array', items: gateSchema, description: 'The six gates, in order.' },
+    gates: {
+      type: 'array',
+      items: gateSchema,
+      description: 'The six gates, in order. Absent when the state is `unresolved` or `not_applicable`.',
+    },
     bands: { type: 'array', items: bandSchema, description: 'The five score bands, lowest scores first.' },
   },
 } as const;

@@ -31,7 +31,7 @@ export interface GateResult {
   readonly state: GateState;
   /** The gate's inputs: counts, rates, p values and their thresholds. */
   readonly figures: Readonly<Record<string, number>>;
-  /** The missing or wrong input; absent when the gate cleared or was not reached. */
+  /** The missing or wrong input, or the gate that must clear first; absent when the gate cleared. */
   readonly needs?: string;
 }
 
@@ -81,6 +81,18 @@ export const notYetGraded: Verdict = {
     'Too early to grade at predictions_recorded: no grade has counted the predictions of this version yet, ' +
     `and the worker pools grade a new version within ${firstGradeWithinMinutes} minutes.`,
 };
+
+/** The `needs` of a gate that was not reached. */
+export const waitsFor = (gate: FailingGate): string => `${gate} must clear first`;
+
+/** The gates of a version that has never been graded. */
+export const ungradedGates: readonly GateResult[] = validationGates.map((gate) => ({
+  gate,
+  state: 'not_reached',
+  figures: {},
+  needs:
+    gate === 'predictions_recorded' ? 'no grade has counted the predictions yet' : waitsFor('predictions_recorded'),
+}));
 
 /** Whether a model with this verdict may score under the deploy policy `block`. */
 export const isCleared = ({ state }: Verdict): boolean => state === 'passed' || state === 'not_applicable';

@@ -7,7 +7,7 @@ import { type StoredDay, ValidationDailyStore } from '../../store/validation/val
 import { defineAction } from '../action.js';
 import { modelInput, modelReportSchema } from '../schemas/models.js';
 import { hoursOfMonth } from '../usage/show-usage.js';
-import { requireModel } from './read-models.js';
+import { requireModel, verdictsOf } from './read-models.js';
 
 const daysShown = 365;
 const recentDays = 28;
@@ -28,8 +28,9 @@ export const reportModel = defineAction({
     const model = await requireModel(context, input);
     const graded = `${model._id}:${model.version}`;
     const today = dayNumber(clock.now());
-    const [verdict, days, stored, hours] = await Promise.all([
+    const [verdict, { gates = [] }, days, stored, hours] = await Promise.all([
       new ValidationStore(database).find(graded, timeoutMs),
+      verdictsOf(context).detailOf(model),
       new ValidationDailyStore(database).days(graded, { maturedFrom: today - daysShown }),
       loadStoredManifest(database, model._id, model.version),
       hoursOfMonth(context, model.organisation_id, monthOf(clock.now())),
@@ -39,6 +40,7 @@ export const reportModel = defineAction({
     return {
       model_id: model._id,
       version: model.version,
+      gates,
       ...(verdict?.grade === undefined ? {} : { grade: gradeOf(verdict, verdict.grade, days) }),
       days: shown.map(({ day, bands }) => ({ day: dayText(day), bands: bands.map(({ cohort }) => cohort) })),
       stability: stabilityOf(shown, today),
@@ -52,12 +54,12 @@ export const reportModel = defineAction({
 });
 
 function gradeOf({ graded_at }: StoredVerdict, grade: NonNullable<StoredVerdict['grade']>, days: readonly StoredDay[]) {
-  const { as_of, horizon_days, gates, bands } = grade;
+  const { as_of, horizon_days, bands } = grade;
   const matured = days.filter(({ matured_day: day }) => day <= dayNumber(as_of.getTime()));
   return {
     as_of: as_of.toISOString(),
     graded_at: graded_at.toISOString(),
-    ...{ horizon_days, gates, bands },
+    ...{ horizon_days, bands },
     calibration: bandScores.map((scores, band) =>
       calibrationOf(
         scores,

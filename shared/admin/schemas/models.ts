@@ -104,12 +104,13 @@ const calibrationSchema = object({
 export const modelReportSchema = object({
   model_id: text,
   version: text,
+  /** The six gates, also before the first grade; empty for a timing model or an unresolved verdict. */
+  gates: list(gateSchema),
   /** Absent before the first grade. `bands` and `calibration` have five entries, lowest scores first. */
   'grade?': object({
     as_of: instant,
     graded_at: instant,
     horizon_days: count,
-    gates: list(gateSchema),
     bands: list(bandSchema),
     calibration: list(calibrationSchema),
   }),

@@ -85,7 +85,8 @@ async function modelsOf(context: ActionContext, models: readonly Model[], hours:
   return await Promise.all(
     models.map(async (model) => {
       const { state, failing_gate, summary, bands, gates } = await verdicts.detailOf(model);
-      const lift = gates?.find(({ gate }) => gate === 'top_band_lift')?.figures.lift;
+      const reached = gates?.find(({ gate, state: of }) => gate === 'top_band_lift' && of !== 'not_reached');
+      const lift = reached?.figures.lift;
       return {
         model_id: model._id,
         name: model.name,

@@ -1,6 +1,13 @@
 import { Batcher } from '../../async/batcher.js';
 import { type Clock, lastNightMs, minuteText, nextNightMs } from '../../contract/dates.js';
-import { notApplicable, notYetGraded, unresolved, type Verdict } from '../../contract/verdict.js';
+import {
+  type GateResult,
+  notApplicable,
+  notYetGraded,
+  ungradedGates,
+  unresolved,
+  type Verdict,
+} from '../../contract/verdict.js';
 import type { Logger } from '../../process/logger.js';
 import { FollowedCache } from '../connection/followed-cache.js';
 import { type Model, overrideOf } from '../models/models.js';
@@ -28,7 +35,8 @@ export interface VerdictDetail extends Verdict {
   readonly as_of?: string;
   /** Time of the grading job, ISO 8601. */
   readonly graded_at?: string;
-  readonly gates?: StoredGrade['gates'];
+  /** The six gates, also before the first grade; absent when nothing is claimed or graded. */
+  readonly gates?: readonly GateResult[];
   readonly bands?: StoredGrade['bands'];
 }
 
@@ -62,6 +70,7 @@ export class ModelVerdicts {
   async detailOf(model: Model): Promise<VerdictDetail> {
     const { verdict, stored } = await this.read(model);
     const overridden = withOverride(verdict, model);
+    if (verdict === notYetGraded) return { ...overridden, gates: ungradedGates };
     if (stored?.grade === undefined) return overridden;
     const { as_of, gates, bands } = stored.grade;
     return {

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import { validationGates } from '../../../shared/contract/verdict.js';
 import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { read } from '../scores/history.js';
+import type { ValidationBody } from '../validation/graded-leads.js';
 
 describe('200 of GET /v1/models', () => {
   let service: RunningService;
@@ -72,6 +74,14 @@ describe('200 of GET /v1/models/{model_id}', () => {
     });
     const plain = read<object>(await own.call(`/v1/models/${own.model._id}`));
     expect(plain).to.not.have.property('recency');
+  });
+
+  it('lists the six gates of a model that was never graded as not reached, each with its reason', async () => {
+    const { validation } = read<{ validation: ValidationBody }>(await own.call(`/v1/models/${own.model._id}`));
+    expect(validation).to.have.all.keys('state', 'failing_gate', 'summary', 'gates');
+    expect(validation.gates?.map(({ gate, state, needs }) => [gate, state, typeof needs])).to.deep.equal(
+      validationGates.map((gate) => [gate, 'not_reached', 'string']),
+    );
   });
 
   it('returns the aliases of fields, and the explain method tree', async () => {

@@ -135,7 +135,10 @@ describe('leadscore validation', () => {
   });
 
   it('validation show prints what a model without predictions still needs', async () => {
-    expect((await desk.run('validation', 'show', model)).stdout).to.include(`validation run ${model}`);
+    const ungraded = (await desk.run('validation', 'show', model)).stdout;
+    expect(ungraded).to.include(`validation run ${model}`);
+    expect(ungraded.match(/not reached/g)).to.have.length(6);
+    expect(ungraded).to.not.match(/[-\d] of [-\d]/);
     await desk.run('validation', 'run', model);
     const { stdout } = await desk.run('validation', 'show', model);
     expect(stdout.replace(/\s+/g, ' ')).to.match(

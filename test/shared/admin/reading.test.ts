@@ -219,6 +219,9 @@ describe('a reading action', () => {
     const bands = ['0-19', '20-39', '40-59', '60-79', '80-100'].map((scores) => {
       return { scores, records: 10, conversions: 1, rate: 0.1, low: 0.01, high: 0.4 };
     });
+    const ungraded = await desk.act(reportModel, { org_id: organisationId, model_id: model._id });
+    expect(ungraded).to.not.have.property('grade');
+    expect(ungraded.gates.map(({ state }) => state)).to.deep.equal(Array(6).fill('not_reached'));
     const dates = { as_of: new Date(nowMs), data_read_at: new Date(nowMs), rebuilt_at: new Date(nowMs) };
     await desk.database.collection<Document & { _id: string }>('model_validation').insertOne({
       ...{ _id: graded, organisation_id: organisationId, state: 'passed', failing_gate: null, summary: 'Passed.' },

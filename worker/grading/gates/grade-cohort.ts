@@ -1,6 +1,12 @@
 import { dayText } from '../../../shared/contract/dates.js';
 import { countText, liftText, sixDigits } from '../../../shared/contract/figures.js';
-import { type BandRate, bandScores, type FailingGate, type GateResult } from '../../../shared/contract/verdict.js';
+import {
+  type BandRate,
+  bandScores,
+  type FailingGate,
+  type GateResult,
+  waitsFor,
+} from '../../../shared/contract/verdict.js';
 import { wilsonInterval } from '../statistics/intervals.js';
 import type { CohortFigures } from './cohort-figures.js';
 import {
@@ -42,9 +48,10 @@ interface TestedGate {
 export function gradeCohort(figures: CohortFigures): Grade {
   const tested = testGates(figures);
   const first = tested.findIndex(({ outcome }) => outcome.state !== 'cleared');
+  const stopped = tested[first]?.gate;
   return {
     ...judgementOf(tested, figures),
-    gates: tested.map((each, index) => gateResult(each, first !== -1 && index > first)),
+    gates: tested.map((each, index) => gateResult(each, index > first ? stopped : undefined)),
     bands: figures.bands.map(bandRate),
   };
 }
@@ -94,9 +101,10 @@ function passedSummary(figures: CohortFigures, lift: number): string {
   );
 }
 
-function gateResult({ gate, outcome }: TestedGate, isAfterFailure: boolean): GateResult {
+/** @param stopped the gate before this one that did not clear, if any */
+function gateResult({ gate, outcome }: TestedGate, stopped: FailingGate | undefined): GateResult {
   const figures = Object.fromEntries(Object.entries(outcome.figures).map(([name, value]) => [name, sixDigits(value)]));
-  if (isAfterFailure) return { gate, state: 'not_reached', figures };
+  if (stopped !== undefined) return { gate, state: 'not_reached', figures, needs: waitsFor(stopped) };
   const { state } = outcome;
   return state === 'cleared' ? { gate, state, figures } : { gate, state, figures, needs: outcome.clause };
 }

@@ -44,7 +44,7 @@ export function describeValidation(model: Model, validation: VerdictDetail, widt
     head,
     gates && gateTable(gates, width),
     bands && bandChart(bands, width),
-    gates === undefined && state === 'too_early_to_grade' && `Grade it: npx leadscore validation run ${model._id}`,
+    graded_at === undefined && state === 'too_early_to_grade' && `Grade it: npx leadscore validation run ${model._id}`,
   ];
   return parts.filter((part) => typeof part === 'string').join('\n\n');
 }
@@ -77,8 +77,9 @@ function bandChart(bands: readonly BandRate[], width: number): string {
 /** Formats a figure by name. The text never rounds across the figure named `required`. */
 type Read = (name: string, required?: string) => string;
 
-/** Formats the figures of a gate with their required values. */
+/** Formats the figures of a gate with their required values; empty before the first grade. */
 export function gateFigures({ gate, figures }: GateResult): string {
+  if (Object.keys(figures).length === 0) return '';
   const textOf = (name: string, write: (figure: number) => string): string => {
     const figure = figures[name];
     return figure === undefined ? '-' : write(figure);

@@ -141,9 +141,25 @@ describe('the verdict on a model', () => {
     expect(await summaryOf(hasNews)).to.equal(`${start}; data until 2026-02-10 11:00 UTC counts, ${due}`);
   });
 
-  it('claims no number of predictions before the first grade', async () => {
-    const { summary } = await verdictsOf(undefined).verdicts.of(modelOf());
+  it('claims no number of predictions before the first grade, and gives each gate its reason', async () => {
+    const { verdicts } = verdictsOf(undefined);
+    const { summary, gates, ...rest } = await verdicts.detailOf(modelOf());
     expect(summary).to.include('no grade has counted').and.include('within 15 minutes').and.not.match(/200/);
+    expect((await verdicts.of(modelOf())).summary).to.equal(summary);
+    expect(gates).to.deep.equal([
+      {
+        gate: 'predictions_recorded',
+        state: 'not_reached',
+        figures: {},
+        needs: 'no grade has counted the predictions yet',
+      },
+      ...['cohort_reconciles', 'matured_cohort', 'outcomes_observed', 'rate_rises_with_band', 'top_band_lift'].map(
+        (gate) => ({ gate, state: 'not_reached', figures: {}, needs: 'predictions_recorded must clear first' }),
+      ),
+    ]);
+    expect(rest).to.have.all.keys('state', 'failing_gate');
+    expect(await verdictsOf(new Error('no primary')).verdicts.detailOf(modelOf())).to.not.have.property('gates');
+    expect(await verdicts.detailOf(modelOf({ family: 'timing' }))).to.not.have.property('gates');
   });
 
   it('is too_early_to_grade without a grade, and not_applicable for a timing model', async () => {

@@ -52,6 +52,18 @@ describe('gradeCohort', () => {
     expect(verdict(cohortOf(even, [2, 3, 4, 6, 14]))).to.equal('too_early_to_grade outcomes_observed');
   });
 
+  it('gives each gate after the first that did not clear its reason', () => {
+    const { gates } = gradeCohort(cohortOf(even, rising, { matured: 0, bands: [] }));
+    expect(gates.map(({ state, needs }) => [state, needs])).to.deep.equal([
+      ['cleared', undefined],
+      ['cleared', undefined],
+      ['too_early', '0 of 200 required predictions have completed the 90-day window'],
+      ['not_reached', 'matured_cohort must clear first'],
+      ['not_reached', 'matured_cohort must clear first'],
+      ['not_reached', 'matured_cohort must clear first'],
+    ]);
+  });
+
   it('says in the summary when a verdict becomes possible, if the day is known', () => {
     const start =
       'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window';

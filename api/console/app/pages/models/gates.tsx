@@ -2,7 +2,7 @@ import { figureText, liftText, shareText } from '../../../../../shared/contract/
 import { countText } from '../../parts/formats.js';
 import type { Report } from './model.js';
 
-type Gate = NonNullable<Report['grade']>['gates'][number];
+type Gate = Report['gates'][number];
 type Figures = Gate['figures'];
 
 interface GateText {
@@ -69,7 +69,8 @@ export function Gates({ gates }: { readonly gates: readonly Gate[] }) {
       {gates.map(({ gate, state, figures, needs }) => {
         const text = texts[gate];
         const [look, words] = states[state];
-        const [measured, needed] = text.figures(figures);
+        // A version that was never graded has no figures.
+        const [measured, needed] = Object.keys(figures).length === 0 ? ['', ''] : text.figures(figures);
         return (
           <li key={gate}>
             <div>

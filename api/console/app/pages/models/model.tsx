@@ -76,9 +76,7 @@ function Evidence({ report }: { readonly report: Report }) {
       <Figures report={report} />
       {grade && (
         <div class="columns">
-          <Card title="Validation" about={`Graded ${instantText(grade.graded_at)}, in this order.`}>
-            <Gates gates={grade.gates} />
-          </Card>
+          <GatesCard report={report} />
           <Card
             title="Conversion by score"
             about={`Leads scored more than ${countText(grade.horizon_days)} days before. Whiskers are 95 % Wilson intervals.`}
@@ -91,6 +89,7 @@ function Evidence({ report }: { readonly report: Report }) {
           <ScoresCard days={report.days} stability={stability} />
         </div>
       )}
+      {!grade && <GatesCard report={report} />}
       {!grade && report.days.length > 0 && <ScoresCard days={report.days} stability={stability} />}
       {report.contributions && report.contributions.length > 0 && (
         <Card
@@ -101,6 +100,16 @@ function Evidence({ report }: { readonly report: Report }) {
         </Card>
       )}
     </>
+  );
+}
+
+function GatesCard({ report: { gates, grade } }: { readonly report: Report }) {
+  if (gates.length === 0) return null;
+  const graded = grade === undefined ? 'Not graded yet' : `Graded ${instantText(grade.graded_at)}`;
+  return (
+    <Card title="Validation" about={`${graded}, in this order.`}>
+      <Gates gates={gates} />
+    </Card>
   );
 }
 
@@ -117,8 +126,9 @@ function ScoresCard({ days, stability }: Pick<Report, 'days' | 'stability'>) {
   );
 }
 
-function Figures({ report: { grade, ...report } }: { readonly report: Report }) {
-  const lift = grade?.gates.find(({ gate }) => gate === 'top_band_lift')?.figures;
+function Figures({ report: { gates, grade, ...report } }: { readonly report: Report }) {
+  const reached = gates.find(({ gate, state }) => gate === 'top_band_lift' && state !== 'not_reached');
+  const lift = reached?.figures;
   const records = grade?.bands.reduce((sum, band) => sum + band.records, 0) ?? 0;
   const conversions = grade?.bands.reduce((sum, band) => sum + band.conversions, 0) ?? 0;
   const times = (value: number | undefined) => (value === undefined ? '–' : liftText(value));
