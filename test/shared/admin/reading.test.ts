@@ -222,15 +222,19 @@ describe('a reading action', () => {
     const ungraded = await desk.act(reportModel, { org_id: organisationId, model_id: model._id });
     expect(ungraded).to.not.have.property('grade');
     expect(ungraded.gates.map(({ state }) => state)).to.deep.equal(Array(6).fill('not_reached'));
+    const gates = [{ gate: 'top_band_lift', state: 'not_reached', figures: { lift: 1 }, needs: 'another gate' }];
     const dates = { as_of: new Date(nowMs), data_read_at: new Date(nowMs), rebuilt_at: new Date(nowMs) };
     await desk.database.collection<Document & { _id: string }>('model_validation').insertOne({
       ...{ _id: graded, organisation_id: organisationId, state: 'passed', failing_gate: null, summary: 'Passed.' },
       ...{
         graded_at: new Date(nowMs),
-        grade: { ...dates, state: 'passed', gates: [], bands, horizon_days: 90, failing_grades: 0 },
+        grade: { ...dates, state: 'passed', gates, bands, horizon_days: 90, failing_grades: 0 },
       },
     });
     const report = await desk.act(reportModel, { org_id: organisationId, model_id: model._id });
+    expect(report.gates).to.deep.equal(gates);
+    const { models } = await desk.act(showOverview, { org_id: organisationId });
+    expect(models[0], 'a lift that no gate has judged').to.not.have.property('lift');
     expect(report.grade?.calibration[4]).to.deep.equal({
       ...{ scores: '80-100', records: 10, promised: 0.25, converted: 0.1, low: 0.01, high: 0.4 },
     });
