@@ -138,7 +138,7 @@ function operationOf({ method, path, action }: ActionRoute): Schema {
     .map(([member, schema]) => ({
       name: member,
       in: isInPath(member) ? 'path' : 'query',
-      required: required.includes(member),
+      required: isInPath(member) || required.includes(member),
       schema,
     }));
   if (name === 'usage.show')

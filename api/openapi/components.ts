@@ -21,6 +21,8 @@ import {
   flatWebhookSchema,
   hubSpotActionSchema,
   hubSpotWorkflowSchema,
+  n8nItemSchema,
+  n8nNodeSchema,
   n8nSchema,
   pipedriveSchema,
   webhookFormSchema,
@@ -47,6 +49,8 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   HubSpotWorkflowWebhook: hubSpotWorkflowSchema,
   PipedriveWebhook: pipedriveSchema,
   N8nWebhook: n8nSchema,
+  N8nItem: n8nItemSchema,
+  N8nNode: n8nNodeSchema,
   WebhookForm: webhookFormSchema,
   V1WebhookResponse: webhookReplySchema,
   V1MonthUsage: monthUsageSchema,
@@ -149,7 +153,7 @@ const parameter = (
   name: string,
   description: string,
   schema: Schema,
-  example?: string | number,
+  example?: string | number | boolean,
 ) =>
   ({
     ...{ name, in: place, ...(place === 'path' && { required: true }), description, schema },
@@ -223,10 +227,10 @@ export const parameters = {
   webhookExplain: parameter(
     'query',
     'explain',
-    'Whether to add `drivers` and top reasons to the reply: `true`, `false`, `1` or `0`. An `explain` ' +
-      'in the body takes precedence.',
-    text,
-    'false',
+    'Whether to add `drivers` and top reasons to the reply. `1` and `0` are read too. An `explain` in the body takes ' +
+      'precedence.',
+    { type: 'boolean' },
+    false,
   ),
 } as const satisfies Record<string, Parameter>;
 

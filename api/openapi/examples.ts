@@ -5,8 +5,8 @@ import type { Examples, Header, MediaType, Response, Schema } from './openapi-ty
 /** The model that the examples name. */
 export const exampleModelId = 'mdl_4kTq9ZxW2mNbVc7L';
 
-/** A section of an examples file: requests in one of three formats, or replies. */
-export type ExampleSection = 'json' | 'form' | 'text' | 'replies';
+/** A section of an examples file: requests in one of two formats, or replies. */
+export type ExampleSection = 'json' | 'form' | 'replies';
 
 /**
  * Reads the examples of an operation from `examples/<operation>.json`.

@@ -46,8 +46,8 @@ export const scoreRequestSchema = {
     },
     explain: {
       type: 'boolean',
-      default: false,
-      description: 'Adds `drivers` and `top_reason_1` to `top_reason_3` to each row. Adds a few milliseconds.',
+      description:
+        'True adds `drivers` and `top_reason_1` to `top_reason_3` to each row, in a few milliseconds. Absent: false.',
     },
   },
   additionalProperties: true,

@@ -7,10 +7,12 @@ import { crmIdSchema, modelIdSchema } from './score-request.js';
  * these schemas, because the formats overlap. A property test checks that both accept the same bodies.
  */
 
-/** A boolean in the spellings that tools use. */
-const webhookExplainSchema = {
-  enum: [true, false, 1, 0, 'true', 'false', '1', '0'],
-  description: 'Whether to add `drivers` and top reasons to the reply.',
+/** Generators of clients cannot make a type of the other spellings that tools use, so only words document them. */
+export const webhookExplainSchema = {
+  type: 'boolean',
+  description:
+    'Whether to add `drivers` and top reasons to the reply. For tools that cannot send a boolean, 1, 0 and the texts ' +
+    '`true`, `false`, `1` and `0` are read too. Absent: false.',
 } as const;
 
 const { minLength: _, ...modelIdOrEmpty } = modelIdSchema;
@@ -33,7 +35,7 @@ const settings = {
 } as const;
 
 const anyObject = { type: 'object', additionalProperties: true } as const;
-const notAnObject = { type: ['string', 'number', 'boolean', 'array', 'null'] } as const;
+const notAnObject = { type: ['string', 'number', 'boolean', 'array', 'null'], items: {} } as const;
 const plainValue = { type: ['string', 'number', 'boolean'] } as const;
 const fields = { ...anyObject, description: 'The fields of the record.' } as const;
 
@@ -83,27 +85,32 @@ export const flatWebhookSchema = formatSchema(
   { 'record?': plainValue, 'inputFields?': notAnObject, 'properties?': notAnObject, 'meta?': notAnObject },
 );
 
-/** The wrappers of n8n: an item, or the output of its Webhook node. */
+// The wrappers of n8n have names of their own: generators of clients cannot name the objects of an unnamed alternative.
+
+export const n8nItemSchema = objectSchema(
+  'An item of n8n: `json` holds a body in any other format.',
+  {
+    ...settings,
+    json: { ...anyObject, description: 'The body.' },
+    'pairedItem?': { description: 'Ignored.' },
+    'binary?': { description: 'Ignored.' },
+  },
+  { additionalProperties: false },
+);
+
+export const n8nNodeSchema = formatSchema(
+  'The output of a Webhook node of n8n: `body` holds a body in any other format.',
+  {
+    headers: { ...anyObject, description: 'Ignored.' },
+    body: {
+      anyOf: [anyObject, { type: 'array', minItems: 1, maxItems: 1, items: anyObject }],
+      description: 'The body, or an array with the body as its only element.',
+    },
+  },
+);
+
 export const n8nSchema = {
-  anyOf: [
-    objectSchema(
-      'An item: `json` holds a body in any other format.',
-      {
-        ...settings,
-        json: { ...anyObject, description: 'The body.' },
-        'pairedItem?': { description: 'Ignored.' },
-        'binary?': { description: 'Ignored.' },
-      },
-      { additionalProperties: false },
-    ),
-    formatSchema('The output of a Webhook node: `body` holds a body in any other format.', {
-      headers: { ...anyObject, description: 'Ignored.' },
-      body: {
-        anyOf: [anyObject, { type: 'array', minItems: 1, maxItems: 1, items: anyObject }],
-        description: 'The body, or an array with the body as its only element.',
-      },
-    }),
-  ],
+  anyOf: [n8nItemSchema, n8nNodeSchema],
   description: 'The format of n8n when it forwards an item unchanged.',
 } as const;
 
@@ -139,7 +146,7 @@ export const webhookFormSchema = {
   properties: {
     model_id: { ...settings['model_id?'], type: 'string' },
     crm_id: { ...settings['crm_id?'], type: 'string' },
-    explain: { ...webhookExplainSchema, type: 'string', enum: ['true', 'false', '1', '0'] },
+    explain: webhookExplainSchema,
   },
   additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
   description: 'Settings and fields. A repeated field holds several values.',

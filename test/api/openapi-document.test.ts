@@ -66,6 +66,11 @@ describe('OpenAPI document', () => {
     expect(expanded(media?.schema)).to.deep.equal(plain(scoreRequestSchema));
   });
 
+  it('has no default in a request body: generators of TypeScript make such members required', () => {
+    const bodies = operations.map(({ requestBody }) => expanded(requestBody));
+    expect(every(bodies, (part) => 'default' in part)).to.deep.equal([]);
+  });
+
   it('has a description of every schema, member, parameter and header', () => {
     const { schemas, parameters, headers } = document.components;
     for (const [name, part] of Object.entries({ ...schemas, ...parameters, ...headers }))

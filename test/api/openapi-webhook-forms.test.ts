@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readExamples } from '../../api/openapi/examples.js';
-import { webhookFormSchema, webhookRequestSchema } from '../../api/schemas/webhook-request.js';
+import { webhookExplainSchema, webhookFormSchema, webhookRequestSchema } from '../../api/schemas/webhook-request.js';
 import { readWebhook } from '../../api/webhook/request.js';
 import { ApiError } from '../../shared/contract/errors.js';
 
@@ -21,6 +21,17 @@ function isRead(body: unknown): boolean {
     if (error instanceof ApiError && error.errorName === 'unreadableRequest') return false;
     throw error;
   }
+}
+
+/** A body with `explain` as the boolean that the schema has: other spellings are documented in words. */
+function withBoolean(sent: unknown): unknown {
+  if (Array.isArray(sent)) return sent.length === 1 ? sent.map(withBoolean) : sent;
+  if (typeof sent !== 'object' || sent === null || !Object.hasOwn(sent, 'explain')) return sent;
+  const { explain } = sent as { explain?: unknown };
+  const text = typeof explain === 'string' ? explain.trim().toLowerCase() : explain;
+  if (text === 1 || text === '1' || text === 'true') return { ...sent, explain: true };
+  if (text === 0 || text === '0' || text === 'false') return { ...sent, explain: false };
+  return sent;
 }
 
 const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
@@ -52,7 +63,7 @@ describe('webhook schemas', () => {
   it('accept exactly the bodies that the service can read', () => {
     let accepted = 0;
     const property = fc.property(fc.oneof(body, fc.array(body, { maxLength: 2 }), anything), (sent) => {
-      const isAccepted = isForm(sent);
+      const isAccepted = isForm(withBoolean(sent));
       accepted += isAccepted ? 1 : 0;
       expect(isAccepted, JSON.stringify(sent)).to.equal(isRead(sent));
     });
@@ -82,9 +93,17 @@ describe('webhook schemas', () => {
     );
     fc.assert(
       fc.property(form, (sent) => {
-        expect(isFormBody(sent), JSON.stringify(sent)).to.equal(isRead(sent));
+        expect(isFormBody(withBoolean(sent)), JSON.stringify(sent)).to.equal(isRead(sent));
       }),
     );
+  });
+
+  it('have explain as a boolean, and name the other spellings that are read', () => {
+    expect(webhookExplainSchema.type).to.equal('boolean');
+    for (const spelling of [1, 0, 'true', 'false', '1', '0']) {
+      expect(webhookExplainSchema.description).to.include(String(spelling));
+      expect(isRead({ record: {}, explain: spelling }), String(spelling)).to.equal(true);
+    }
   });
 
   for (const [name, { value }] of Object.entries(readExamples('webhook', 'json'))) {

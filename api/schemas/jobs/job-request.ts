@@ -4,8 +4,7 @@ import { modelIdSchema } from '../score-request.js';
 const formatSchema = {
   type: 'string',
   enum: ['csv', 'jsonl'],
-  default: 'csv',
-  description: 'The format of the file, and of its results.',
+  description: 'The format of the file, and of its results. Absent: `csv`.',
 } as const;
 
 /** The body of `POST /v1/jobs`. */
@@ -36,8 +35,7 @@ export const jobRequestSchema = {
       properties: {
         include_input: {
           type: 'boolean',
-          default: true,
-          description: 'Whether a result repeats the values of its row.',
+          description: 'Whether a result repeats the values of its row. Absent: true.',
         },
       },
       additionalProperties: true,
@@ -45,29 +43,27 @@ export const jobRequestSchema = {
     },
     explain: {
       type: 'boolean',
-      default: false,
-      description: 'Adds `top_reason_1` to `top_reason_3` to each row, and `drivers` in JSON Lines.',
+      description:
+        'True adds `top_reason_1` to `top_reason_3` to each row, and `drivers` in JSON Lines. Absent: false.',
     },
     stop_at: {
       type: 'string',
       enum: ['limit', 'backstop'],
-      default: 'limit',
       description:
-        "Where the job pauses in the month: at the plan's limit, or at the backstop, the end of the grace band.",
+        "Where the job pauses in the month: at the plan's limit, or at the backstop, the end of the grace band. Absent: " +
+        '`limit`.',
     },
     max_errors: {
       type: 'integer',
       minimum: 0,
       maximum: jobLimits.maxErrors,
-      default: jobLimits.defaultMaxErrors,
-      description: 'The job pauses when more rows than this have failed.',
+      description: `The job pauses when more rows than this have failed. Absent: ${jobLimits.defaultMaxErrors}.`,
     },
     previous: {
       type: 'boolean',
-      default: true,
       description:
         'Whether the earlier scores of leads are looked up, for `previous_score`, `enriched` and values that were not ' +
-        'sent. False is faster.',
+        'sent. False is faster. Absent: true.',
     },
   },
   additionalProperties: true,
