@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { projectFile } from '../../shared/process/project-root.js';
+import type { OpenApiDocument } from '../openapi/openapi-types.js';
 import { html, type Page, pageFrame, sourceHash, trusted } from './page-frame.js';
+import { referenceMenu } from './reference-menu.js';
 
 /** A file of the swagger-ui-dist package that the reference page loads. */
 export interface ReferenceAsset {
@@ -20,26 +24,12 @@ export const referenceAssets: readonly ReferenceAsset[] = [
 export const assetFile = ({ name }: ReferenceAsset): string =>
   createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`);
 
-// Swagger UI's dark theme applies below `html.dark-mode`. It does not follow the system's setting.
-const startScript = `
-const prefersDark = matchMedia('(prefers-color-scheme: dark)');
-const setTheme = () => document.documentElement.classList.toggle('dark-mode', prefersDark.matches);
-prefersDark.addEventListener('change', setTheme);
-setTheme();
-addEventListener('DOMContentLoaded', () => SwaggerUIBundle({
-  url: new URL('openapi.json', location.href).href,
-  dom_id: '#reference',
-  deepLinking: true,
-  defaultModelRendering: 'model',
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  requestSnippetsEnabled: true,
-  validatorUrl: null,
-}));
-`;
-
-/** The page at `/docs`: Swagger UI over `/openapi.json`. It loads nothing from other hosts. */
-export function referencePage(): Page {
+/**
+ * The page at `/docs`: Swagger UI over `/openapi.json`, with a menu, a search, and samples beside each operation. It loads
+ * nothing from other hosts.
+ */
+export function referencePage(document: OpenApiDocument): Page {
+  const startScript = readFileSync(projectFile('api/docs/reference.js'), 'utf8');
   return pageFrame({
     title: 'Leadscore API: reference',
     description: 'Every endpoint of the Leadscore API, with its parameters, replies and examples.',
@@ -49,7 +39,7 @@ export function referencePage(): Page {
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script>${trusted(startScript)}</script>
 `,
-    body: html`<main id="reference"></main>
+    body: html`<div class="reference">${referenceMenu(document)}<main id="reference"></main></div>
 <noscript>
 This page needs JavaScript. The <a href="openapi.json">OpenAPI document</a> has the same content.
 </noscript>

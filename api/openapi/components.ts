@@ -148,12 +148,13 @@ export function optional(some: Readonly<Record<string, Header>>): Record<string,
 
 const { description: _, ...modelId } = modelIdSchema;
 
+/** @param example only of a required parameter: reference pages fill it in and send it */
 const parameter = (
   place: Parameter['in'],
   name: string,
   description: string,
   schema: Schema,
-  example?: string | number | boolean,
+  example?: string | number,
 ) =>
   ({
     ...{ name, in: place, ...(place === 'path' && { required: true }), description, schema },
@@ -165,10 +166,9 @@ export const parameters = {
   requestId: parameter(
     'header',
     'X-Request-Id',
-    'Your id for the call: 1-128 characters of `A-Z a-z 0-9 . _ : -`. Replies and logs carry it. An id ' +
-      'of another form is replaced by a new one.',
+    'Your id for the call, such as `import-2026-11-21.0001`: 1-128 characters of `A-Z a-z 0-9 . _ : -`. Replies and ' +
+      'logs carry it. An id of another form is replaced by a new one.',
     text,
-    'import-2026-11-21.0001',
   ),
   idempotencyKey: parameter(
     'header',
@@ -192,45 +192,37 @@ export const parameters = {
     'model_id',
     'Returns only the scores of this model. Absent or empty: the scores of all models.',
     text,
-    exampleModelId,
   ),
-  limit: parameter('query', 'limit', 'The maximum number of scores on a page.', historyLimitSchema, 50),
+  limit: parameter('query', 'limit', 'The maximum number of scores on a page.', historyLimitSchema),
   cursor: parameter('query', 'cursor', 'The `next_cursor` of the previous page.', { type: 'string', minLength: 1 }),
   jobId: parameter('path', 'job_id', 'The job.', { type: 'string', minLength: 1 }, 'job_4kTq9Z01kb3f7q0h8m2v5t6w9x'),
-  jobLimit: parameter('query', 'limit', 'The maximum number of jobs on a page.', jobLimitSchema, 50),
+  jobLimit: parameter('query', 'limit', 'The maximum number of jobs on a page.', jobLimitSchema),
   compression: parameter(
     'query',
     'compression',
     'With `gzip` the file is sent in gzip members, as it is stored. Ranges count its compressed bytes.',
     { type: 'string', enum: ['gzip'] },
   ),
-  range: parameter('header', 'Range', 'One range of bytes. A list of ranges is ignored.', text, 'bytes=0-'),
+  range: parameter('header', 'Range', 'One range of bytes, such as `bytes=0-`. A list of ranges is ignored.', text),
   ifRange: parameter(
     'header',
     'If-Range',
     'Reads the range only if the file still has this ETag, else the whole file.',
     text,
   ),
-  tusResumable: parameter('header', 'Tus-Resumable', 'The version of tus.', text, '1.0.0'),
+  tusResumable: parameter('header', 'Tus-Resumable', 'The version of tus: `1.0.0`.', text),
   uploadOffset: {
     ...parameter('header', 'Upload-Offset', 'Bytes that are stored: the value that HEAD returned.', byteCount, 0),
     required: true,
   },
   uploadLength: parameter('header', 'Upload-Length', 'Bytes of the whole file. It must not change.', byteCount),
-  webhookModelId: parameter(
-    'query',
-    'model_id',
-    'The model. A `model_id` in the body takes precedence.',
-    text,
-    exampleModelId,
-  ),
+  webhookModelId: parameter('query', 'model_id', 'The model. A `model_id` in the body takes precedence.', text),
   webhookExplain: parameter(
     'query',
     'explain',
     'Whether to add `drivers` and top reasons to the reply. `1` and `0` are read too. An `explain` in the body takes ' +
       'precedence.',
     { type: 'boolean' },
-    false,
   ),
 } as const satisfies Record<string, Parameter>;
 

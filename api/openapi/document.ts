@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { projectFile } from '../../shared/process/project-root.js';
+import { codeSamples } from './code-samples.js';
 import { bearerOnly, componentSchemas, headers, parameters, securitySchemes } from './components.js';
 import { errorResponses } from './error-responses.js';
-import type { OpenApiDocument, PathItem } from './openapi-types.js';
+import { methods, type OpenApiDocument, type PathItem } from './openapi-types.js';
 import { inputOperations, jobFileOperation } from './operations/job-file-operations.js';
 import {
   createJobOperation,
@@ -74,7 +75,7 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
     servers: [{ url: serverUrl ?? '/', description: 'This service.' }],
     security: bearerOnly,
     tags,
-    paths: pathItems(docsUrl),
+    paths: withSamples(pathItems(docsUrl)),
     components: {
       schemas: componentSchemas,
       headers,
@@ -108,6 +109,20 @@ const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
   '/score': { post: scoreAliasOperation(docsUrl) },
   '/webhooks/score': { post: webhookAliasOperation(docsUrl) },
 });
+
+/** Adds a call in each language to each operation. */
+const withSamples = (items: Readonly<Record<string, PathItem>>): Readonly<Record<string, PathItem>> =>
+  Object.fromEntries(
+    Object.entries(items).map(([path, item]) => {
+      const operations = methods.flatMap((method) => {
+        const operation = item[method];
+        return operation === undefined
+          ? []
+          : [[method, { ...operation, 'x-codeSamples': codeSamples(method, path, operation) }] as const];
+      });
+      return [path, Object.fromEntries(operations)];
+    }),
+  );
 
 /**
  * Replaces every component in the document by a `$ref`. The document is built from the same nested objects that

@@ -37,6 +37,13 @@ export interface RequestBody {
 /** Alternative security schemes, by name. */
 export type Security = readonly Readonly<Record<string, readonly string[]>>[];
 
+/** A call in one language. `x-codeSamples` is understood by most reference pages. */
+export interface CodeSample {
+  readonly lang: string;
+  readonly label: string;
+  readonly source: string;
+}
+
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
@@ -48,6 +55,7 @@ export interface Operation {
   readonly requestBody?: RequestBody;
   /** By status. */
   readonly responses: Readonly<Record<string, Response>>;
+  readonly 'x-codeSamples'?: readonly CodeSample[];
 }
 
 export const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;

@@ -28,7 +28,10 @@ export function addDocumentation(router: Router, options: DocumentationOptions):
     '/openapi-3.0.json',
     openApiRoute(() => toOpenApi30(document())),
   );
-  router.get('/docs', pageRoute(referencePage));
+  router.get(
+    '/docs',
+    pageRoute(() => referencePage(document())),
+  );
   router.get(
     '/docs/errors',
     pageRoute(() => errorsPage(docsUrl())),

@@ -5,6 +5,7 @@ import {
   type MediaType,
   methods,
   type Operation,
+  type Parameter,
   type Schema,
 } from '../../api/openapi/openapi-types.js';
 import { scoreRequestSchema } from '../../api/schemas/score-request.js';
@@ -71,6 +72,15 @@ describe('OpenAPI document', () => {
     expect(every(bodies, (part) => 'default' in part)).to.deep.equal([]);
   });
 
+  it('has no example of an optional parameter: reference pages send it', () => {
+    const withExample = operations.flatMap(({ parameters }) =>
+      parameters
+        .map((parameter) => resolve(document, parameter) as Parameter)
+        .filter(({ required, example }) => !required && example !== undefined),
+    );
+    expect(withExample).to.deep.equal([]);
+  });
+
   it('has a description of every schema, member, parameter and header', () => {
     const { schemas, parameters, headers } = document.components;
     for (const [name, part] of Object.entries({ ...schemas, ...parameters, ...headers }))
@@ -89,6 +99,10 @@ describe('OpenAPI document', () => {
         expect(operation.summary).to.match(/^[A-Z].+[^.]$/);
         expect(operation.description).to.match(/\.$/);
         expect(document.tags.map(({ name }) => name)).to.include.members([...operation.tags]);
+      });
+
+      it('has samples in curl, Node and Python', () => {
+        expect(operation['x-codeSamples']?.map(({ label }) => label)).to.deep.equal(['curl', 'Node', 'Python']);
       });
 
       it('has a valid example of every body and of every error code', () => {

@@ -4,10 +4,11 @@ import { expect } from 'chai';
 import { errorsPage } from '../../api/docs/errors-page.js';
 import { html, trusted } from '../../api/docs/page-frame.js';
 import { assetFile, referenceAssets, referencePage } from '../../api/docs/reference-page.js';
+import { openApiDocument } from '../../api/openapi/document.js';
 import { errorTable } from '../../shared/contract/errors.js';
 
 const docsUrl = 'https://api.example.com/docs';
-const reference = referencePage();
+const reference = referencePage(openApiDocument({ serverUrl: undefined, docsUrl }));
 const errors = errorsPage(docsUrl);
 const pages = { '/docs': reference, '/docs/errors': errors };
 const otherPaths = ['/openapi.json', '/openapi-3.0.json', ...referenceAssets.map(({ name }) => `/docs/${name}`)];
