@@ -8,9 +8,16 @@ import { openApiDocument } from '../../api/openapi/document.js';
 import { errorTable } from '../../shared/contract/errors.js';
 
 const docsUrl = 'https://api.example.com/docs';
-const reference = referencePage(openApiDocument({ serverUrl: undefined, docsUrl }));
+const document = openApiDocument({ serverUrl: undefined, docsUrl });
+const reference = referencePage(document);
 const errors = errorsPage(docsUrl);
 const pages = { '/docs': reference, '/docs/errors': errors };
+/** The tags of each operation, by its id. */
+const operations = new Map(
+  Object.values(document.paths).flatMap((item) =>
+    Object.values(item).map(({ operationId, tags }) => [operationId, tags] as const),
+  ),
+);
 const otherPaths = ['/openapi.json', '/openapi-3.0.json', ...referenceAssets.map(({ name }) => `/docs/${name}`)];
 
 describe('documentation pages', () => {
@@ -34,7 +41,10 @@ describe('documentation pages', () => {
         if (otherPaths.includes(pathname)) continue;
         const target = pages[pathname as keyof typeof pages];
         expect(target, link).to.be.an('object');
-        if (hash !== '') expect(idsIn(target.html), link).to.include(hash.slice(1));
+        // Swagger UI draws the operations, and gives each an anchor of its tag and its id.
+        const [, tag = '', operationId] = hash.startsWith('#/') ? hash.slice(1).split('/') : [];
+        if (operationId !== undefined) expect(operations.get(operationId), link).to.include(decodeURIComponent(tag));
+        else if (hash !== '') expect(idsIn(target.html), link).to.include(hash.slice(1));
       }
     });
 
