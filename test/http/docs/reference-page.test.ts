@@ -63,7 +63,7 @@ describe('the page /docs in a browser', function () {
     });
   }
 
-  it('finds operations by words of their paths and members, and says when there is none', async () => {
+  it('finds operations by words of their paths and members, and says when no operation matches', async () => {
     const { page, problems } = await open({});
     const all = await itemsOf(page).count();
     await page.getByLabel('Search').fill('converted');

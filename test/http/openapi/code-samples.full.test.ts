@@ -65,7 +65,7 @@ describe('the code samples of the OpenAPI document', () => {
     });
   }
 
-  /** What a sample prints, with the model and the job of the workspace in place of those of the examples. */
+  /** Returns the output of a sample, with the model and the job of the workspace in place of those of the examples. */
   function run({ label, source }: Pick<CodeSample, 'label' | 'source'>, jobId: string): Promise<string> {
     const [program, ...options] = runners[label] ?? ['false'];
     const filled = source.replaceAll(exampleModelId, own.model._id).replaceAll(/job_\w{26}(?!\w)/g, jobId);
