@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { noPepper, readOperatorConfig } from '../shared/config/config.js';
 import { messageOf } from '../shared/contract/errors.js';
@@ -25,6 +26,9 @@ async function databases(): Promise<Omit<PrivateServers, 'stop'>> {
   }
   if (redisUrl !== undefined || mongoUrl !== undefined) {
     throw new Error('set both REDIS_URL and MONGODB_URL, or neither to run private servers');
+  }
+  if (!existsSync(projectFile('tsconfig.json'))) {
+    throw new Error('set REDIS_URL and MONGODB_URL: npm would remove the data of private servers with this package');
   }
   const directory = projectFile('.local/data');
   const servers = await privateServers({ directory, keep: true, keyPepper });

@@ -19,7 +19,10 @@ export async function prepareBuild({ root, say }) {
   const sources = await fingerprint(root);
   const built = await readFile(stampFile, 'utf8').catch(() => undefined);
   await linkCommandLine(root);
-  if (built === sources.fingerprint) return 'dist/ is up to date';
+  if (built === sources.fingerprint) {
+    await makeCliExecutable(root);
+    return 'dist/ is up to date';
+  }
 
   say('compiling with tsc');
   await rm(stampFile, { force: true }); // a failed build also writes files: the next one must run again

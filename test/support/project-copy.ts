@@ -9,7 +9,7 @@ export interface ProjectCopy {
   remove(): Promise<void>;
 }
 
-const copied = ['package.json', 'api', 'worker', 'shared', 'scripts', 'dist'];
+const copied = ['package.json', 'tsconfig.json', 'api', 'worker', 'shared', 'scripts', 'dist'];
 const linked = ['node_modules', '.local/bin'];
 
 /** Copies sources and compiled files with their times. Packages and servers are links to those of the project. */

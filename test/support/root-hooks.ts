@@ -1,3 +1,4 @@
+import { removeFreshClone } from './entry/fresh-clone.js';
 import { stopSharedFaultService } from './faults/fault-service.js';
 import { stopTestServers } from './service/servers.js';
 import { stopSharedService } from './service/service.js';
@@ -21,5 +22,6 @@ export const mochaHooks = {
     await stopSharedService();
     await stopSharedFaultService();
     await stopTestServers();
+    await removeFreshClone();
   },
 };

@@ -18,7 +18,7 @@ export function runProgram(
   commandLine: readonly string[],
   options: {
     readonly directory?: string;
-    readonly environment?: Readonly<Record<string, string>>;
+    readonly environment?: Readonly<Record<string, string | undefined>>;
     readonly limitMs: number;
   },
 ): Promise<ProgramEnd> {

@@ -1,30 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { readServerRecord } from '../../scripts/servers/private-servers.js';
 import { isAlive } from '../../scripts/servers/server-process.js';
-import { childEnvironment } from '../../shared/config/config.js';
-import { eventually } from '../support/eventually.js';
+import { anyPort, noServers } from '../support/entry/settings.js';
+import { StartedCommand } from '../support/entry/started-command.js';
 import { type ProjectCopy, projectCopy } from '../support/project-copy.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
-/** A script of package.json that runs as a process. */
-interface Started {
-  readonly process: ChildProcess;
-  /** The exit code or signal, and standard output and standard error together. */
-  readonly ended: Promise<{ readonly how: unknown; readonly output: string }>;
-  /** Resolves when the log has the message. */
-  readonly says: (message: string) => Promise<unknown>;
-  /** Resolves when the service is ready, with the process ids of its private servers. */
-  readonly ready: () => Promise<readonly number[]>;
-}
-
 describe('npm start', () => {
   let copy: ProjectCopy;
-  const children: ChildProcess[] = [];
+  const commands: StartedCommand[] = [];
 
   before(async function () {
     this.timeout(startTimeoutMs);
@@ -32,49 +18,32 @@ describe('npm start', () => {
   });
   after(async function () {
     this.timeout(startTimeoutMs);
-    for (const child of children.filter((each) => each.exitCode === null && each.signalCode === null)) {
-      child.kill();
-      await once(child, 'exit');
-    }
+    for (const command of commands) await command.stop();
     await copy?.remove();
   });
 
-  /** @param before lines of the shell before the script */
-  async function started(script: string, before = ''): Promise<Started> {
+  /**
+   * A script of package.json as a process of its own, without npm.
+   * @param before lines of the shell before the script
+   */
+  async function started(script: string, before = ''): Promise<StartedCommand> {
     const { scripts } = JSON.parse(await readFile(join(copy.directory, 'package.json'), 'utf8'));
-    const anyPort = { PORT: '0', CONSOLE_PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', WORKERS: '1' };
-    const child = spawn('sh', ['-c', before + scripts[script]], {
-      cwd: copy.directory,
-      env: childEnvironment({
-        ...anyPort,
-        REDIS_URL: undefined,
-        MONGODB_URL: undefined,
-        LOG_LEVEL: undefined,
-      }),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    children.push(child);
-    let soFar = '';
-    child.stdout.on('data', (piece) => {
-      soFar += piece;
-    });
-    const output = Promise.all([text(child.stdout), text(child.stderr)]);
-    const ended = once(child, 'exit').then(async ([exitCode, signal]) => ({
-      how: exitCode ?? signal,
-      output: (await output).join(''),
-    }));
-    const says = (message: string) => eventually(() => expect(soFar).to.include(`"msg":"${message}"`), 30_000, 50);
-    const ready = async () => {
-      await says('ready');
-      return (await readServerRecord(join(copy.directory, '.local/data')))?.serverPids ?? [];
-    };
-    return { process: child, ended, says, ready };
+    const environment = { ...anyPort, ...noServers };
+    const command = new StartedCommand(['sh', '-c', before + scripts[script]], { directory: copy.directory, environment });
+    commands.push(command);
+    return command;
+  }
+
+  /** Waits until the service is ready. */
+  async function privateServersOf(start: StartedCommand): Promise<readonly number[]> {
+    await start.prints(/"msg":"ready"/);
+    return (await readServerRecord(join(copy.directory, '.local/data')))?.serverPids ?? [];
   }
 
   it('ends all processes with exit code 1 when its private MongoDB is killed, and logs the reason last', async function () {
     this.timeout(2 * startTimeoutMs);
     const start = await started('start');
-    const pids = await start.ready();
+    const pids = await privateServersOf(start);
     expect(pids).to.have.length(2);
     process.kill(pids[0] ?? 0, 'SIGKILL');
     const { how, output } = await start.ended;
@@ -89,7 +58,7 @@ describe('npm start', () => {
   it('writes the settings with which a second pool joins its servers, and removes them when it stops', async function () {
     this.timeout(3 * startTimeoutMs);
     const start = await started('start');
-    await start.ready();
+    await privateServersOf(start);
     const file = join(copy.directory, '.local/data/servers.env');
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
     const names = (await readFile(file, 'utf8')).split('\n').map((line) => line.replace(/=.*/, ''));
@@ -97,8 +66,8 @@ describe('npm start', () => {
     const [pool, gateway] = ['start:worker', 'start:gateway'].map((script) =>
       started(script, 'set -a; . .local/data/servers.env; set +a\n'),
     );
-    await (await pool)?.says('worker pool ready');
-    await (await gateway)?.says('gateway ready');
+    await (await pool)?.prints(/"msg":"worker pool ready"/);
+    await (await gateway)?.prints(/"msg":"gateway ready"/);
     for (const each of [await gateway, await pool, start]) {
       each?.process.kill('SIGTERM');
       const { how, output } = (await each?.ended) ?? {};
@@ -110,7 +79,7 @@ describe('npm start', () => {
   it('stops its private servers last on SIGHUP, without a warning or an error in the log', async function () {
     this.timeout(startTimeoutMs);
     const start = await started('start');
-    const pids = await start.ready();
+    const pids = await privateServersOf(start);
     start.process.kill('SIGHUP');
     const { how, output } = await start.ended;
     expect(how, output).to.equal(0);
