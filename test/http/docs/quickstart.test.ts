@@ -6,7 +6,7 @@ import { childEnvironment } from '../../../shared/config/config.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { demoBundleWith } from '../../support/http/tool-fixture.js';
 import { leaveOut } from '../../support/leave-out.js';
-import { blocksWithResult, jsonForm, type MarkdownBlock } from '../../support/markdown-blocks.js';
+import { blocksWithResult, jsonForm, type MarkdownBlock, markdownBlocks } from '../../support/markdown-blocks.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
@@ -72,6 +72,11 @@ describe('docs/quickstart.md', () => {
       }
     });
   }
+
+  it('has only blocks that run here, and their results', () => {
+    const known = blocksWithResult(markdown, Object.keys(runners)).flatMap(({ block, result }) => [block, result]);
+    expect(markdownBlocks(markdown)).to.deep.equal(known);
+  });
 
   it('has snippets in curl, Python and Node under each heading of docs/quickstart.md', () => {
     const languages = new Map<string, string>();
