@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { runCommand, SetupProblem } from './step.mjs';
 
 const sourceFolders = ['api', 'worker', 'shared', 'scripts', 'test'];
 const cliFile = join('dist', 'scripts', 'cli', 'main.js');
+const startFile = join('dist', 'scripts', 'start.js');
 const compiledFile = /\.(js|js\.map)$/;
 
 /**
@@ -25,6 +26,7 @@ export async function prepareBuild({ root, say }) {
   }
 
   say('compiling with tsc');
+  const began = new Date();
   await rm(stampFile, { force: true }); // a failed build also writes files: the next one must run again
   await removeOrphans({ root, sourceFiles: sources.files });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
@@ -34,6 +36,7 @@ export async function prepareBuild({ root, say }) {
   const bundled = await runCommand(process.execPath, [join('scripts', 'build-console.mjs')], { cwd: root });
   if (!bundled.ok) throw new SetupProblem(`The console cannot be built:\n${bundled.output.trimEnd()}`);
   await makeCliExecutable(root);
+  await utimes(join(root, startFile), began, began); // tsc leaves a file alone whose content is the same
   await writeFile(stampFile, sources.fingerprint);
   return 'dist/ is new';
 }
@@ -98,7 +101,7 @@ export async function linkCommandLine(root) {
  */
 export async function checkBuild({ root, say }) {
   const [compiledMs, packagesMs] = await Promise.all([
-    changedMs(join(root, 'dist', 'scripts', 'start.js')),
+    changedMs(join(root, startFile)),
     changedMs(join(root, 'node_modules')),
   ]);
   if (compiledMs === undefined || packagesMs === undefined)
