@@ -29,7 +29,10 @@ describe('npm start', () => {
   async function started(script: string, before = ''): Promise<StartedCommand> {
     const { scripts } = JSON.parse(await readFile(join(copy.directory, 'package.json'), 'utf8'));
     const environment = { ...anyPort, ...noServers };
-    const command = new StartedCommand(['sh', '-c', before + scripts[script]], { directory: copy.directory, environment });
+    const command = new StartedCommand(['sh', '-c', before + scripts[script]], {
+      directory: copy.directory,
+      environment,
+    });
     commands.push(command);
     return command;
   }
