@@ -1,11 +1,14 @@
 import type { Command } from 'commander';
+import { UnusableServer } from '../../../shared/async/retry.js';
 import type { Redis } from '../../../shared/redis/connect.js';
 import { anyLatestScoresKey, anyUsageKey } from '../../../shared/redis/keys.js';
+import { claimRedis } from '../../../shared/redis/owner.js';
 import { allKeys } from '../../../shared/redis/scan.js';
 import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { type KeySettings, KeySettingsStore, otherKeySettings } from '../../../shared/store/accounts/key-settings.js';
 import { ErasureStore, type RememberedErasure } from '../../../shared/store/calls/erasures.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
+import { installationId } from '../../../shared/store/connection/installation-id.js';
 import type { CliContext, CommandResult } from '../context/cli-context.js';
 import { CliError } from '../context/cli-error.js';
 import { Progress, type ProgressState } from '../output/progress.js';
@@ -79,6 +82,7 @@ async function finishRestore(
   const redis = await connections.redis();
   if (yes !== true) await requireStopped(redis);
   const database = await connections.preparedDatabase();
+  await requireSameInstallation(redis, database);
   const repeated = path === undefined ? undefined : await repeatChanges(database, path);
   const progress =
     json === true ? undefined : new Progress({ stream: stderr, label: 'Looking for erased leads', unit: 'documents' });
@@ -94,6 +98,13 @@ async function finishRestore(
       ['Redis keys dropped', readableCount(dropped)],
     ]),
   };
+}
+
+/** Another database's Redis would lose counters, and that of this database keep old ones. */
+async function requireSameInstallation(redis: Redis, database: Db): Promise<void> {
+  await claimRedis(redis, await installationId(database)).catch((cause: unknown) => {
+    throw cause instanceof UnusableServer ? new CliError(cause.message, { code: 'other_redis', cause }) : cause;
+  });
 }
 
 /** Leads that were erased under another pepper are found only with it. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { endWithThisProcess, type ServiceProcess, startService } from '../../../../scripts/servers/service-process.js';
+import { installationKey } from '../../../../shared/redis/keys.js';
 import { countOf } from '../../../../shared/redis/running-processes.js';
 import { testServers } from '../../../support/service/servers.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
@@ -59,6 +60,19 @@ describe('leadscore restore finish beside running processes', () => {
     await pool.stop();
     const finished = await finish();
     expect(finished.exitCode, finished.stderr).to.equal(0);
+  });
+
+  it('refuses the Redis of another database, and drops nothing', async () => {
+    const counter = '{org_y}:usage:live:2026-11';
+    const own = await service.redis.getset(installationKey, 'another database');
+    await service.redis.hset(counter, 'used', 1);
+    const { exitCode, stderr } = await finish('--yes');
+    expect(exitCode).to.equal(1);
+    expect(JSON.parse(stderr).error).to.include({ code: 'other_redis' });
+    expect(JSON.parse(stderr).error.message).to.include('counts usage for another MongoDB than MONGODB_URL');
+    expect(await service.redis.exists(counter)).to.equal(1);
+    await service.redis.set(installationKey, own ?? '');
+    await service.redis.del(counter);
   });
 
   it('counts gateways of the same database number that were heard within 30 s', () => {
