@@ -21,9 +21,12 @@ const foldersOf = {
   service: ['security', 'cluster', 'overload', 'chaos'],
 } as const;
 
-/** Tests that measure the machine: they run after all others, without anything beside them. */
+/**
+ * Tests that run after all others, without anything beside them: those that measure the machine, and one with many short
+ * deadlines of bulk workers. Other tests would leave them next to no CPU, because their priority is the lowest.
+ */
 const runAlone =
-  /^dist\/test\/(overload\/(flood\.full|attack(\.full)?)|chaos\/chaos(-on-cluster)?(\.full)?)\.test\.js$/;
+  /^dist\/test\/(overload\/(flood\.full|attack(\.full)?)|chaos\/chaos(-on-cluster)?(\.full)?|faults\/bulk\/random-kills\.full)\.test\.js$/;
 
 /** All compiled test files, as paths from the project's root, sorted. */
 export async function testFiles(): Promise<readonly string[]> {

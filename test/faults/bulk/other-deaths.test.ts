@@ -66,7 +66,7 @@ describe('a bulk job', () => {
       await cause();
     }
     const causedMs = performance.now();
-    await expectAllExact(jobs);
+    await expectAllExact(service(), jobs);
     printFigures({ fault: `${jobs.length} faults during bulk jobs`, exact_ms: performance.now() - causedMs });
   });
 
@@ -87,7 +87,7 @@ describe('a bulk job', () => {
     );
     slot.thaw();
     slot.proxies.mongo.release();
-    await expectAllExact(jobs);
+    await expectAllExact(service(), jobs);
     await other.close();
   });
 });

@@ -47,7 +47,7 @@ describe('a bulk job under random kills', () => {
         isWorkerDead ||= kill === killWorker;
         await kill();
       }
-      await expectAllExact(jobs);
+      await expectAllExact(service(), jobs);
       printFigures({ fault: `${killsPerSeed} random kills, seed ${seed}`, exact_ms: performance.now() - beganMs });
     });
 });

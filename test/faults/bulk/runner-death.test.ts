@@ -17,7 +17,7 @@ describe('a runner of bulk jobs that is killed', () => {
       await killed;
     }
     const killedMs = performance.now();
-    await expectAllExact(jobs);
+    await expectAllExact(service(), jobs);
     printFigures({
       fault: `a runner of bulk jobs killed ${when} each of ${steps.length} steps`,
       kills_ms: killedMs - beganMs,

@@ -121,15 +121,18 @@ export async function killAtMoment(
   await slot.start();
 }
 
-/** Asserts that jobs complete by themselves and are exact. */
-export async function expectAllExact(jobs: readonly FaultyJob[]): Promise<void> {
+/** Asserts that jobs complete by themselves and are exact. Otherwise the error has the last warnings of the log. */
+export async function expectAllExact(service: FaultService, jobs: readonly FaultyJob[]): Promise<void> {
   for (const { title, job, file } of jobs) {
     try {
       await job.until('completed', jobWithinMs);
       await expectJobExact(job, file, exactWithinMs);
       await expectRedisExact(job, exactWithinMs);
     } catch (error) {
-      throw new Error(`the job of the fault "${title}": ${String(error)}`, { cause: error });
+      const lines = (await service.log()).split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line));
+      throw new Error(`the job of the fault "${title}": ${String(error)}\n${lines.slice(-40).join('\n')}`, {
+        cause: error,
+      });
     }
   }
 }
