@@ -22,11 +22,11 @@ const foldersOf = {
 } as const;
 
 /**
- * Tests that run after all others, without anything beside them: those that measure the machine, and one with many short
- * deadlines of bulk workers. Other tests would leave them next to no CPU, because their priority is the lowest.
+ * Tests that run after all others, without anything beside them: those that measure the machine, and those of deaths
+ * during bulk jobs. Other tests would leave bulk workers next to no CPU, because their priority is the lowest.
  */
 const runAlone =
-  /^dist\/test\/(overload\/(flood\.full|attack(\.full)?)|chaos\/chaos(-on-cluster)?(\.full)?|faults\/bulk\/random-kills\.full)\.test\.js$/;
+  /^dist\/test\/(overload\/(flood\.full|attack(\.full)?)|chaos\/chaos(-on-cluster)?(\.full)?|faults\/bulk\/[^/]+)\.test\.js$/;
 
 /** All compiled test files, as paths from the project's root, sorted. */
 export async function testFiles(): Promise<readonly string[]> {

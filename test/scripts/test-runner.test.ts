@@ -15,14 +15,23 @@ describe('the runner of npm test', () => {
   });
 
   it('groups files by folder, puts unknown folders first and measurements of the machine last', () => {
-    const files = compiled('rooms', 'api/a', 'new/b', 'http/c', 'faults/d', 'chaos/chaos.full', 'overload/attack');
+    const files = compiled(
+      'rooms',
+      'api/a',
+      'new/b',
+      'http/c',
+      'faults/d',
+      'chaos/chaos.full',
+      'faults/bulk/e',
+      'overload/attack',
+    );
     expect(testGroups(files)).to.deep.equal([
       [
         { name: 'units', files: compiled('rooms', 'api/a', 'new/b') },
         { name: 'faults', files: compiled('faults/d') },
         { name: 'http', files: compiled('http/c') },
       ],
-      [{ name: 'alone', files: compiled('chaos/chaos.full', 'overload/attack') }],
+      [{ name: 'alone', files: compiled('chaos/chaos.full', 'faults/bulk/e', 'overload/attack') }],
     ]);
   });
 
