@@ -2,7 +2,7 @@ import { dayNumber, dayText, monthOf } from '../../contract/dates.js';
 import { type BandRate, bandScores } from '../../contract/verdict.js';
 import { sumOf } from '../../store/console/call-hours.js';
 import { loadStoredManifest } from '../../store/models/model-versions.js';
-import { type StoredVerdict, ValidationStore } from '../../store/validation/model-validation.js';
+import type { StoredVerdict } from '../../store/validation/model-validation.js';
 import { type StoredDay, ValidationDailyStore } from '../../store/validation/validation-daily.js';
 import { defineAction } from '../action.js';
 import { modelInput, modelReportSchema } from '../schemas/models.js';
@@ -13,7 +13,6 @@ const daysShown = 365;
 const recentDays = 28;
 /** With fewer scores on either side, chance alone would move the index. */
 const minScores = 200;
-const timeoutMs = 5_000;
 
 /** The evidence about a model's current version: its grade, calibration, and scores over time. */
 export const reportModel = defineAction({
@@ -28,9 +27,8 @@ export const reportModel = defineAction({
     const model = await requireModel(context, input);
     const graded = `${model._id}:${model.version}`;
     const today = dayNumber(clock.now());
-    const [verdict, { gates = [] }, days, stored, hours] = await Promise.all([
-      new ValidationStore(database).find(graded, timeoutMs),
-      verdictsOf(context).detailOf(model),
+    const [{ gates = [], stored: verdict }, days, stored, hours] = await Promise.all([
+      verdictsOf(context).read(model),
       new ValidationDailyStore(database).days(graded, { maturedFrom: today - daysShown }),
       loadStoredManifest(database, model._id, model.version),
       hoursOfMonth(context, model.organisation_id, monthOf(clock.now())),

@@ -40,6 +40,15 @@ export interface VerdictDetail extends Verdict {
   readonly bands?: StoredGrade['bands'];
 }
 
+/** A verdict, and what is behind it. */
+export interface Standing {
+  readonly verdict: Verdict;
+  /** As of `VerdictDetail`. */
+  readonly gates?: readonly GateResult[];
+  /** Absent when the verdict does not come from a document. */
+  readonly stored?: StoredVerdict;
+}
+
 /** The result of a read; without `stored` for a version that has no verdict. */
 interface ReadVerdict {
   readonly stored?: StoredVerdict;
@@ -68,18 +77,11 @@ export class ModelVerdicts {
 
   /** As `of`, with the gates and their figures. Never throws. */
   async detailOf(model: Model): Promise<VerdictDetail> {
-    const { verdict, stored } = await this.read(model);
-    const overridden = withOverride(verdict, model);
-    if (verdict === notYetGraded) return { ...overridden, gates: ungradedGates };
+    const { verdict, gates, stored } = await this.read(model);
+    const overridden = { ...withOverride(verdict, model), ...(gates && { gates }) };
     if (stored?.grade === undefined) return overridden;
-    const { as_of, gates, bands } = stored.grade;
-    return {
-      ...overridden,
-      as_of: as_of.toISOString(),
-      graded_at: stored.graded_at.toISOString(),
-      gates,
-      bands,
-    };
+    const { as_of, bands } = stored.grade;
+    return { ...overridden, as_of: as_of.toISOString(), graded_at: stored.graded_at.toISOString(), bands };
   }
 
   invalidateAll(): void {
@@ -107,19 +109,21 @@ export class ModelVerdicts {
     });
   }
 
-  /** The verdict, with its stored document when it comes from one. */
-  private async read(model: Model): Promise<{ readonly verdict: Verdict; readonly stored?: StoredVerdict }> {
+  /** The verdict without an override, with the document that it comes from. Never throws. */
+  async read(model: Model): Promise<Standing> {
     if (model.family === 'timing') return { verdict: notApplicable };
     const read = await this.cache.get(`${model._id}:${model.version}`);
     if (read === undefined) return { verdict: unresolved };
     const { stored } = read;
-    if (stored === undefined) return { verdict: notYetGraded };
+    if (stored === undefined) return { verdict: notYetGraded, gates: ungradedGates };
     const nowMs = this.options.clock.now();
     if (isAhead(stored, nowMs)) return { verdict: unresolved };
     const { state, failing_gate, summary } = stored;
     const verdict = { state, failing_gate, summary };
-    if (nowMs - lastLookMs(stored) > lateMs) return { verdict: withAge(verdict, stored), stored };
-    return { verdict: withNextGrade(verdict, stored, nowMs), stored };
+    const gates = stored.grade?.gates;
+    const isLate = nowMs - lastLookMs(stored) > lateMs;
+    const dated = isLate ? withAge(verdict, stored) : withNextGrade(verdict, stored, nowMs);
+    return { verdict: dated, stored, ...(gates && { gates }) };
   }
 }
 
