@@ -11,11 +11,13 @@
  * `node scripts/setup.mjs --check-build` changes nothing; `npm start` runs it first. It fails when Node is too old or
  * nothing is compiled yet, and warns when the sources have changed since they were compiled. An installed package has no
  * sources, so there it checks only Node.
+ *
+ * `node scripts/setup.mjs --build` (`npm run build`) takes only step 5, also when nothing has changed.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkBuild, prepareBuild } from './setup/build.mjs';
+import { build, checkBuild, prepareBuild } from './setup/build.mjs';
 import { prepareMongod } from './setup/install-mongod.mjs';
 import { prepareRedis } from './setup/install-redis.mjs';
 import { withLock } from './setup/lock.mjs';
@@ -24,14 +26,20 @@ import { SetupProblem, step } from './setup/step.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
-const isCheck = process.argv.includes('--check-build');
+const [mode] = process.argv.slice(2);
 const isPackage = !existsSync(join(root, 'tsconfig.json'));
 
 try {
-  if (isCheck) await checkStart();
-  else await setUp();
+  if (mode === '--check-build') await checkStart();
+  else if (isPackage)
+    throw new SetupProblem(
+      'This is an installed package, which is compiled already. Set REDIS_URL and MONGODB_URL, and start it.',
+    );
+  else await withLock(join(root, '.local'), mode === '--build' ? buildOnly : setUp);
 } catch (error) {
-  console.error(error instanceof SetupProblem ? `${isCheck ? '' : '\nSet-up failed. '}${error.message}` : error);
+  console.error(
+    error instanceof SetupProblem ? `${mode === undefined ? '\nSet-up failed. ' : ''}${error.message}` : error,
+  );
   process.exitCode = 1;
 }
 
@@ -41,16 +49,17 @@ async function checkStart() {
 }
 
 async function setUp() {
-  if (isPackage)
-    throw new SetupProblem(
-      'This is an installed package, which is compiled already. Set REDIS_URL and MONGODB_URL, and start it.',
-    );
   console.error('Setting up');
-  await withLock(join(root, '.local'), async () => {
-    await step('node', () => checkNode(root));
-    await step('packages', (say) => preparePackages({ root, say }));
-    await step('redis-server', (say) => prepareRedis({ root, say }));
-    await step('mongod', (say) => prepareMongod({ root, say }));
-    await step('build', (say) => prepareBuild({ root, say }));
+  await step('node', () => checkNode(root));
+  await step('packages', (say) => preparePackages({ root, say }));
+  await step('redis-server', (say) => prepareRedis({ root, say }));
+  await step('mongod', (say) => prepareMongod({ root, say }));
+  await step('build', (say) => prepareBuild({ root, say }));
+}
+
+async function buildOnly() {
+  await step('build', async (say) => {
+    await build({ root, say });
+    return 'dist/ is new';
   });
 }

@@ -16,15 +16,22 @@ const compiledFile = /\.(js|js\.map)$/;
  * @returns {Promise<string>} the outcome
  */
 export async function prepareBuild({ root, say }) {
-  const stampFile = join(root, 'dist', '.sources');
   const sources = await fingerprint(root);
-  const built = await readFile(stampFile, 'utf8').catch(() => undefined);
+  const built = await readFile(stampFileIn(root), 'utf8').catch(() => undefined);
   await linkCommandLine(root);
   if (built === sources.fingerprint) {
     await makeCliExecutable(root);
     return 'dist/ is up to date';
   }
 
+  await build({ root, say });
+  return 'dist/ is new';
+}
+
+/** Compiles the TypeScript sources and bundles the console, also when nothing has changed. */
+export async function build({ root, say }) {
+  const stampFile = stampFileIn(root);
+  const sources = await fingerprint(root);
   say('compiling with tsc');
   const began = new Date();
   await rm(stampFile, { force: true }); // a failed build also writes files: the next one must run again
@@ -38,8 +45,10 @@ export async function prepareBuild({ root, say }) {
   await makeCliExecutable(root);
   await utimes(join(root, startFile), began, began); // tsc leaves a file alone whose content is the same
   await writeFile(stampFile, sources.fingerprint);
-  return 'dist/ is new';
 }
+
+/** The fingerprint of the sources that `dist/` was compiled from. */
+const stampFileIn = (root) => join(root, 'dist', '.sources');
 
 /** The source files, and a hash of their names, sizes and times. */
 async function fingerprint(root) {
