@@ -7,8 +7,8 @@ const names = {
   pool: ['worker pool', 'worker pools'],
   bulk: ['runner', 'runners'],
   console: ['console', 'consoles'],
-} as const;
-const kinds = ['gateway', 'pool', 'bulk', 'console'] as const satisfies ProcessKind[];
+} as const satisfies Record<ProcessKind, readonly [one: string, more: string]>;
+const kinds = Object.keys(names) as ProcessKind[];
 
 const remedy = 'Stop all gateways, pools, runners and consoles, and run the command again; or add --yes';
 

@@ -43,7 +43,8 @@ export class KeySettingsStore {
   }
 
   /**
-   * Compares settings with the stored ones, or stores them if there are none yet. Only one of several callers at once stores its own.
+   * Compares settings with the stored ones, or stores them if there are none yet. Only one of several callers at once
+   * stores its own.
    * @returns the settings that differ
    * @throws the driver's error, or MongoTimeout after five seconds
    */
