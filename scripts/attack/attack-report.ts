@@ -1,5 +1,5 @@
 import { short } from '../bench/report/tables.js';
-import { readableBytes, readableCount } from '../cli/output/readable-numbers.js';
+import { countText, readableBytes } from '../cli/output/readable-numbers.js';
 import { renderTable, type TableColumn } from '../cli/output/table.js';
 import type { AttackRow, BrokenPromise } from './judge.js';
 
@@ -34,10 +34,10 @@ const columns: readonly Column[] = [
   right('p50 ms', (row) => short(row.victim_p50_ms)),
   right('p99 ms', (row) => short(row.victim_p99_ms)),
   right('to quiet', (row) => (row.victim_p99_ms / Math.max(1, row.quiet_p99_ms)).toFixed(1)),
-  right('failed', (row) => readableCount(row.victim_failures.length)),
-  right('loop ms', (row) => readableCount(row.loop_delay_ms)),
+  right('failed', (row) => countText(row.victim_failures.length)),
+  right('loop ms', (row) => countText(row.loop_delay_ms)),
   right('healthz ms', (row) => short(row.healthz_ms)),
-  right('workers died', (row) => readableCount(row.dead_workers)),
+  right('workers died', (row) => countText(row.dead_workers)),
   right('Redis', (row) => grown(row.redis_bytes)),
   right('MongoDB', (row) => grown(row.mongo_bytes)),
   right('gateway', (row) => grown(row.gateway_bytes)),

@@ -1,4 +1,4 @@
-import { readableCount, readableDuration } from '../cli/output/readable-numbers.js';
+import { countText, readableDuration } from '../cli/output/readable-numbers.js';
 import { renderTable } from '../cli/output/table.js';
 import type { HistoryEvent } from './check/history.js';
 
@@ -86,15 +86,15 @@ const tableWidth = 110;
 
 export function readableReport(result: ChaosResult): string {
   const { counters, jobs } = result;
-  const answers = Object.entries(result.answers).map(([outcome, count]) => `${readableCount(count)} ${outcome}`);
-  const usage = counters.map(({ used, hard_stop }) => `${readableCount(used)} of ${readableCount(hard_stop)}`);
+  const answers = Object.entries(result.answers).map(([outcome, count]) => `${countText(count)} ${outcome}`);
+  const usage = counters.map(({ used, hard_stop }) => `${countText(used)} of ${countText(hard_stop)}`);
   const lines = [
-    `${readableCount(result.calls)} calls: ${answers.join(', ')}; ` +
-      `${readableCount(result.replays)} of them replays; the slowest took ${readableDuration(result.slowest_ms)}`,
-    `${readableCount(result.counted_calls)} calls of ${readableCount(result.counted_records)} records counted; ` +
+    `${countText(result.calls)} calls: ${answers.join(', ')}; ` +
+      `${countText(result.replays)} of them replays; the slowest took ${readableDuration(result.slowest_ms)}`,
+    `${countText(result.counted_calls)} calls of ${countText(result.counted_records)} records counted; ` +
       `Redis equalled the ledger ${readableDuration(result.exact_ms)} after the last call`,
-    `bulk jobs: ${readableCount(jobs.completed)} complete, ${readableCount(jobs.paused)} paused, ` +
-      `${readableCount(jobs.other)} other; ${readableCount(jobs.rows)} rows in their results`,
+    `bulk jobs: ${countText(jobs.completed)} complete, ${countText(jobs.paused)} paused, ` +
+      `${countText(jobs.other)} other; ${countText(jobs.rows)} rows in their results`,
     `usage and hard stop: ${usage.join(', ')}`,
     '',
     faultTable(result),
@@ -106,14 +106,14 @@ export function readableReport(result: ChaosResult): string {
 
 function verdictLines({ problems, not_judged, history }: ChaosResult): string[] {
   if (problems.length > 0)
-    return [`${readableCount(problems.length)} problems found (history in ${history}):`, ...shown(problems)];
+    return [`${countText(problems.length)} problems found (history in ${history}):`, ...shown(problems)];
   if (not_judged.length === 0)
     return [
       'No problem found: each 200 and each row of a bulk job is counted once, nothing else is, every call was answered in time.',
     ];
   return [
     'Each 200 is counted once and nothing else is, but the machine was too busy to judge the times of the answers.',
-    `It stalled the service for at least half of the time of ${readableCount(not_judged.length)} late answers.`,
+    `It stalled the service for at least half of the time of ${countText(not_judged.length)} late answers.`,
     'Run the command again on an idle machine.',
     ...shown(not_judged),
   ];
@@ -124,7 +124,7 @@ const shown = (lines: readonly string[]): string[] => lines.slice(0, maxProblems
 function faultTable({ faults }: ChaosResult): string {
   return renderTable(
     [{ name: 'fault' }, { name: 'times', align: 'right' }],
-    faults.map(({ fault, times }) => [fault, readableCount(times)]),
+    faults.map(({ fault, times }) => [fault, countText(times)]),
     { width: tableWidth },
   );
 }

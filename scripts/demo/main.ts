@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../shared/contract/errors.js';
 import { projectFile } from '../../shared/process/project-root.js';
-import { readableCount, readableDuration } from '../cli/output/readable-numbers.js';
+import { countText, readableDuration } from '../cli/output/readable-numbers.js';
 import { UsageError } from '../servers/run-to-end.js';
 import { DemoService } from './tour/demo-service.js';
 import { hiddenStream, Screen } from './tour/screen.js';
@@ -86,7 +86,7 @@ async function runDemo(options: ReturnType<typeof readOptions>): Promise<void> {
   await service.prepare();
   let isDone = false;
   try {
-    screen.heading(`Leadscore demo: ${readableCount(options.records)} leads, scored over HTTP on this machine`);
+    screen.heading(`Leadscore demo: ${countText(options.records)} leads, scored over HTTP on this machine`);
     const { document, ended, ...running } = await tour({ options, service, screen, signal });
     const seconds = Math.round(performance.now() - startMs) / 1000;
     const files = options.keep ? service.files : {};

@@ -1,4 +1,4 @@
-import { readableCount } from '../../cli/output/readable-numbers.js';
+import { countText } from '../../cli/output/readable-numbers.js';
 import { renderTable } from '../../cli/output/table.js';
 import type { OnEnd } from '../../servers/run-to-end.js';
 import type { Spread } from './percentile.js';
@@ -19,7 +19,7 @@ export function short(value: number): string {
   return value.toFixed(value >= 9.995 ? 1 : 2);
 }
 
-export const wholeNumber = (value: number): string => readableCount(Math.round(value));
+export const wholeNumber = (value: number): string => countText(Math.round(value));
 
 /** The median, with the range in brackets if the values differ. */
 export function withRange({ min, median, max }: Spread, text: (value: number) => string = short): string {

@@ -16,7 +16,7 @@ import type { DeployPolicy, Organisation, OrganisationStore } from '../../../sha
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { notFound, usageError } from '../context/cli-error.js';
 import { asCliError, perform } from '../context/perform.js';
-import { readableCount, readableDate } from '../output/readable-numbers.js';
+import { countText, readableDate } from '../output/readable-numbers.js';
 import { renderFields, renderTable } from '../output/table.js';
 import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from './define-command.js';
 
@@ -166,7 +166,7 @@ export async function listOrganisations(context: CliContext): Promise<CommandRes
     organisation.org_id,
     organisation.name,
     organisation.plan,
-    readableCount(organisation.limit),
+    countText(organisation.limit),
     organisation.policy,
     organisation.created_at.slice(0, 10),
   ]);
@@ -198,7 +198,7 @@ function describe(organisation: OrganisationDocument, nowMs: number): string {
     ],
     [
       'Live records',
-      `${readableCount(limit)} per month${ownLimit !== undefined && hasLiveApi({ plan }) ? ' (own limit)' : ''}, hard stop at ${readableCount(backstop ?? limit)}`,
+      `${countText(limit)} per month${ownLimit !== undefined && hasLiveApi({ plan }) ? ' (own limit)' : ''}, hard stop at ${countText(backstop ?? limit)}`,
     ],
     ['Deploy policy', policyWords[organisation.policy]],
     ['Created', `${readableDate(new Date(organisation.created_at))} UTC`],
@@ -209,7 +209,7 @@ function describe(organisation: OrganisationDocument, nowMs: number): string {
 function ownLimitNote({ org_id, own_limit: limit, plan }: OrganisationDocument): string {
   if (limit === undefined) return '';
   const effect = hasLiveApi({ plan }) ? 'stays in force' : 'returns on a plan with live records';
-  return `\n\nIts own limit of ${readableCount(limit)} per month ${effect}.\nTo remove it: npx leadscore org set ${org_id} --limit plan`;
+  return `\n\nIts own limit of ${countText(limit)} per month ${effect}.\nTo remove it: npx leadscore org set ${org_id} --limit plan`;
 }
 
 const policyWords = {

@@ -8,7 +8,7 @@ import { runThroughFile } from '../context/file-run.js';
 import { ConvertedValues, usualWords, type ValueOptions, valueList } from '../outcomes/converted-values.js';
 import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
 import { mistakeSentences } from '../outcomes/mistakes.js';
-import { readableCount } from '../output/readable-numbers.js';
+import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { wrapText } from '../output/wrap-text.js';
 import { openInput } from '../score/input/input-file.js';
@@ -118,9 +118,9 @@ function resultOf(
   const notes = unseen.map((value) => `No imported row has the value ${JSON.stringify(value)} of --won-values`);
   const fields = renderFields(
     [
-      ['Rows', readableCount(rows)],
-      ['Imported', `${readableCount(accepted)} (${readableCount(converted)} converted)`],
-      ['Skipped', refused === 0 ? undefined : readableCount(refused)],
+      ['Rows', countText(rows)],
+      ['Imported', `${countText(accepted)} (${countText(converted)} converted)`],
+      ['Skipped', refused === 0 ? undefined : countText(refused)],
       ['Grading', of.isRequested ? 'requested from the running worker pools' : 'tonight, or with `validation run`'],
       ['', complete ? undefined : 'Interrupted. Run the same command again to resume.'],
     ],

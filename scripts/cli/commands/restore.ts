@@ -12,7 +12,7 @@ import { installationId } from '../../../shared/store/connection/installation-id
 import type { CliContext, CommandResult } from '../context/cli-context.js';
 import { CliError } from '../context/cli-error.js';
 import { Progress, type ProgressState } from '../output/progress.js';
-import { readableCount } from '../output/readable-numbers.js';
+import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { type ChangeCounts, type LostChange, readChanges, writeChanges } from '../restore/change-file.js';
 import { eraseRestored } from '../restore/erase-restored.js';
@@ -94,8 +94,8 @@ async function finishRestore(
     document: { file: path ?? null, ...repeated, leads_erased: leads, redis_keys_dropped: dropped },
     text: renderFields([
       ...(repeated === undefined ? [] : fieldsOf(repeated)),
-      ['Leads erased again', readableCount(leads)],
-      ['Redis keys dropped', readableCount(dropped)],
+      ['Leads erased again', countText(leads)],
+      ['Redis keys dropped', countText(dropped)],
     ]),
   };
 }
@@ -119,8 +119,8 @@ async function requireKeySettings(database: Db, settings: KeySettings): Promise<
 }
 
 const fieldsOf = ({ erasures, revocations }: ChangeCounts): [string, string][] => [
-  ['Erasures', readableCount(erasures)],
-  ['Revocations', readableCount(revocations)],
+  ['Erasures', countText(erasures)],
+  ['Revocations', countText(revocations)],
 ];
 
 const erasuresPerWrite = 1_000;

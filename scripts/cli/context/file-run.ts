@@ -1,5 +1,5 @@
 import { Progress, type ProgressState } from '../output/progress.js';
-import { readableCount } from '../output/readable-numbers.js';
+import { countText } from '../output/readable-numbers.js';
 import { type CliContext, wrappedFor } from './cli-context.js';
 
 /** Receives the progress of a command that processes a file row by row. */
@@ -37,7 +37,7 @@ export async function runThroughFile<Result>(
     },
     started: (rowsDone) => {
       if (rowsDone > 0 && progress !== undefined)
-        stderr.write(`Resuming after row ${readableCount(rowsDone)}, where the last run stopped.\n`);
+        stderr.write(`Resuming after row ${countText(rowsDone)}, where the last run stopped.\n`);
       progress?.start({ done: rowsDone, fraction: undefined });
     },
     progress: (state) => progress?.update(state),

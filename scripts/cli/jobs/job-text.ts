@@ -1,4 +1,4 @@
-import { readableBytes, readableCount, readableDate, readableDuration } from '../output/readable-numbers.js';
+import { countText, readableBytes, readableDate, readableDuration } from '../output/readable-numbers.js';
 import { renderFields, renderTable, type TableColumn } from '../output/table.js';
 import { usageText } from '../score/output/run-summary.js';
 import { type JobReply, rowsDone, shareDone } from './job-reply.js';
@@ -50,9 +50,9 @@ export function jobsTable(
   const rows = jobs.map(({ job_id, state, created_at, progress, pause }) => [
     job_id,
     state,
-    progress?.rows == null ? '-' : readableCount(progress.rows),
-    readableCount(progress?.scored ?? 0),
-    readableCount(progress?.failed ?? 0),
+    progress?.rows == null ? '-' : countText(progress.rows),
+    countText(progress?.scored ?? 0),
+    countText(progress?.failed ?? 0),
     created_at?.slice(0, 10) ?? '-',
     pause?.reason ?? '',
   ]);
@@ -99,18 +99,18 @@ function rowsText(job: JobReply): string | undefined {
   if (progress === undefined || rows === null || rows === undefined) return undefined;
   const { scored, failed, empty } = progress;
   const fates = [
-    `${readableCount(scored)} scored`,
-    failed === 0 ? undefined : `${readableCount(failed)} failed`,
-    empty === 0 ? undefined : `${readableCount(empty)} empty`,
+    `${countText(scored)} scored`,
+    failed === 0 ? undefined : `${countText(failed)} failed`,
+    empty === 0 ? undefined : `${countText(empty)} empty`,
   ].filter((fate) => fate !== undefined);
   const share = rowsDone(job) === rows ? '' : ` (${Math.floor(100 * (shareDone(job) ?? 0))} %)`;
-  return `${readableCount(rows)}: ${fates.join(', ')}${share}`;
+  return `${countText(rows)}: ${fates.join(', ')}${share}`;
 }
 
 function paceText(job: JobReply): string | undefined {
   if (job.state !== 'running') return undefined;
   const { rows_per_second: perSecond, seconds_left: left } = job.progress ?? {};
   if (perSecond === undefined || perSecond === null) return undefined;
-  const pace = `${readableCount(Math.round(perSecond))} rows/s`;
+  const pace = `${countText(Math.round(perSecond))} rows/s`;
   return left === undefined || left === null ? pace : `${pace}, ${readableDuration(1000 * left)} left`;
 }

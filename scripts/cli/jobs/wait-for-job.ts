@@ -1,5 +1,5 @@
 import { CliError } from '../context/cli-error.js';
-import { readableCount } from '../output/readable-numbers.js';
+import { countText } from '../output/readable-numbers.js';
 import type { ResultsDownload } from './download-results.js';
 import { type JobClient, refusal } from './job-client.js';
 import { hasEnded, type JobReply, rowsDone, shareDone } from './job-reply.js';
@@ -69,7 +69,7 @@ class StateNotes {
       this.screen.update('Scoring', {
         done: rowsDone(job),
         fraction: shareDone(job),
-        ...(failed === 0 ? {} : { detail: `${readableCount(failed)} failed` }),
+        ...(failed === 0 ? {} : { detail: `${countText(failed)} failed` }),
       });
     this.last = counts;
     const pause = job.pause === undefined || job.state !== 'paused' ? '' : pauseText(job.pause);

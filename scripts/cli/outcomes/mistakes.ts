@@ -1,4 +1,4 @@
-import { readableCount } from '../output/readable-numbers.js';
+import { countText } from '../output/readable-numbers.js';
 
 export interface Mistake {
   /** The violated rule, which identifies the mistake. */
@@ -46,7 +46,7 @@ export function mistakeSentences(groups: readonly MistakeGroup[], fileName: stri
   return groups
     .flatMap(({ what, rows, first, values }) => {
       const line = first[0]?.line ?? 0;
-      const place = `${fileName}, ${readableCount(rows)} rows, first in line ${line}`;
+      const place = `${fileName}, ${countText(rows)} rows, first in line ${line}`;
       return rows > maxRowsListed
         ? [{ line, text: `${place}: ${what}${butIs(values)}` }]
         : first.map((row) => ({

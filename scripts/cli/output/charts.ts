@@ -1,5 +1,5 @@
 import { rateTexts } from '../../../shared/contract/figures.js';
-import { readableCount } from './readable-numbers.js';
+import { countText } from './readable-numbers.js';
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
@@ -65,13 +65,13 @@ export function renderHistogram(
   const maxCount = Math.max(1, ...bins.map((bin) => bin.count));
   const total = bins.reduce((sum, bin) => sum + bin.count, 0);
   const labelWidth = Math.max(0, ...bins.map((bin) => bin.label.length));
-  const countWidth = Math.max(0, ...bins.map((bin) => readableCount(bin.count).length));
+  const countWidth = Math.max(0, ...bins.map((bin) => countText(bin.count).length));
   const barWidth = Math.max(8, Math.min(50, width - labelWidth - countWidth - '    100.0 %'.length));
   return bins
     .map(({ label, count }) => {
       const share = `${((100 * count) / Math.max(1, total)).toFixed(1)} %`.padStart(7);
       const drawn = bar(count / maxCount, barWidth).padEnd(barWidth);
-      return `${label.padStart(labelWidth)}  ${drawn} ${readableCount(count).padStart(countWidth)} ${share}`;
+      return `${label.padStart(labelWidth)}  ${drawn} ${countText(count).padStart(countWidth)} ${share}`;
     })
     .join('\n');
 }
@@ -122,5 +122,5 @@ function drawBar(
 function figuresOf({ records, conversions, rate, low, high }: RateBar, percent: (rate: number) => string): string {
   if (records === 0) return 'no records';
   const interval = `[${percent(low)}, ${percent(high)}]`;
-  return `${percent(rate).padStart(5)} %  ${interval.padEnd(13)} ${readableCount(conversions)} of ${readableCount(records)}`;
+  return `${percent(rate).padStart(5)} %  ${interval.padEnd(13)} ${countText(conversions)} of ${countText(records)}`;
 }

@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { type Options, SingleBar } from 'cli-progress';
 import { gauge } from './charts.js';
-import { readableCount, readableDuration } from './readable-numbers.js';
+import { countText, readableDuration } from './readable-numbers.js';
 
 export interface ProgressState {
   /** Finished items. */
@@ -59,7 +59,7 @@ export interface ProgressOptions {
   readonly label: string;
   /** The counted items in the plural, such as `records`; empty when `readable` says it. */
   readonly unit: string;
-  /** Writes a number of items; `readableCount` by default. */
+  /** Writes a number of items; `countText` by default. */
   readonly readable?: (count: number) => string;
   /** Interval between lines without a terminal; 5 s by default. */
   readonly lineEveryMs?: number;
@@ -144,7 +144,7 @@ export class Progress {
   private line(drawn: string): string {
     const { done, fraction, detail = '' } = this.state;
     const { perSecond, leftMs } = this.pace.read();
-    const { unit, readable = readableCount } = this.options;
+    const { unit, readable = countText } = this.options;
     const parts = [
       `${this.options.label}  ${drawn}`.trimEnd(),
       fraction === undefined ? '' : `${Math.floor(100 * fraction)} %`.padStart(5),

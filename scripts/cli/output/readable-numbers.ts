@@ -1,7 +1,4 @@
-import { countText } from '../../../shared/contract/figures.js';
-
-/** Thousands are separated: `12,345`. */
-export const readableCount = countText;
+export { countText } from '../../../shared/contract/figures.js';
 
 /** At most two units: `0.8 s`, `12 s`, `3 min 05 s`, `2 h 10 min`. */
 export function readableDuration(durationMs: number): string {

@@ -3,7 +3,7 @@ import type { FieldReport } from '../../../shared/files/field-match.js';
 import { CliError, outputUnwritable } from '../context/cli-error.js';
 import type { FileListener } from '../context/file-run.js';
 import { ScoreHistogram } from '../output/charts.js';
-import { readableCount } from '../output/readable-numbers.js';
+import { countText } from '../output/readable-numbers.js';
 import type { ReplyUsage, ReplyValidation, ScoreRow } from './calls/api-reply.js';
 import { httpConnections } from './calls/http-connections.js';
 import { BatchScorer, type ScoredBatch } from './calls/score-batch.js';
@@ -174,7 +174,7 @@ export class ScoreRun {
       if (error.code !== outputUnwritable) await this.removeFiles();
       return error;
     }
-    const kept = `Rows 1-${readableCount(rows)} are in ${options.output.path}. Run the same command again to resume after them.`;
+    const kept = `Rows 1-${countText(rows)} are in ${options.output.path}. Run the same command again to resume after them.`;
     const { code, exitCode, details, message } = error;
     return new CliError(`${message}\n${kept}`, {
       code,

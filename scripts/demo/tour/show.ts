@@ -1,5 +1,5 @@
 import { bar, gauge, type HistogramBin, renderHistogram } from '../../cli/output/charts.js';
-import { readableCount, readableDuration } from '../../cli/output/readable-numbers.js';
+import { countText, readableDuration } from '../../cli/output/readable-numbers.js';
 import { renderFields, renderTable } from '../../cli/output/table.js';
 import { wrapJson } from '../../cli/output/wrap-text.js';
 import type { ReplyUsage, ScoreRow } from '../../cli/score/calls/api-reply.js';
@@ -21,8 +21,8 @@ export type ScoreReply = Readonly<Record<string, unknown>> & {
 export function pass(screen: Screen, { summary }: ScoredPass): void {
   const { records, calls, seconds, records_per_second: rate } = summary;
   screen.paragraph(
-    `${readableCount(records)} records in ${readableCount(calls)} HTTP ${calls === 1 ? 'call' : 'calls'} and ` +
-      `${readableDuration(1000 * seconds)}: ${readableCount(rate)} a second on this machine.`,
+    `${countText(records)} records in ${countText(calls)} HTTP ${calls === 1 ? 'call' : 'calls'} and ` +
+      `${readableDuration(1000 * seconds)}: ${countText(rate)} a second on this machine.`,
   );
 }
 
@@ -65,7 +65,7 @@ export function scores(screen: Screen, rows: readonly ScoreRow[], bins: readonly
   const warned = rows.filter((row) => (row.warnings ?? []).length > 0);
   const example = warned[0]?.warnings?.[0];
   if (example !== undefined)
-    screen.note(`${readableCount(warned.length)} of the answers carry a warning, such as "${example}".`);
+    screen.note(`${countText(warned.length)} of the answers carry a warning, such as "${example}".`);
 }
 
 /** Shows how many leads of each score band convert, as bars. */
@@ -75,7 +75,7 @@ export function ranking(screen: Screen, { leads, converted, bands, auc }: Rankin
   const lines = bands.map(({ label, leads: inBand, rate }) => {
     const drawn = screen.styled('cyan', bar((rate ?? 0) / highest, 40).padEnd(40));
     const share = (rate === null ? '-' : percent(rate)).padStart(7);
-    return `score ${label.padStart(6)}  ${drawn} ${share} of ${readableCount(inBand)}`;
+    return `score ${label.padStart(6)}  ${drawn} ${share} of ${countText(inBand)}`;
   });
   screen.block(`${lines.reverse().join('\n')}\n`);
   const average = converted / Math.max(1, leads);
@@ -98,7 +98,7 @@ const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 /** Shows an example of a second call, and the leads whose score moved most. */
 export function movement(screen: Screen, { summary }: ScoredPass, { up, down, same, biggest }: Movement): void {
-  const [known, rose, fell, stayed] = [summary.enriched, up, down, same].map(readableCount);
+  const [known, rose, fell, stayed] = [summary.enriched, up, down, same].map(countText);
   screen.paragraph(`${known} were known and come back enriched: ${rose} went up, ${fell} down, ${stayed} stayed.`);
   const [example] = biggest;
   if (example === undefined) return;
@@ -126,12 +126,12 @@ export function movement(screen: Screen, { summary }: ScoredPass, { up, down, sa
 export function usage(screen: Screen, { current, limit, remaining, backstop }: ReplyUsage): void {
   const drawn = screen.styled('cyan', gauge(current / Math.max(1, limit), 40));
   screen.heading('Usage this month');
-  screen.print(`  ${drawn}  ${readableCount(current)} of ${readableCount(limit)} records`);
+  screen.print(`  ${drawn}  ${countText(current)} of ${countText(limit)} records`);
   const left =
     remaining >= 0
-      ? `${readableCount(remaining)} are left; a grace band follows`
-      : `These are ${readableCount(-remaining)} into the grace band`;
-  const stop = backstop === null ? '' : `. At ${readableCount(backstop)}, calls are refused until the month ends`;
+      ? `${countText(remaining)} are left; a grace band follows`
+      : `These are ${countText(-remaining)} into the grace band`;
+  const stop = backstop === null ? '' : `. At ${countText(backstop)}, calls are refused until the month ends`;
   screen.note(`Each scored record counts one; a failed call counts nothing. ${left}${stop}.`);
 }
 

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { ScoreHistogram } from '../../cli/output/charts.js';
-import { readableBytes, readableCount } from '../../cli/output/readable-numbers.js';
+import { countText, readableBytes } from '../../cli/output/readable-numbers.js';
 import { changedLeads, generateLeads } from '../../leads/lead-generator.js';
 import { leadsCsv } from '../../leads/lead-record.js';
 import type { DemoService } from './demo-service.js';
@@ -59,7 +59,7 @@ export async function tour(deps: TourDeps) {
   const changes = changedLeads(sent, { seed: options.seed, now: new Date() });
   await writeFile(files.changes, leadsCsv(changes.map((change) => change.record)));
   const changed = changes.filter(({ what }) => what !== undefined).length;
-  screen.heading(`Then something happens to ${changed === 0 ? 'none' : readableCount(changed)} of the leads`);
+  screen.heading(`Then something happens to ${changed === 0 ? 'none' : countText(changed)} of the leads`);
   const secondFile = { label: 'Scoring again', path: files.changes, outputPath: files.rescored };
   const second = await scorePass({ ...target, ...secondFile }, screen.stream, signal);
   show.pass(screen, second);
@@ -106,7 +106,7 @@ async function startAll({ options, service, screen }: TourDeps) {
     doing: 'creating an organisation, a model and a key',
     work: () => createWorkspace({ servers, keyBrand: config.keyBrand, records, now: new Date() }),
     outcome: ({ organisation, limit, model, fieldCount }) =>
-      `organisation "${organisation.name}" on plan ${organisation.plan}: ${readableCount(limit)} records a month\n` +
+      `organisation "${organisation.name}" on plan ${organisation.plan}: ${countText(limit)} records a month\n` +
       `model "${model.name}" ${model.version}, which reads ${fieldCount} CRM fields\n` +
       'a live API key, stored only as a hash',
   });
@@ -120,7 +120,7 @@ async function history(screen: Screen, deps: Parameters<typeof writeHistory>[0])
     doing: 'writing earlier calls, outcomes and a grade',
     work: () => writeHistory(deps),
     outcome: ({ records }) =>
-      `${readableCount(records)} earlier predictions, outcomes of all leads, and a grade of the model`,
+      `${countText(records)} earlier predictions, outcomes of all leads, and a grade of the model`,
   });
   return link;
 }
@@ -132,7 +132,7 @@ async function writeLeads({ options, service, screen }: TourDeps) {
     doing: 'writing the file',
     work: () => writeFile(service.files.leads, csv),
     outcome: () =>
-      `${readableCount(leads.length)} made-up CRM records, untidy as real ones, in\n` +
+      `${countText(leads.length)} made-up CRM records, untidy as real ones, in\n` +
       `${service.shown(service.files.leads)} (${readableBytes(Buffer.byteLength(csv))})`,
   });
   return leads;

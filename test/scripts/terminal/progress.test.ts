@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { Pace, Progress } from '../../../scripts/cli/output/progress.js';
-import { readableBytes, readableCount, readableDuration } from '../../../scripts/cli/output/readable-numbers.js';
+import { countText, readableBytes, readableDuration } from '../../../scripts/cli/output/readable-numbers.js';
 
 describe('pace', () => {
   it('computes the rate and the time left from two samples', () => {
@@ -55,7 +55,7 @@ describe('progress', () => {
 
 describe('readable numbers', () => {
   it('group thousands and carry their unit', () => {
-    expect([0, 999, 12_345, -2_000].map(readableCount)).to.deep.equal(['0', '999', '12,345', '-2,000']);
+    expect([0, 999, 12_345, -2_000].map(countText)).to.deep.equal(['0', '999', '12,345', '-2,000']);
     expect([0, 840, 12_000, 59_600, 185_000, 7_800_000].map(readableDuration)).to.deep.equal([
       ...['0.0 s', '0.8 s', '12 s', '1 min 00 s', '3 min 05 s', '2 h 10 min'],
     ]);

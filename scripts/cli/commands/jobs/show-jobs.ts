@@ -6,7 +6,7 @@ import type { JobClient, JobCommand } from '../../jobs/job-client.js';
 import { hasEnded, type JobReply } from '../../jobs/job-reply.js';
 import { jobsTable, jobText } from '../../jobs/job-text.js';
 import { fileSink, streamSink } from '../../jobs/results-sink.js';
-import { readableBytes, readableCount } from '../../output/readable-numbers.js';
+import { countText, readableBytes } from '../../output/readable-numbers.js';
 import { type AccessOptions, withJobs } from './job-options.js';
 
 /** Parsed options of `job list`: the jobs of a key, or those of an organisation in MongoDB. */
@@ -77,7 +77,7 @@ export async function deleteJob(
 ): Promise<CommandResult> {
   return await withJobs(context, options, async ({ client }) => {
     const job = await client.job(jobId);
-    const scored = readableCount(job.progress?.scored ?? 0);
+    const scored = countText(job.progress?.scored ?? 0);
     const question = `Delete ${jobId} (${job.state}, ${scored} rows scored) with its files? Scored rows stay counted.`;
     if (options.yes !== true && !(await context.confirm(question))) throw declined(`${jobId} was not deleted.`);
     await client.remove(jobId);

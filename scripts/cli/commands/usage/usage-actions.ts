@@ -5,7 +5,7 @@ import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../
 import { redisProblem } from '../../context/connections.js';
 import { perform } from '../../context/perform.js';
 import { gauge } from '../../output/charts.js';
-import { readableCount } from '../../output/readable-numbers.js';
+import { countText } from '../../output/readable-numbers.js';
 import { renderTable } from '../../output/table.js';
 
 /** Parsed options of the usage commands. */
@@ -49,10 +49,10 @@ export async function reconcileUsage(
   ] as const;
   const rows = document.buckets.map(({ bucket, used_before: before, used, ledger, leased, outcome }) => [
     bucket,
-    before === null ? '-' : readableCount(before),
-    readableCount(used),
-    readableCount(ledger),
-    readableCount(leased),
+    before === null ? '-' : countText(before),
+    countText(used),
+    countText(ledger),
+    countText(leased),
     outcomeWords[outcome],
   ]);
   return {
@@ -93,12 +93,12 @@ function describe(
   ] as const;
   const cells = buckets.map((usage) => [
     usage.bucket,
-    readableCount(usage.current),
-    readableCount(usage.leased),
-    readableCount(usage.ledger),
-    readableCount(usage.limit),
-    readableCount(stopOf(usage)),
-    readableCount(usage.remaining),
+    countText(usage.current),
+    countText(usage.leased),
+    countText(usage.ledger),
+    countText(usage.limit),
+    countText(stopOf(usage)),
+    countText(usage.remaining),
     `${gauge(usage.current / Math.max(1, usage.limit), 12)}${standing(usage)}`,
   ]);
   const source = problem === undefined ? '' : `\n\n${problem}: "Used" is the sum of the ledger.`;

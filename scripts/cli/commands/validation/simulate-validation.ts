@@ -4,7 +4,7 @@ import { type OrganisationYear, simulateOrganisation } from '../../../simulate/o
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { renderRateChart } from '../../output/charts.js';
 import { Progress } from '../../output/progress.js';
-import { readableCount } from '../../output/readable-numbers.js';
+import { countText } from '../../output/readable-numbers.js';
 import { renderFields, renderTable } from '../../output/table.js';
 import { wrapText } from '../../output/wrap-text.js';
 
@@ -84,8 +84,8 @@ function describeYear({ moves, last, records, outcomes, grades }: OrganisationYe
   const rows = moves.map(({ day, state, summary }) => [String(day + 1), state, summary]);
   const bands = [...(last.grade?.bands ?? [])].reverse().map(({ scores, ...bar }) => ({ label: scores, ...bar }));
   const intro = wrapText(
-    `One organisation over a year: ${readableCount(records)} records scored and ${readableCount(outcomes)} outcomes ` +
-      `reported over HTTP, ${readableCount(grades)} daily grades. Real: gateway (its clock advances every week), quota, ` +
+    `One organisation over a year: ${countText(records)} records scored and ${countText(outcomes)} outcomes ` +
+      `reported over HTTP, ${countText(grades)} daily grades. Real: gateway (its clock advances every week), quota, ` +
       'queue, workers, ONNX, MongoDB and grader. Simulated: the leads and their outcomes.',
     width,
   );
@@ -111,7 +111,7 @@ function describeScenarios(scenarios: readonly Characteristic[], width: number):
     percent(days_passed_share),
   ]);
   const intro = wrapText(
-    `${readableCount(scenarios[0]?.runs ?? 0)} simulated years of daily grades per model, graded with the code of the service. ` +
+    `${countText(scenarios[0]?.runs ?? 0)} simulated years of daily grades per model, graded with the code of the service. ` +
       'Columns: state at the end of the year, years with a passed grade, share of days with a passed grade.',
     width,
   );

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CliError } from '../../context/cli-error.js';
-import { readableCount } from '../../output/readable-numbers.js';
+import { countText } from '../../output/readable-numbers.js';
 import type { Batch, SentRecord } from '../input/record-batches.js';
 import type { ApiFailure, ReplyUsage, ReplyValidation, ScoreReply, ScoreRow } from './api-reply.js';
 import { CallRefused, type ScoreCall } from './score-client.js';
@@ -89,8 +89,7 @@ const recordPlace = /records\[(\d+)\](?:\.([A-Za-z_$][\w$]*)|\[("(?:[^"\\]|\\.)*
 function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError {
   const first = records[0]?.row ?? 0;
   const last = records.at(-1)?.row ?? first;
-  const rows =
-    first === last ? `Row ${readableCount(first)} was` : `Rows ${readableCount(first)}-${readableCount(last)} were`;
+  const rows = first === last ? `Row ${countText(first)} was` : `Rows ${countText(first)}-${countText(last)} were`;
   const docs = failure.docsUrl === undefined ? '' : `\nSee ${failure.docsUrl}`;
   const message = withFilePlaces(failure.message, records);
   return new CliError(

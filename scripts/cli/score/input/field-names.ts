@@ -1,7 +1,7 @@
 import type { Feature, Recency } from '../../../../shared/bundle/manifest/manifest.js';
 import { FieldMatch, type FieldReport, maxUnknown } from '../../../../shared/files/field-match.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
-import { readableCount } from '../../output/readable-numbers.js';
+import { countText } from '../../output/readable-numbers.js';
 import { member, parse } from '../calls/api-reply.js';
 import type { HttpGet } from '../calls/http-connections.js';
 import type { RecordFormat } from './input-file.js';
@@ -51,7 +51,7 @@ const maxNameLength = 60;
 /** Names the missing fields; undefined when all are present. */
 export function missingFields({ known, notInFile }: FieldReport): string | undefined {
   if (notInFile.length === 0) return undefined;
-  const fields = known === 1 ? '1 field' : `${readableCount(known)} fields`;
+  const fields = known === 1 ? '1 field' : `${countText(known)} fields`;
   const of = notInFile.length === known ? `all ${fields} that the model knows` : `of ${fields} that the model knows`;
   return `Not in the file: ${listed(notInFile, maxMissingListed)} (${of})`;
 }
@@ -61,7 +61,7 @@ export function unknownNames({ unknown }: FieldReport, format: RecordFormat): st
   if (unknown.length === 0) return undefined;
   const noun = `${format === 'csv' ? 'column' : 'key'}${unknown.length === 1 ? '' : 's'}`;
   const orMore = unknown.length === maxUnknown ? ' or more' : '';
-  const count = `${readableCount(unknown.length)}${orMore} ${noun}`;
+  const count = `${countText(unknown.length)}${orMore} ${noun}`;
   return `Unknown to the model: ${count}, ${listed(unknown, maxUnknownListed)}`;
 }
 
@@ -74,7 +74,7 @@ export function withoutCrmId(format: RecordFormat): string {
 function listed(names: readonly string[], max: number): string {
   const shown = names.slice(0, max).map(quoted).join(', ');
   const more = names.length - max;
-  return more > 0 ? `${shown} and ${readableCount(more)} more` : shown;
+  return more > 0 ? `${shown} and ${countText(more)} more` : shown;
 }
 
 /** JSON quoting keeps line breaks and control characters of a name away from the terminal. */

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { OutputStream } from '../../context/cli-context.js';
 import { CliError, codeOf, outputUnwritable, unwritable, usageError } from '../../context/cli-error.js';
-import { readableCount } from '../../output/readable-numbers.js';
+import { countText } from '../../output/readable-numbers.js';
 import { formatOf, type InputFile, type RecordFormat } from '../input/input-file.js';
 import { RecordDigest } from '../input/record-batches.js';
 import { newRun, type RunOptions, type RunState, readState, removeState, statePath, writeState } from './run-state.js';
@@ -89,7 +89,7 @@ async function resume(
   for (const name of ['model', 'explain', 'crm_id', 'only_scores'] as const) {
     if (begun[name] === options[name]) continue;
     throw new CliError(
-      `${outputPath} was started with another ${names[name]} (${begun[name] ?? 'none'}) and has ${readableCount(state.rows)} rows. Use the same option to resume, --restart to start over, or --out to name another file`,
+      `${outputPath} was started with another ${names[name]} (${begun[name] ?? 'none'}) and has ${countText(state.rows)} rows. Use the same option to resume, --restart to start over, or --out to name another file`,
       { code: 'options_changed' },
     );
   }
@@ -98,7 +98,7 @@ async function resume(
   const found = await stat(outputPath).catch(() => undefined);
   if (from > 0 && (found === undefined || found.size < from))
     throw new CliError(
-      `${outputPath} is missing some of the ${readableCount(state.rows)} rows already scored. Use --restart to start over`,
+      `${outputPath} is missing some of the ${countText(state.rows)} rows already scored. Use --restart to start over`,
       { code: 'output_changed' },
     );
   const output = await fileOutput(outputPath, { from, overwrite: true }).catch((error: unknown) => {

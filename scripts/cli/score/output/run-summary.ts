@@ -1,6 +1,6 @@
 import type { FieldReport } from '../../../../shared/files/field-match.js';
 import { renderHistogram, ScoreHistogram } from '../../output/charts.js';
-import { readableCount, readableDuration } from '../../output/readable-numbers.js';
+import { countText, readableDuration } from '../../output/readable-numbers.js';
 import { renderFields } from '../../output/table.js';
 import type { ReplyUsage } from '../calls/api-reply.js';
 import { missingFields, unknownNames, withoutCrmId } from '../input/field-names.js';
@@ -40,12 +40,12 @@ const fieldsDocument = ({ known, notInFile, unknown }: FieldReport): Record<stri
 export function summaryText(report: RunReport, { width }: { readonly width: number }): string {
   const { figures, complete } = report;
   const isNothing = !complete && report.rows === 0;
-  const rate = readableCount(Math.round((1000 * figures.records) / Math.max(1, figures.elapsedMs)));
+  const rate = countText(Math.round((1000 * figures.records) / Math.max(1, figures.elapsedMs)));
   const lines: [string, string | undefined][] = [
-    ['Records', `${readableCount(figures.records)} in ${readableDuration(figures.elapsedMs)} (${rate}/s)`],
-    ['Empty rows', figures.emptyRows === 0 ? undefined : `${readableCount(figures.emptyRows)} skipped`],
-    ['Enriched', `${readableCount(figures.enriched)} matched earlier scores`],
-    ['Warnings', figures.warned === 0 ? undefined : `${readableCount(figures.warned)} records, see the output`],
+    ['Records', `${countText(figures.records)} in ${readableDuration(figures.elapsedMs)} (${rate}/s)`],
+    ['Empty rows', figures.emptyRows === 0 ? undefined : `${countText(figures.emptyRows)} skipped`],
+    ['Enriched', `${countText(figures.enriched)} matched earlier scores`],
+    ['Warnings', figures.warned === 0 ? undefined : `${countText(figures.warned)} records, see the output`],
     ['Fields', fieldsText(report)],
     ['crm_id', crmIdText(report)],
     ['Usage', figures.usage === undefined ? undefined : usageText(figures.usage)],
@@ -56,7 +56,7 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
   const histogram = renderHistogram(new ScoreHistogram(figures.histogram).bins(), { width });
   const stopped = isNothing
     ? 'Stopped before any record was scored.'
-    : `Stopped after row ${readableCount(report.rows)}. Run the same command again to resume.`;
+    : `Stopped after row ${countText(report.rows)}. Run the same command again to resume.`;
   return [fields, figures.records === 0 ? '' : `Scores\n${histogram}`, complete ? '' : stopped]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -71,13 +71,13 @@ function fieldsText({ fields, format }: RunReport): string | undefined {
 function crmIdText({ format, figures: { records, withCrmId } }: RunReport): string | undefined {
   if (withCrmId === undefined || withCrmId === records) return undefined;
   if (withCrmId === 0) return `No record has one. ${withoutCrmId(format)}`;
-  return `${readableCount(records - withCrmId)} of ${readableCount(records)} records have none. Their scores cannot be looked up later and cannot be graded`;
+  return `${countText(records - withCrmId)} of ${countText(records)} records have none. Their scores cannot be looked up later and cannot be graded`;
 }
 
 /** The usage of the month in words. */
 export function usageText({ current, limit, remaining, backstop }: ReplyUsage): string {
-  const used = `${readableCount(current)} of ${readableCount(limit)} this month`;
-  if (remaining >= 0) return `${used}, ${readableCount(remaining)} left`;
-  const stop = backstop === null ? '' : `, hard stop at ${readableCount(backstop)}`;
-  return `${used}, ${readableCount(-remaining)} into the grace band${stop}`;
+  const used = `${countText(current)} of ${countText(limit)} this month`;
+  if (remaining >= 0) return `${used}, ${countText(remaining)} left`;
+  const stop = backstop === null ? '' : `, hard stop at ${countText(backstop)}`;
+  return `${used}, ${countText(-remaining)} into the grace band${stop}`;
 }
