@@ -36,6 +36,7 @@ export function* packedParts(
       now: call.atMs,
       explain: call.explain,
       ...(call.tolerant === true && { tolerant: true }),
+      ...(call.inputReport === 'records' && { reportsRecords: true }),
       firstRow,
       crmIds: records.map(({ crmId }) => (isLookedUp ? crmId : null)),
       rows,

@@ -16,6 +16,8 @@ interface Driver {
   readonly place: number;
   readonly contribution: number;
   readonly value: string;
+  /** Whether the model has not seen the value. */
+  readonly isUnseen: boolean;
 }
 
 /**
@@ -32,7 +34,7 @@ export function driverMembers(explained: ExplainedRows | undefined): (row: numbe
     tail: `,"label":${JSON.stringify(label)}}`,
   }));
   return (row) => {
-    const drivers = driversOf(explained.drivers[row] ?? []);
+    const drivers = driversOf(explained, row);
     const written = drivers.flatMap(({ place, contribution, value }) => {
       const form = forms[place];
       if (form === undefined) return [];
@@ -49,7 +51,7 @@ export function driverMembers(explained: ExplainedRows | undefined): (row: numbe
 
 /** The sentences of `top_reason_1..3` of a row of a part; null where it has fewer drivers. */
 export const topReasons = (explained: ExplainedRows, row: number): (string | null)[] =>
-  reasonsOf(driversOf(explained.drivers[row] ?? []), explained.fields);
+  reasonsOf(driversOf(explained, row), explained.fields);
 
 const reasonsOf = (drivers: readonly Driver[], fields: ExplainedRows['fields']): (string | null)[] =>
   Array.from({ length: reasons }, (_, rank) => {
@@ -57,21 +59,26 @@ const reasonsOf = (drivers: readonly Driver[], fields: ExplainedRows['fields']):
     return driver === undefined ? null : reasonOf(driver, fields[driver.place]?.[1] ?? '');
   });
 
-function driversOf(packed: readonly (number | string)[]): Driver[] {
+function driversOf({ drivers: packedRows, unseen = [] }: ExplainedRows, row: number): Driver[] {
+  const packed = packedRows[row] ?? [];
   const drivers: Driver[] = [];
-  for (let at = 0; at + 2 < packed.length; at += 3)
+  for (let at = 0; at + 2 < packed.length; at += 3) {
+    const place = Number(packed[at]);
     drivers.push({
-      place: Number(packed[at]),
+      place,
       contribution: Number(packed[at + 1]),
       // Many JSON parsers refuse a lone surrogate, even escaped.
       value: String(packed[at + 2]).toWellFormed(),
+      isUnseen: unseen.some(([ofRow, field]) => ofRow === row && field === place),
     });
+  }
   return drivers;
 }
 
 /** States a fact and the direction of the score. It never claims a cause. */
-function reasonOf({ contribution, value }: Driver, label: string): string {
-  const state = value.trim() === '' ? 'is missing' : `is ${shortened(value)}`;
+function reasonOf({ contribution, value, isUnseen }: Driver, label: string): string {
+  const known = isUnseen ? ', which the model has not seen' : '';
+  const state = value.trim() === '' ? 'is missing' : `is ${shortened(value)}${known}`;
   return `${label} ${state} (${contribution < 0 ? 'lowers' : 'raises'} the score)`;
 }
 

@@ -20,6 +20,9 @@ export interface Idempotency {
   readonly bodyHash: string;
 }
 
+export const inputReports = ['summary', 'records'] as const;
+export type InputReport = (typeof inputReports)[number];
+
 /** A scoring call of any endpoint, after its key, rate and body were checked. */
 export interface ScoringCall {
   /** Made by the gateway, ordered by time. Id of the reservation, the ledger row and the predictions. */
@@ -33,6 +36,8 @@ export interface ScoringCall {
   /** Name of a record in messages: `records[17]`, or `record` in an endpoint for one record. */
   readonly nameOfRecord: (index: number) => string;
   readonly explain: boolean;
+  /** Report on how the fields were read: summed up, or of each record as well. */
+  readonly inputReport?: InputReport;
   readonly lane: Lane;
   /** Whether records that cannot be scored are refused one by one. Without it, one such record refuses the call. */
   readonly tolerant?: boolean;

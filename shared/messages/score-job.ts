@@ -7,7 +7,7 @@ import type { Cell } from './cells.js';
  */
 
 /** Incremented when the form or the meaning of a message changes. Each version has its own queues. */
-export const messageVersion = 6;
+export const messageVersion = 7;
 
 /** The queues of a partition. Batches never delay singles, and bulk jobs delay neither. */
 export const lanes = ['singles', 'batches', 'bulk'] as const;
@@ -63,6 +63,8 @@ export interface ChunkPart {
   readonly explain: boolean;
   /** Whether records that cannot be scored are refused one by one. Without it, one such record refuses the part. */
   readonly tolerant?: true;
+  /** Whether the reply says of each record how its fields were read. */
+  readonly reportsRecords?: true;
   /** Index of the first record in its call, for messages. */
   readonly firstRow: number;
   /** One entry a record; null without a crm_id, and for test keys. */
@@ -120,10 +122,37 @@ export interface ScoredPart {
   readonly epoch?: string;
   /** Only rows that got stored fields, with all their cells as JSON. */
   readonly filled: readonly (readonly [row: number, fields: string])[];
+  /** How the fields of the accepted records were read. */
+  readonly readings: FieldReadings;
   /** Only for a part with `explain` and an accepted record. */
   readonly explained?: ExplainedRows;
   /** The first problem of each refused record, in order. Only for a tolerant part with such records. */
   readonly refused?: readonly RecordProblem[];
+}
+
+/**
+ * The kinds of readings that need attention:
+ * - `missing`: the field was neither sent with a value nor filled in.
+ * - `unread`: its value could not be read, and counts as missing.
+ * - `unseen`: the model has not seen its value.
+ * - `filled`: it was not sent, and its value is that of an earlier prediction.
+ */
+export const readingKinds = ['missing', 'unread', 'unseen', 'filled'] as const;
+export type ReadingKind = (typeof readingKinds)[number];
+
+/** Characters of a value in a report of readings. */
+export const maxReportedValue = 64;
+/** Different values of a slot in a report of readings. */
+export const maxReportedValues = 20;
+
+/** How the fields of the accepted records of a part were read. Slots are those that features read. */
+export interface FieldReadings {
+  /** Flat: slot, index of the kind, records, and so on. Only counts above zero. */
+  readonly counts: readonly number[];
+  /** The unread and unseen values: of each slot and kind the first 20 different ones, cut to 64 characters. */
+  readonly values: readonly (readonly [slot: number, kind: number, value: string, records: number])[];
+  /** For a part that reports records, one flat list a record: slot, index of the kind, value (empty unless unread or unseen). */
+  readonly records?: readonly (readonly (number | string)[])[];
 }
 
 /** How contributions are computed: from the trees, from the coefficients, or by replacing fields. */
@@ -139,6 +168,8 @@ export interface ExplainedRows {
    * ten-thousandths and its value as text.
    */
   readonly drivers: readonly (readonly (number | string)[])[];
+  /** The drivers whose value the model has not seen. */
+  readonly unseen?: readonly (readonly [record: number, field: number])[];
 }
 
 /** A part with records that cannot be featurized, unless it is tolerant. No record of it is scored. */

@@ -29,29 +29,33 @@ export async function explainPart(
 ): Promise<ExplainedRows> {
   const { cells, rows, signal } = records;
   const contributions = await explainer.contributions({ rows, count: cells.length, signal });
-  const drivers = await new TimeSlices(signal).run(driversOf(writer, contributions, records));
-  return { method: explainer.method, fields: writer.fields, drivers };
+  const written = await new TimeSlices(signal).run(driversOf(writer, contributions, records));
+  return { method: explainer.method, fields: writer.fields, ...written };
 }
 
 function* driversOf(
   writer: DriverWriter,
   contributions: Float64Array,
-  { cells, readings }: ExplainedRecords,
-): Steps<RecordDrivers[]> {
+  { cells, rows, readings }: ExplainedRecords,
+): Steps<Pick<ExplainedRows, 'drivers' | 'unseen'>> {
   const fields = writer.fields.length;
   const features = readings.length / cells.length;
+  const width = rows.length / cells.length;
   const drivers: RecordDrivers[] = [];
+  const unseen: [number, number][] = [];
   for (const [record, recordCells] of cells.entries()) {
-    drivers.push(
-      writer.write({
-        contributions: contributions.subarray(record * fields, (record + 1) * fields),
-        cells: recordCells,
-        readings: readings.subarray(record * features, (record + 1) * features),
-      }),
-    );
+    const ownReadings = readings.subarray(record * features, (record + 1) * features);
+    const ofRecord = writer.write({
+      contributions: contributions.subarray(record * fields, (record + 1) * fields),
+      cells: recordCells,
+      readings: ownReadings,
+    });
+    drivers.push(ofRecord);
+    const row = rows.subarray(record * width, (record + 1) * width);
+    for (const place of writer.unseen(ofRecord, { row, readings: ownReadings })) unseen.push([record, place]);
     yield;
   }
-  return drivers;
+  return { drivers, ...(unseen.length > 0 && { unseen }) };
 }
 
 /** Largest accepted difference between the probability from contributions and ONNX's. */

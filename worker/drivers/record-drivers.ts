@@ -2,7 +2,7 @@ import type { Feature, Manifest } from '../../shared/bundle/manifest/manifest.js
 import { type Cell, isAbsent } from '../../shared/messages/cells.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { ExplainedRows } from '../../shared/messages/score-job.js';
-import { wasRead } from '../feature-row/cell-reading.js';
+import { hasValue, type Reading, wasRead, wasUnseen } from '../feature-row/cell-reading.js';
 
 /** A CRM field of a model. Its contribution is the sum over the columns of its features. */
 export interface DriverField {
@@ -59,6 +59,8 @@ interface ValueSource {
   readonly feature: number;
   readonly slot: number;
   readonly separator: string;
+  /** Columns of a list, one for each value that the model knows; empty for other types. */
+  readonly listColumns: readonly number[];
 }
 
 /** The drivers of one record, flat: field index, contribution in ten-thousandths, value as text, and so on. */
@@ -78,7 +80,8 @@ export class DriverWriter {
         const slot = slotOfFeature[index];
         if (feature === undefined || slot === undefined) return [];
         const separator = feature.type === 'multi' ? (feature.separator ?? ';') : ';';
-        return [{ feature: index, slot, separator }];
+        const listColumns = feature.type === 'multi' ? feature.columns : [];
+        return [{ feature: index, slot, separator, listColumns }];
       }),
     );
   }
@@ -103,11 +106,28 @@ export class DriverWriter {
     return drivers;
   }
 
+  /**
+   * The fields among the drivers of a record whose value the model has not seen. A list counts if it has no value that
+   * the model knows.
+   * @param row the record's input row
+   */
+  unseen(drivers: RecordDrivers, { row, readings }: { readonly row: Float32Array; readonly readings: Uint8Array }) {
+    const places: number[] = [];
+    for (let at = 0; at < drivers.length; at += 3) {
+      const place = Number(drivers[at]);
+      const sources = this.sources[place] ?? [];
+      const unseen = sources.filter(({ feature }) => readings[feature] === wasUnseen);
+      if (unseen.length === 0 || sources.some(({ feature }) => readings[feature] === wasRead)) continue;
+      if (unseen.every(({ listColumns }) => listColumns.every((column) => row[column] === 0))) places.push(place);
+    }
+    return places;
+  }
+
   /** The value that the model saw, as sent or stored; empty if it was missing. */
   private valueOf(place: number, cells: readonly Cell[], readings: Uint8Array): string {
     for (const { feature, slot, separator } of this.sources[place] ?? []) {
       const cell = cells[slot];
-      if (!isAbsent(cell) && readings[feature] === wasRead) return cut(textOf(cell, separator));
+      if (!isAbsent(cell) && hasValue(readings[feature] as Reading)) return cut(textOf(cell, separator));
     }
     return '';
   }

@@ -1,7 +1,7 @@
 import type { CategoryFeature } from '../../shared/bundle/manifest/manifest.js';
 import { foldedText } from '../../shared/contract/texts.js';
 import type { Scalar } from '../../shared/messages/cells.js';
-import { type FeatureWriter, missingSentinel, noColumn, wasMissing, wasRead } from './cell-reading.js';
+import { type FeatureWriter, missingSentinel, noColumn, wasMissing, wasRead, wasUnseen } from './cell-reading.js';
 import { compileTextReader } from './text-reader.js';
 
 /** Index of a value outside the model's categories. */
@@ -57,7 +57,7 @@ export function compileCategoryWriter(feature: CategoryFeature, missingTexts: Re
     if (index === missingSentinel) return wasMissing;
     write(index, out, offset);
     if (missingColumn !== noColumn) out[offset + missingColumn] = 0;
-    return wasRead;
+    return index === unknownCategory ? wasUnseen : wasRead;
   };
 }
 

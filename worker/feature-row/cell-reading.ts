@@ -8,7 +8,12 @@ export const wasRead = 0;
 export const wasMissing = 1;
 /** The scalar does not fit the feature's type: counted, and treated as missing. */
 export const wasUnreadable = 2;
-export type Reading = typeof wasRead | typeof wasMissing | typeof wasUnreadable;
+/** A value outside the vocabulary of the feature: the model has not seen it. It is written as such. */
+export const wasUnseen = 3;
+export type Reading = typeof wasRead | typeof wasMissing | typeof wasUnreadable | typeof wasUnseen;
+
+/** Whether a feature got a value. */
+export const hasValue = (reading: Reading | undefined): boolean => reading === wasRead || reading === wasUnseen;
 
 /** The row to write into: `width` columns from `offset` on, already filled with the missing row. */
 export interface RowTarget {

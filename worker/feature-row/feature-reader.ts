@@ -3,7 +3,7 @@ import type { Cell } from '../../shared/messages/cells.js';
 import type { Steps } from '../drivers/time-slices.js';
 import { compileBooleanWriter } from './boolean-value.js';
 import { compileCategoryWriter } from './category-value.js';
-import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead } from './cell-reading.js';
+import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead, wasUnseen } from './cell-reading.js';
 import { compileDateWriter } from './date-value.js';
 import { compileMultiWriter } from './multi-value.js';
 import { compileNumberWriter } from './number-value.js';
@@ -79,7 +79,7 @@ export function* readStructure(
   for (const value of values) {
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') continue;
     const ofOne = reader.write(value, target);
-    if (reading !== wasRead) reading = ofOne;
+    if (reading !== wasUnseen && (reading !== wasRead || ofOne === wasUnseen)) reading = ofOne;
     yield;
   }
   return reading;

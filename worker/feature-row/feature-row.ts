@@ -5,6 +5,7 @@ import { nothingKnown, type RecordProblem } from '../../shared/messages/score-jo
 import { atOnce, type Steps } from '../drivers/time-slices.js';
 import {
   compileMissingTexts,
+  hasValue,
   missingRow,
   type Reading,
   type RowTarget,
@@ -13,6 +14,7 @@ import {
   wasUnreadable,
 } from './cell-reading.js';
 import { compileFeatureReader, type FeatureReader, readStructure } from './feature-reader.js';
+import type { SlotReadings } from './slot-readings.js';
 
 /** Why a record cannot be featurized. `field` is empty if the problem is the whole record. */
 export type FieldProblem = Omit<RecordProblem, 'record'>;
@@ -23,6 +25,9 @@ export interface RowRequest extends RowTarget {
   readonly cells: readonly Cell[];
   /** Gets the reading of each feature, by its index in the manifest. */
   readonly readings?: Uint8Array | undefined;
+  /** Gets the reading of each slot, at the place of this row. */
+  readonly slotReadings?: SlotReadings | undefined;
+  readonly slotRow?: number;
 }
 
 /** Turns packed records into a model's input rows. */
@@ -63,6 +68,8 @@ export function compileFeatureRow(
 
 class CompiledRow implements FeatureRow {
   readonly width: number;
+  /** Whether another feature reads the slot of a feature as well. */
+  private readonly isShared: readonly boolean[];
   private unreadable = 0;
 
   constructor(
@@ -70,6 +77,7 @@ class CompiledRow implements FeatureRow {
     private readonly missing: Float32Array,
   ) {
     this.width = missing.length;
+    this.isShared = readers.map(({ slot }) => readers.filter((reader) => reader.slot === slot).length > 1);
   }
 
   get unreadableCount(): number {
@@ -108,13 +116,16 @@ class CompiledRow implements FeatureRow {
   }
 
   private note(row: StartedRow, index: number, reading: Reading | string): void {
-    const { cells, readings } = row.request;
+    const { cells, readings, slotReadings, slotRow = 0 } = row.request;
     const reader = this.readers[index] as FeatureReader;
     const cell = cells[reader.slot];
     row.anyKnown ||= !isAbsent(cell);
     if (reading === wasUnreadable) this.unreadable += 1;
-    if (readings !== undefined && typeof reading === 'number') readings[index] = reading;
-    if (reading === wasRead || (typeof reading !== 'string' && !reader.required)) return;
+    if (typeof reading !== 'string') {
+      if (readings !== undefined) readings[index] = reading;
+      if (reading !== wasRead || this.isShared[index]) slotReadings?.note(slotRow, reader.slot, reading);
+      if (hasValue(reading) || !reader.required) return;
+    }
     row.problems ??= [];
     addProblem(row.problems, reader, typeof reading === 'string' ? reading : whatCame(cell, reading));
   }

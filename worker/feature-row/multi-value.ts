@@ -2,7 +2,7 @@ import type { MultiFeature } from '../../shared/bundle/manifest/manifest.js';
 import { boundedNfkc } from '../../shared/contract/texts.js';
 import { maxList } from '../../shared/messages/cells.js';
 import { compileVocabulary } from './category-value.js';
-import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable } from './cell-reading.js';
+import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable, wasUnseen } from './cell-reading.js';
 import { foldedValue, rememberTexts } from './text-reader.js';
 
 /** A parsed list: the columns that it sets. */
@@ -44,7 +44,8 @@ function compileListReader(feature: MultiFeature, missingTexts: ReadonlySet<stri
       const folded = foldedValue(part) ?? part;
       const column = feature.columns[vocabulary.get(folded) ?? -1];
       if (column !== undefined) columns.add(column);
-      if (column !== undefined || !missingTexts.has(folded)) reading = wasRead;
+      if (column !== undefined) reading = reading === wasUnseen ? wasUnseen : wasRead;
+      else if (!missingTexts.has(folded)) reading = wasUnseen;
     }
     return { columns: [...columns], reading };
   };

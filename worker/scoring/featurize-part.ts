@@ -7,6 +7,7 @@ import {
 } from '../../shared/messages/score-job.js';
 import { quickRecords, type Steps } from '../drivers/time-slices.js';
 import type { FieldProblem } from '../feature-row/feature-row.js';
+import { SlotReadings } from '../feature-row/slot-readings.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { type KnownLead, leadOf } from './lead-lookup.js';
 import { type FilledRecord, FillIn } from './stored-fields.js';
@@ -21,6 +22,7 @@ export interface FeaturizedPart {
   readonly filled: readonly (readonly [row: number, fields: string])[];
   /** The readings of each record's features, for explaining; empty otherwise. */
   readonly readings: Uint8Array;
+  readonly slotReadings: SlotReadings;
   /** Only for a tolerant part. */
   readonly tolerated?: Tolerated;
 }
@@ -49,6 +51,10 @@ interface FeaturizeOneDeps extends FeaturizeDeps {
   readonly firstRow: number;
 }
 
+interface FillDeps extends Pick<FeaturizeOneDeps, 'model' | 'leads' | 'fillIn'> {
+  readonly slotReadings: SlotReadings;
+}
+
 /** Featurizes all parts of a chunk. Returns them, and the number of rows written. */
 export function* featurize(
   parts: readonly ChunkPart[],
@@ -70,7 +76,8 @@ export function* featurize(
 function* featurizePart(part: ChunkPart, by: FeaturizeOneDeps): Steps<FeaturizedPart | Refused> {
   const { featureRow, manifest } = by.model;
   const problems = new Problems(part.firstRow);
-  const filled = yield* fillPart(part, by, problems);
+  const slotReadings = slotReadingsOf(part, by);
+  const filled = yield* fillPart(part, { ...by, slotReadings }, problems);
   // Reading long fields takes time: skip it for a part that is refused already.
   if (problems.count > 0) return { refused: problems.reply };
   const features = part.explain ? manifest.features.length : 0;
@@ -78,18 +85,30 @@ function* featurizePart(part: ChunkPart, by: FeaturizeOneDeps): Steps<Featurized
   for (const [index, cells] of part.rows.entries()) {
     const offset = (by.firstRow + index) * featureRow.width;
     const ownReadings = features === 0 ? undefined : readings.subarray(index * features, (index + 1) * features);
-    const request = { cells, nowMs: part.now, out: by.rows, offset, readings: ownReadings };
+    const request = {
+      cells,
+      nowMs: part.now,
+      out: by.rows,
+      offset,
+      readings: ownReadings,
+      slotReadings,
+      slotRow: index,
+    };
     for (const problem of (yield* featureRow.steps(request)) ?? []) problems.add(index, problem);
     if (index % quickRecords === 0) yield;
   }
-  return problems.count > 0 ? { refused: problems.reply } : { part, firstRow: by.firstRow, filled, readings };
+  if (problems.count > 0) return { refused: problems.reply };
+  return { part, firstRow: by.firstRow, filled, readings, slotReadings };
 }
 
+const slotReadingsOf = (part: ChunkPart, { model }: FeaturizeDeps): SlotReadings =>
+  new SlotReadings(part.rows.length, model.knownFields.scoredSlotCount);
+
 /** Fills in the records of a part, in place. Returns the cells of those that changed, as JSON. */
-function* fillPart(part: ChunkPart, by: FeaturizeOneDeps, problems: Problems): Steps<[row: number, fields: string][]> {
+function* fillPart(part: ChunkPart, by: FillDeps, problems: Problems): Steps<[row: number, fields: string][]> {
   const filled: [number, string][] = [];
   for (const index of part.rows.keys()) {
-    const fill = fillRecord(part, index, by);
+    const fill = fillRecord(part, index, { ...by, row: index });
     if (fill === undefined) continue;
     if (fill.text !== undefined) filled.push([index, fill.text]);
     if (fill.problem !== undefined) problems.add(index, fill.problem);
@@ -98,18 +117,24 @@ function* fillPart(part: ChunkPart, by: FeaturizeOneDeps, problems: Problems): S
   return filled;
 }
 
-/** Fills in a record, in place; undefined when its lead has no stored fields, or when the record lacks none. */
+/**
+ * Fills in a record, in place; undefined when its lead has no stored fields, or when the record lacks none.
+ * @param by.row place of the record in `slotReadings`
+ */
 function fillRecord(
   part: ChunkPart,
   index: number,
-  { model, leads, fillIn }: Pick<FeaturizeOneDeps, 'model' | 'leads' | 'fillIn'>,
+  { model, leads, fillIn, slotReadings, row }: FillDeps & { readonly row: number },
 ): FilledRecord | undefined {
   const cells = part.rows[index] as Cell[];
   const stored = leadOf(part, index, leads)?.stored;
   // Most records lack no field: skip parsing the stored fields of those.
-  return stored !== undefined && lacksFields(cells, model.knownFields.slotCount)
-    ? fillIn.fill(cells, stored)
-    : undefined;
+  if (stored === undefined || !lacksFields(cells, model.knownFields.slotCount)) return undefined;
+  const sent = cells.slice();
+  const filled = fillIn.fill(cells, stored);
+  for (const [slot, cell] of sent.entries())
+    if (isAbsent(cell) && !isAbsent(cells[slot])) slotReadings.noteFilled(row, slot);
+  return filled;
 }
 
 /** As `featurizePart`, but refuses records one by one: the next record takes the feature row of a refused one. */
@@ -117,21 +142,23 @@ function* featurizeTolerantly(part: ChunkPart, by: FeaturizeOneDeps): Steps<Feat
   const { featureRow, manifest } = by.model;
   const features = part.explain ? manifest.features.length : 0;
   const allReadings = new Uint8Array(part.rows.length * features);
+  const slotReadings = slotReadingsOf(part, by);
   const filled: [number, string][] = [];
   const accepted: number[] = [];
   const refused: RecordProblem[] = [];
   for (const [index, cells] of part.rows.entries()) {
-    const fill = fillRecord(part, index, by);
+    const row = accepted.length;
+    const fill = fillRecord(part, index, { ...by, slotReadings, row });
     if (fill !== undefined || index % quickRecords === 0) yield;
     let problem = fill?.problem;
     if (problem === undefined) {
-      const row = accepted.length;
       const readings = features === 0 ? undefined : allReadings.subarray(row * features, (row + 1) * features);
       const offset = (by.firstRow + row) * featureRow.width;
-      const problems = yield* featureRow.steps({ cells, nowMs: part.now, out: by.rows, offset, readings });
-      problem = problems?.[0];
+      const request = { cells, nowMs: part.now, out: by.rows, offset, readings, slotReadings, slotRow: row };
+      problem = (yield* featureRow.steps(request))?.[0];
     }
     if (problem !== undefined) {
+      slotReadings.clear(row);
       refused.push({ record: part.firstRow + index, ...problem });
       continue;
     }
@@ -141,7 +168,8 @@ function* featurizeTolerantly(part: ChunkPart, by: FeaturizeOneDeps): Steps<Feat
   const readings = allReadings.subarray(0, accepted.length * features);
   const ofCall = accepted.map((index) => part.firstRow + index);
   const kept = keptRecords(part, accepted);
-  return { part: kept, firstRow: by.firstRow, filled, readings, tolerated: { accepted: ofCall, refused } };
+  const tolerated = { accepted: ofCall, refused };
+  return { part: kept, firstRow: by.firstRow, filled, readings, slotReadings, tolerated };
 }
 
 /** The part with these records alone. */
@@ -172,7 +200,7 @@ export function withoutFailedRows(
   { rows, width, raw }: ChunkNumbers,
   problemOf: (record: number) => RecordProblem,
 ): FeaturizedPart {
-  const { part, firstRow, filled, readings, tolerated } = featurized;
+  const { part, firstRow, filled, readings, slotReadings, tolerated } = featurized;
   const own = raw.subarray(firstRow, firstRow + part.rows.length);
   if (!own.some(Number.isNaN)) return featurized;
   const features = readings.length / part.rows.length;
@@ -187,6 +215,7 @@ export function withoutFailedRows(
     own[to] = probability;
     rows.copyWithin((firstRow + to) * width, (firstRow + row) * width, (firstRow + row + 1) * width);
     readings.copyWithin(to * features, row * features, (row + 1) * features);
+    slotReadings.move(row, to);
   }
   const newRowOf = new Map(kept.map((row, to) => [row, to]));
   return {
@@ -197,6 +226,7 @@ export function withoutFailedRows(
       return to === undefined ? [] : [[to, text] as const];
     }),
     readings: readings.subarray(0, kept.length * features),
+    slotReadings,
     tolerated: {
       accepted: kept.map((row) => tolerated.accepted[row] ?? 0),
       refused: refused.sort((one, other) => one.record - other.record),

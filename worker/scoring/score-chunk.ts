@@ -21,6 +21,7 @@ import {
   type Refused,
   withoutFailedRows,
 } from './featurize-part.js';
+import { fieldReadings } from './field-readings.js';
 import { findKnownLeads, type KnownLead, leadOf, type RequestedLeads, requestLatestScores } from './lead-lookup.js';
 
 export interface ScoringDeps {
@@ -119,7 +120,8 @@ function* scoredParts(parts: readonly (FeaturizedPart | Refused)[], by: ScoredBy
 }
 
 /** Computes the reply to a part from the raw probabilities of its rows. */
-function* scoredPart({ part, firstRow, filled, tolerated }: FeaturizedPart, by: ScoredBy): Steps<PartReply> {
+function* scoredPart(featurized: FeaturizedPart, by: ScoredBy): Steps<PartReply> {
+  const { part, firstRow, filled, slotReadings, tolerated } = featurized;
   const { model, leads, raw, epoch } = by;
   const scores: number[] = [];
   const likelihoods: number[] = [];
@@ -139,8 +141,9 @@ function* scoredPart({ part, firstRow, filled, tolerated }: FeaturizedPart, by: 
     if (index % quickRecords === 0) yield;
   }
   const { refused = [] } = tolerated ?? {};
+  const readings = yield* fieldReadings(part, slotReadings);
   return {
-    ...{ scores, likelihoods, matched, previous, warnings, filled },
+    ...{ scores, likelihoods, matched, previous, warnings, filled, readings },
     ...(epoch !== undefined && { epoch }),
     ...(refused.length > 0 && { refused }),
   };

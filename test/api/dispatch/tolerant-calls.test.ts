@@ -43,6 +43,7 @@ function answer(part: OutgoingPart, refuses: (size: number) => boolean): ScoredP
   const zeros = scores.map(() => 0 as const);
   return {
     ...{ scores, likelihoods: zeros, matched: zeros, previous: zeros, warnings: [] },
+    readings: { counts: [], values: [] },
     filled: scores.length > 1 ? [[1, `[${scores[1]},"filled"]`]] : [],
     ...(refused.length > 0 && { refused }),
   };

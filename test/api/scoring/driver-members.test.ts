@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { driverMembers } from '../../../api/scoring/score-reply.js';
+import { driverMembers, topReasons } from '../../../api/scoring/score-reply.js';
 
 const fields: [string, string][] = [
   ['lead_source', 'Lead Source'],
@@ -47,6 +47,23 @@ describe('driverMembers', () => {
       top_reason_2: null,
       top_reason_3: null,
     });
+  });
+
+  it('says of a value that the model has not seen that it has not', () => {
+    const explained = {
+      method: 'tree',
+      fields,
+      drivers: [
+        [0, 9, 'Google'],
+        [1, 5, '7', 0, -3, 'SaaS'],
+      ],
+    } as const;
+    expect(topReasons({ ...explained, unseen: [[1, 0]] }, 0)[0]).to.equal('Lead Source is Google (raises the score)');
+    expect(topReasons({ ...explained, unseen: [[1, 0]] }, 1)).to.deep.equal([
+      'Annual revenue is 7 (raises the score)',
+      'Lead Source is SaaS, which the model has not seen (lowers the score)',
+      null,
+    ]);
   });
 
   it('writes contributions with four decimals', () => {

@@ -191,6 +191,38 @@ describe('the value of a driver', () => {
   });
 });
 
+describe('DriverWriter.unseen', () => {
+  const source: Feature = {
+    ...{ field: 'Source', label: 'Source', type: 'category', encoding: 'ordinal' },
+    ...{ categories: ['web'], columns: [0] },
+  };
+  const size: Feature = { field: 'Source', label: 'Size', type: 'number', columns: [1] };
+  const tags: Feature = { field: 'Tags', label: 'Tags', type: 'multi', categories: ['A', 'B'], columns: [2, 3] };
+
+  function unseenOf(features: readonly Feature[], record: Readonly<Record<string, unknown>>): readonly number[] {
+    const manifest = withFeatures(features, 4);
+    const knownFields = compileKnownFields(manifest);
+    const writer = new DriverWriter(manifest, knownFields);
+    const cells = knownFields.pack(record);
+    const [row, readings] = [new Float32Array(4), new Uint8Array(features.length)];
+    compileFeatureRow(manifest, knownFields).write({ cells, nowMs, out: row, offset: 0, readings });
+    const contributions = Float64Array.from(writer.fields, () => 1);
+    return writer.unseen(writer.write({ contributions, cells, readings }), { row, readings });
+  }
+
+  for (const [what, features, record, unseen] of [
+    ['an unknown category', [source], { source: 'SaaS' }, [0]],
+    ['a known category', [source], { source: 'Web' }, []],
+    ['a missing value', [source], {}, []],
+    ['a category that another feature reads as a number', [source, size], { source: '420' }, []],
+    ['a list without a known value', [source, tags], { source: 'web', tags: 'C;D' }, [1]],
+    ['a list with a known value', [tags], { tags: ['C', 'A'] }, []],
+  ] as const)
+    it(`returns ${unseen.length === 0 ? 'nothing' : 'the field'} for ${what}`, () => {
+      expect(unseenOf(features, record)).to.deep.equal(unseen);
+    });
+});
+
 describe('driverFields', () => {
   it('assigns all columns of a feature to its field, including other_column and missing_column', () => {
     const features: Feature[] = [

@@ -6,7 +6,13 @@ import {
   compileCategoryWriter,
   unknownCategory,
 } from '../../../worker/feature-row/category-value.js';
-import { compileMissingTexts, missingSentinel, wasMissing, wasRead } from '../../../worker/feature-row/cell-reading.js';
+import {
+  compileMissingTexts,
+  missingSentinel,
+  wasMissing,
+  wasRead,
+  wasUnseen,
+} from '../../../worker/feature-row/cell-reading.js';
 
 const missingTexts = compileMissingTexts(['Select']);
 const read = compileCategoryReader(
@@ -84,6 +90,6 @@ function written(feature: CategoryFeature, value: Scalar): number[] {
   const out = new Float32Array(5);
   if (feature.missing_column !== undefined) out[feature.missing_column] = 9;
   const reading = compileCategoryWriter(feature, missingTexts)(value, { out, offset: 0, nowMs: 0 });
-  expect(reading).to.equal(value === 'n/a' ? wasMissing : wasRead);
+  expect(reading).to.equal(value === 'n/a' ? wasMissing : value === 'zzz' ? wasUnseen : wasRead);
   return Array.from(out);
 }

@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import type { Cell } from '../../../shared/messages/cells.js';
-import type { ChunkPart, PartReply, RefusedPart, ScoredPart } from '../../../shared/messages/score-job.js';
+import {
+  type ChunkPart,
+  type ExplainedRows,
+  type FieldReadings,
+  type PartReply,
+  type RefusedPart,
+  readingKinds,
+  type ScoredPart,
+} from '../../../shared/messages/score-job.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
 import { beginChunk, type ScoringDeps } from '../../../worker/scoring/score-chunk.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
@@ -88,10 +96,43 @@ describe('a tolerant part', () => {
       previous: scored.flatMap(({ previous }) => previous),
       warnings: scored.flatMap(({ warnings }, row) => warnings.map(([, text]) => [row, text] as const)),
       filled: scored.flatMap(({ filled }, row) => filled.map(([, text]) => [row, text] as const)),
-      ...(first?.explained && {
-        explained: { ...first.explained, drivers: scored.flatMap(({ explained }) => explained?.drivers ?? []) },
-      }),
+      readings: joinedReadings(scored.map(({ readings }) => readings)),
+      ...(first?.explained && { explained: joinedDrivers(first.explained, scored) }),
       ...(refused.length > 0 && { refused: refused.flatMap(({ problems }) => problems.slice(0, 1)) }),
+    };
+  }
+
+  function joinedReadings(readings: readonly FieldReadings[]): FieldReadings {
+    const counts = new Map<number, [number, number, number]>();
+    const values = new Map<string, [number, number, string, number]>();
+    for (const { counts: triples, values: ofOne } of readings) {
+      for (let at = 0; at < triples.length; at += 3) {
+        const [slot = 0, kind = 0, records = 0] = triples.slice(at, at + 3);
+        const key = slot * readingKinds.length + kind;
+        counts.set(key, [slot, kind, records + (counts.get(key)?.[2] ?? 0)]);
+      }
+      for (const [slot, kind, value, records] of ofOne) {
+        const key = `${slot} ${kind} ${value}`;
+        values.set(key, [slot, kind, value, records + (values.get(key)?.[3] ?? 0)]);
+      }
+    }
+    const bySlot = new Map([...values.values()].map(([slot, kind]) => [`${slot} ${kind}`, [slot, kind]]));
+    return {
+      counts: [...counts].sort(([one], [other]) => one - other).flatMap(([, triple]) => triple),
+      values: [...bySlot.values()].flatMap(([slot, kind]) =>
+        [...values.values()].filter((value) => value[0] === slot && value[1] === kind),
+      ),
+    };
+  }
+
+  function joinedDrivers(first: ExplainedRows, scored: readonly ScoredPart[]): ExplainedRows {
+    const unseen = scored.flatMap(({ explained }, row) =>
+      (explained?.unseen ?? []).map(([, field]) => [row, field] as const),
+    );
+    return {
+      ...{ method: first.method, fields: first.fields },
+      drivers: scored.flatMap(({ explained }) => explained?.drivers ?? []),
+      ...(unseen.length > 0 && { unseen }),
     };
   }
 
@@ -100,7 +141,7 @@ describe('a tolerant part', () => {
   it('has the scores that its accepted records get alone, and the first problems that the others get alone', async () => {
     const scalar = fc.constantFrom<Cell>(undefined, [], 3, 120, 'many', 'n/a', {}, { overflow: true }, [[]], [1, 2]);
     const date = fc.constantFrom<Cell>(undefined, '2026-01-30', '2020-01-01', 'never');
-    const tags = fc.constantFrom<Cell>(undefined, 'a', ['a', 'b'], 'x'.repeat(80), {});
+    const tags = fc.constantFrom<Cell>(undefined, 'a', ['a', 'b'], ['a', 'zz'], 'x'.repeat(80), {});
     const good = fc.tuple(fc.integer({ max: 200 }), fc.integer({ max: 9 }), date, tags);
     const cells: fc.Arbitrary<Row> = fc.oneof(good, fc.tuple(scalar, scalar, date, tags));
     const sent: fc.Arbitrary<Sent> = fc.record({ cells, stored: fc.option(cells, { nil: undefined }) });

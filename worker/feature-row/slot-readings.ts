@@ -1,0 +1,53 @@
+import { type Reading, wasMissing, wasRead, wasUnreadable, wasUnseen } from './cell-reading.js';
+
+const filledBit = 16;
+const bitOf = (reading: Reading): number => 1 << reading;
+/** The readings in the order in which they stand for a slot that several features read: one that could read it is enough. */
+const best: readonly Reading[] = [wasRead, wasUnseen, wasUnreadable, wasMissing];
+
+/** How the fields of a part's records were read: a byte for each record and slot. */
+export class SlotReadings {
+  private readonly bytes: Uint8Array;
+
+  /** @param slotCount slots that features read */
+  constructor(
+    rows: number,
+    readonly slotCount: number,
+  ) {
+    this.bytes = new Uint8Array(rows * slotCount);
+  }
+
+  /** Notes the reading of a feature. `wasRead` needs to be noted only for a slot that several features read. */
+  note(row: number, slot: number, reading: Reading): void {
+    const at = row * this.slotCount + slot;
+    this.bytes[at] = (this.bytes[at] ?? 0) | bitOf(reading);
+  }
+
+  /** Notes that the value of a slot is that of an earlier prediction. The slot of the recency guard alone is passed over. */
+  noteFilled(row: number, slot: number): void {
+    if (slot < this.slotCount) this.bytes[row * this.slotCount + slot] = filledBit;
+  }
+
+  /** Forgets a row whose record is refused. */
+  clear(row: number): void {
+    this.bytes.fill(0, row * this.slotCount, (row + 1) * this.slotCount);
+  }
+
+  /** Moves the readings of a row to the place of a refused one. */
+  move(from: number, to: number): void {
+    this.bytes.copyWithin(to * this.slotCount, from * this.slotCount, (from + 1) * this.slotCount);
+  }
+
+  of(row: number, slot: number): Reading {
+    const noted = this.byteOf(row, slot) & ~filledBit;
+    return noted === 0 ? wasRead : (best.find((reading) => (noted & bitOf(reading)) !== 0) ?? wasRead);
+  }
+
+  isFilled(row: number, slot: number): boolean {
+    return (this.byteOf(row, slot) & filledBit) !== 0;
+  }
+
+  private byteOf(row: number, slot: number): number {
+    return this.bytes[row * this.slotCount + slot] ?? 0;
+  }
+}

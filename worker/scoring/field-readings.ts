@@ -1,0 +1,102 @@
+import { type Cell, isAbsent } from '../../shared/messages/cells.js';
+import {
+  type ChunkPart,
+  type FieldReadings,
+  maxReportedValue,
+  maxReportedValues,
+  type ReadingKind,
+  readingKinds,
+} from '../../shared/messages/score-job.js';
+import { quickRecords, type Steps } from '../drivers/time-slices.js';
+import { type Reading, wasMissing, wasRead, wasUnreadable, wasUnseen } from '../feature-row/cell-reading.js';
+import type { SlotReadings } from '../feature-row/slot-readings.js';
+
+const kindOf = (kind: ReadingKind): number => readingKinds.indexOf(kind);
+const filled = kindOf('filled');
+/** The index of the kind of each reading; -1 for a value that was read. */
+const kindOfReading: Readonly<Record<Reading, number>> = {
+  [wasRead]: -1,
+  [wasMissing]: kindOf('missing'),
+  [wasUnreadable]: kindOf('unread'),
+  [wasUnseen]: kindOf('unseen'),
+};
+
+/**
+ * Sums up how the fields of a part's records were read.
+ * @param part its accepted records, with stored fields filled in
+ */
+export function* fieldReadings(
+  { rows, reportsRecords }: Pick<ChunkPart, 'rows' | 'reportsRecords'>,
+  slots: SlotReadings,
+): Steps<FieldReadings> {
+  const tally = new Tally(slots.slotCount);
+  const records: (number | string)[][] = [];
+  for (const [row, cells] of rows.entries()) {
+    const ofRecord: (number | string)[] = [];
+    for (let slot = 0; slot < slots.slotCount; slot += 1) {
+      const reading = slots.of(row, slot);
+      const isFilled = slots.isFilled(row, slot);
+      if (reading === wasRead && !isFilled) continue;
+      if (isFilled) tally.count(slot, filled);
+      if (isFilled && reportsRecords) ofRecord.push(slot, filled, '');
+      const kind = kindOfReading[reading];
+      if (kind === -1) continue;
+      tally.count(slot, kind);
+      const value = reading === wasMissing ? '' : reportedValue(cells[slot]);
+      if (reading !== wasMissing) tally.addValue(slot, kind, value);
+      if (reportsRecords) ofRecord.push(slot, kind, value);
+    }
+    records.push(ofRecord);
+    if (row % quickRecords === 0) yield;
+  }
+  return { ...tally.report(), ...(reportsRecords && { records }) };
+}
+
+class Tally {
+  private readonly counts: Uint32Array;
+  private readonly values = new Map<number, Map<string, number>>();
+
+  constructor(slotCount: number) {
+    this.counts = new Uint32Array(slotCount * readingKinds.length);
+  }
+
+  count(slot: number, kind: number): void {
+    const at = slot * readingKinds.length + kind;
+    this.counts[at] = (this.counts[at] ?? 0) + 1;
+  }
+
+  addValue(slot: number, kind: number, value: string): void {
+    const at = slot * readingKinds.length + kind;
+    const values = this.values.get(at) ?? new Map<string, number>();
+    this.values.set(at, values);
+    const known = values.get(value);
+    if (known === undefined && values.size >= maxReportedValues) return;
+    values.set(value, (known ?? 0) + 1);
+  }
+
+  report(): Pick<FieldReadings, 'counts' | 'values'> {
+    const kinds = readingKinds.length;
+    const counts: number[] = [];
+    for (const [at, records] of this.counts.entries())
+      if (records > 0) counts.push(Math.floor(at / kinds), at % kinds, records);
+    const values = [...this.values].flatMap(([at, ofSlot]) =>
+      [...ofSlot].map(([value, records]) => [Math.floor(at / kinds), at % kinds, value, records] as const),
+    );
+    return { counts, values };
+  }
+}
+
+/** The value of a cell as a short text. */
+function reportedValue(cell: Cell): string {
+  if (isAbsent(cell)) return '';
+  if (!Array.isArray(cell)) return cut(String(cell));
+  const values = cell.filter((value) => value !== null).slice(0, maxReportedValue);
+  return cut(values.map((value) => cut(String(value))).join(';'));
+}
+
+function cut(text: string): string {
+  // Trimming megabytes of white space would take as long as reading the rest of a chunk.
+  const trimmed = text.slice(0, 4 * maxReportedValue).trim();
+  if (trimmed.length <= maxReportedValue) return trimmed.toWellFormed();
+  return `${trimmed.slice(0, maxReportedValue - 1).replace(/[\uD800-\uDBFF]$/, '')}…`.toWellFormed();
+}
