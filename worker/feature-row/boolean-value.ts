@@ -8,23 +8,28 @@ import {
   unreadableSentinel,
   wasRead,
 } from './cell-reading.js';
-import { compileTextReader } from './text-reader.js';
+import { compileTextReader, withoutZeroFraction } from './text-reader.js';
 
-const trueTexts = ['true', '1', 'yes', 'y', 't', 'on'];
-const falseTexts = ['false', '0', 'no', 'n', 'f', 'off'];
+const words: ReadonlyMap<string, number> = new Map([
+  ...['true', '1', 'yes', 'y', 't', 'on'].map((text) => [text, 1] as const),
+  ...['false', '0', 'no', 'n', 'f', 'off'].map((text) => [text, 0] as const),
+]);
 
 /**
- * Compiles a reader of boolean cells. The words for true and false take precedence over the missing texts.
+ * Compiles a reader of boolean cells. The words for true and false take precedence over the missing texts. "1.0" is 1.
  * @returns a function from a scalar to 1, 0, `missingSentinel` or `unreadableSentinel`
  */
 export function compileBooleanReader(missingTexts: ReadonlySet<string>): (value: Scalar) => number {
-  const words = new Map<string, number>();
-  for (const text of missingTexts) words.set(text, missingSentinel);
-  for (const text of trueTexts) words.set(text, 1);
-  for (const text of falseTexts) words.set(text, 0);
-  const readText = compileTextReader((folded) => words.get(folded) ?? unreadableSentinel, {
-    tooLong: unreadableSentinel,
-  });
+  const readText = compileTextReader(
+    (folded) => {
+      const word = words.get(folded);
+      if (word !== undefined) return word;
+      return missingTexts.has(folded)
+        ? missingSentinel
+        : (words.get(withoutZeroFraction(folded)) ?? unreadableSentinel);
+    },
+    { tooLong: unreadableSentinel },
+  );
   return (value) => {
     if (typeof value === 'string') return readText(value);
     if (typeof value === 'boolean') return value ? 1 : 0;

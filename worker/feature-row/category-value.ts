@@ -2,16 +2,40 @@ import type { CategoryFeature } from '../../shared/bundle/manifest/manifest.js';
 import { foldedText } from '../../shared/contract/texts.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import { type FeatureWriter, missingSentinel, noColumn, wasMissing, wasRead, wasUnseen } from './cell-reading.js';
-import { compileTextReader } from './text-reader.js';
+import { compileTextReader, withoutZeroFraction } from './text-reader.js';
 
 /** Index of a value outside the model's categories. */
 export const unknownCategory = -1;
 
+const wholeNumber = /^-?\d+$/;
+
 /**
- * Maps the folded text of each category and alias to the category's index. The first of two equal texts wins.
+ * Compiles a look-up of folded texts. Categories and aliases come first, then the missing texts. Last come whole numbers
+ * that a data frame wrote with a zero fraction, or without: "3.0" is the category "3", and "3" the category "3.0".
+ * @returns a function from a folded text to an index in `categories`, `unknownCategory` or `missingSentinel`
  * @throws Error when an alias names an unknown category
  */
-export function compileVocabulary(
+export function compileLookUp(
+  { categories, category_aliases: aliases }: Pick<CategoryFeature, 'categories' | 'category_aliases'>,
+  missingTexts: ReadonlySet<string>,
+): (folded: string) => number {
+  const vocabulary = compileVocabulary(categories, aliases);
+  const wholeNumbers = new Map<string, number>();
+  for (const [text, index] of vocabulary) {
+    const whole = withoutZeroFraction(text);
+    if (wholeNumber.test(whole) && !wholeNumbers.has(whole)) wholeNumbers.set(whole, index);
+  }
+  return (folded) => {
+    const index = vocabulary.get(folded);
+    if (index !== undefined) return index;
+    if (missingTexts.has(folded)) return missingSentinel;
+    if (wholeNumbers.size === 0) return unknownCategory;
+    return wholeNumbers.get(withoutZeroFraction(folded)) ?? unknownCategory;
+  };
+}
+
+/** Maps the folded text of each category and alias to the category's index. The first of two equal texts wins. */
+function compileVocabulary(
   categories: readonly string[],
   aliases: Readonly<Record<string, string>> = {},
 ): ReadonlyMap<string, number> {
@@ -31,19 +55,14 @@ export function compileVocabulary(
 }
 
 /**
- * Compiles a reader of category cells. Numbers and booleans are read as text. The vocabulary takes precedence over the
- * missing texts.
+ * Compiles a reader of category cells, by `compileLookUp`. Numbers and booleans are read as text.
  * @returns a function from a scalar to an index in `categories`, `unknownCategory` or `missingSentinel`
  */
 export function compileCategoryReader(
   feature: Pick<CategoryFeature, 'categories' | 'category_aliases'>,
   missingTexts: ReadonlySet<string>,
 ): (value: Scalar) => number {
-  const vocabulary = compileVocabulary(feature.categories, feature.category_aliases);
-  const readText = compileTextReader(
-    (folded) => vocabulary.get(folded) ?? (missingTexts.has(folded) ? missingSentinel : unknownCategory),
-    { tooLong: unknownCategory },
-  );
+  const readText = compileTextReader(compileLookUp(feature, missingTexts), { tooLong: unknownCategory });
   return (value) => readText(typeof value === 'string' ? value : String(value));
 }
 

@@ -36,7 +36,25 @@ export const noColumn = -1;
 export const missingSentinel = Number.POSITIVE_INFINITY;
 export const unreadableSentinel = Number.NEGATIVE_INFINITY;
 
-const alwaysMissing = ['', 'null', 'none', 'n/a', 'na', '-'];
+/** The texts that people, CRMs, programs and spreadsheets with errors write for no value. */
+const alwaysMissing = [
+  ...['', '-', '--', 'n/a', 'na', 'null', 'none', 'nil', 'nan', 'nat', 'undefined', '<na>', '#na', '-nan', '\\N'],
+  ...['(blank)', '(empty)', '(null)', '(none)', '(no value)', '--none--'],
+  ...[
+    '#n/a',
+    '#ref!',
+    '#value!',
+    '#null!',
+    '#div/0!',
+    '#name?',
+    '#num!',
+    '#error!',
+    '#spill!',
+    '#calc!',
+    '#nv',
+    '#n/d',
+  ],
+];
 
 /**
  * The folded texts (see `foldedText`) that mean missing to one model.

@@ -27,8 +27,10 @@ export function compileDateReader(
     { tooLong: unreadableSentinel },
   );
   const missingDates = [...missingTexts].some((text) => !Number.isNaN(plainIsoDateMs(text)));
+  const missingNumbers = [...missingTexts].some((text) => numberPattern.test(text));
   return (value) => {
-    if (typeof value !== 'string') return typeof value === 'number' ? known(epochMs(value)) : unreadableSentinel;
+    if (typeof value === 'number') return missingNumbers ? readText(String(value)) : known(dateNumberMs(value));
+    if (typeof value === 'boolean') return unreadableSentinel;
     const plain = missingDates ? Number.NaN : plainIsoDateMs(value);
     return Number.isNaN(plain) ? readText(value) : plain;
   };
@@ -54,7 +56,7 @@ const isoTime = String.raw`(\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d+))?)?)?`;
 const isoZone = String.raw`z|[+-]\d{2}(?::?\d{2})?`;
 const isoPattern = new RegExp(`^${isoDate}(?:[t ]${isoTime} ?(${isoZone})?)?$`);
 const slashedPattern = /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?:,? (\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([ap])m)?)?$/;
-const epochPattern = /^[+-]?\d{9,17}(?:\.\d+)?$/;
+const numberPattern = /^[+-]?\d{1,17}(?:\.\d+)?$/;
 
 /** Longer texts are not dates. The limit bounds the regular expressions on hostile input. */
 const maxDateLength = 64;
@@ -66,7 +68,7 @@ const afterLatestMs = Date.UTC(2101, 0, 1);
 /**
  * Parses a date text:
  * - ISO 8601, time and zone optional; without a zone it is UTC;
- * - Unix time in digits;
+ * - a number in digits (see `dateNumberMs`);
  * - day, month and year with slashes, if their order is known.
  * @param text folded (see `foldedText`)
  * @returns Unix ms; NaN for any other text and outside the years 1900 to 2100
@@ -75,20 +77,42 @@ export function dateTextMs(text: string, order: 'dmy' | 'mdy' | undefined): numb
   if (text.length > maxDateLength) return Number.NaN;
   const iso = isoPattern.exec(text);
   if (iso) return isoMs(iso);
-  if (epochPattern.test(text)) return epochMs(Number(text));
+  if (numberPattern.test(text)) return dateNumberMs(Number(text));
   const slashed = order && slashedPattern.exec(text);
   return slashed ? slashedMs(slashed, order) : Number.NaN;
 }
 
+/** Days from the start of Excel's 1900 system to 1970. */
+const serialOfUnixEpoch = 25_569;
+/** 1950-01-01. Smaller serials could be counts or years. */
+const firstSerial = 18_264;
+/** The serial after 2100-12-31. */
+const afterLastSerial = 73_416;
+/** 1973-03-03 in seconds: smaller numbers have up to eight digits. */
+const leastUnixTime = 1e8;
+
 /**
- * Reads Unix time whose unit follows from its magnitude: below 1e11 seconds, below 1e14 milliseconds, else
- * microseconds.
- * @returns Unix ms; NaN outside the years 1900 to 2100
+ * Reads a date written as a number. The forms do not overlap:
+ * - five digits, 18264 to 73415: the serial of a spreadsheet (1900 system), the years 1950 to 2100; the fraction is the
+ *   time of day;
+ * - eight digits: year, month and day, as ISO 8601 writes them without dashes;
+ * - nine digits or more, also negative: Unix time. Its unit follows from its magnitude: below 1e11 seconds, below 1e14
+ *   milliseconds, else microseconds.
+ * @returns Unix ms; NaN for any other number and outside the years 1900 to 2100
  */
-export function epochMs(value: number): number {
+function dateNumberMs(value: number): number {
   const size = Math.abs(value);
+  if (size < leastUnixTime) return isSerial(value) ? (value - serialOfUnixEpoch) * dayMs : compactDayMs(value);
   if (size < 1e11) return withinYears(value * 1000);
   return withinYears(size < 1e14 ? value : value / 1000);
+}
+
+const isSerial = (value: number): boolean => value >= firstSerial && value < afterLastSerial;
+
+/** The day that a number of eight digits names (20261120); NaN for any other number. */
+function compactDayMs(value: number): number {
+  if (!Number.isInteger(value) || value < 19_000_101) return Number.NaN;
+  return withinYears(calendarDayMs(Math.floor(value / 10_000), Math.floor(value / 100) % 100, value % 100));
 }
 
 function isoMs(match: RegExpExecArray): number {

@@ -1,8 +1,16 @@
 import type { MultiFeature } from '../../shared/bundle/manifest/manifest.js';
 import { boundedNfkc } from '../../shared/contract/texts.js';
 import { maxList } from '../../shared/messages/cells.js';
-import { compileVocabulary } from './category-value.js';
-import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable, wasUnseen } from './cell-reading.js';
+import { compileLookUp, unknownCategory } from './category-value.js';
+import {
+  type FeatureWriter,
+  missingSentinel,
+  type Reading,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
+  wasUnseen,
+} from './cell-reading.js';
 import { foldedValue, rememberTexts } from './text-reader.js';
 
 /** A parsed list: the columns that it sets. */
@@ -15,7 +23,8 @@ const tooLong: Listed = { columns: [], reading: wasUnreadable };
 
 /**
  * Compiles the writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array. A text
- * that equals a category is not split; any other text is split at the separator. Unknown parts set nothing.
+ * that equals a category, or means missing, is not split; any other text is split at the separator. Unknown parts set
+ * nothing.
  */
 export function compileMultiWriter(feature: MultiFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const list = rememberTexts(compileListReader(feature, missingTexts));
@@ -27,12 +36,12 @@ export function compileMultiWriter(feature: MultiFeature, missingTexts: Readonly
 }
 
 function compileListReader(feature: MultiFeature, missingTexts: ReadonlySet<string>): (text: string) => Listed {
-  const vocabulary = compileVocabulary(feature.categories);
+  const lookUp = compileLookUp(feature, missingTexts);
   const separator = boundedNfkc(feature.separator ?? ';');
 
   return (text) => {
     if (text.length > maxList) return tooLong;
-    const isOne = separator === '' || vocabulary.has(foldedValue(text) ?? text);
+    const isOne = separator === '' || lookUp(foldedValue(text) ?? text) !== unknownCategory;
     const parts = isOne
       ? [text]
       : boundedNfkc(text)
@@ -41,11 +50,12 @@ function compileListReader(feature: MultiFeature, missingTexts: ReadonlySet<stri
     const columns = new Set<number>();
     let reading: Reading = wasMissing;
     for (const part of parts) {
-      const folded = foldedValue(part) ?? part;
-      const column = feature.columns[vocabulary.get(folded) ?? -1];
+      const index = lookUp(foldedValue(part) ?? part);
+      if (index === missingSentinel) continue;
+      if (index === unknownCategory) reading = wasUnseen;
+      else if (reading !== wasUnseen) reading = wasRead;
+      const column = feature.columns[index];
       if (column !== undefined) columns.add(column);
-      if (column !== undefined) reading = reading === wasUnseen ? wasUnseen : wasRead;
-      else if (!missingTexts.has(folded)) reading = wasUnseen;
     }
     return { columns: [...columns], reading };
   };

@@ -23,6 +23,11 @@ export function foldedValue(text: string): string | undefined {
   return trimmed.length > maxValue ? undefined : foldedText(trimmed);
 }
 
+const zeroFraction = /^(-?\d+)\.0+$/;
+
+/** A whole number without the fraction that data frames write ("3.0" is "3"); any other text as it is. */
+export const withoutZeroFraction = (folded: string): string => zeroFraction.exec(folded)?.[1] ?? folded;
+
 /** Enough for the vocabulary of one field. A full cache is emptied, because callers send arbitrary texts. */
 const maxRememberedTexts = 1024;
 /** Longer texts are not cached. */

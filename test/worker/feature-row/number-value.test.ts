@@ -142,7 +142,6 @@ const unreadableValues = [
   '0x10',
   '1e',
   'e5',
-  'NaN',
   'Infinity',
   '-inf',
   '1e999',
@@ -172,7 +171,7 @@ describe('a number feature', () => {
     it(`reads the number cell ${JSON.stringify(value)} as unreadable`, () =>
       expect(read(value)).to.equal(unreadableSentinel));
 
-  for (const text of ['', '  ', 'null', 'NULL', 'None', 'n/a', 'NA', '-', ' - '])
+  for (const text of ['', '  ', 'null', 'NULL', 'None', 'n/a', 'NA', 'NaN', '#N/A', '-', ' - '])
     it(`reads the number cell ${JSON.stringify(text)} as missing`, () => expect(read(text)).to.equal(missingSentinel));
 
   it('divides percentages by 100 only if the unit is a fraction', () => {

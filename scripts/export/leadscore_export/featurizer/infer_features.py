@@ -19,6 +19,7 @@ from leadscore_export.featurizer.read_cell import (
     missing_texts,
     number_reader,
     scalar_text,
+    without_zero_fraction,
 )
 from leadscore_export.featurizer.read_date import MS_PER_DAY
 from leadscore_export.featurizer.record_values import (
@@ -123,7 +124,7 @@ class _Values:
         ]
         self.has_missing = len(self.present) < sum(map(len, lists)) or not all(lists)
         self.distinct = {
-            folded_text(scalar_text(part)) for part in self.present if not isinstance(part, dict | list)
+            _compared(scalar_text(part)) for part in self.present if not isinstance(part, dict | list)
         }
 
     def read(self, reader: Any) -> list[float]:
@@ -136,7 +137,7 @@ def _feature(field: str, values: _Values, proposal: _Proposal) -> Feature:
     _check_usable(field, values)
     separated = sum(isinstance(value, str) and ";" in value for value in values.present)
     if values.has_lists or separated > 0.02 * len(values.present):
-        return Multi(field, _frequent(_parts(values.present), proposal.most_categories))
+        return Multi(field, _frequent(_parts(values), proposal.most_categories))
     if truths := values.read(boolean_reader(values.no_text)):
         return Boolean(field, **proposal.imputed(truths, has_missing=values.has_missing))
     if numbers := values.read(number_reader(values.no_text, None)):
@@ -163,8 +164,8 @@ def _check_usable(field: str, values: _Values) -> None:
 def _category(field: str, values: _Values, most_categories: int) -> Category:
     texts = [scalar_text(value) for value in values.present]
     categories = _frequent(texts, most_categories)
-    known = {folded_text(category) for category in categories}
-    share = sum(folded_text(text) in known for text in texts) / len(texts)
+    known = {_compared(category) for category in categories}
+    share = sum(_compared(text) in known for text in texts) / len(texts)
     if share < _MIN_SHARE_OF_CATEGORIES:
         raise _Skipped(
             f"it is free text: its {len(categories)} most frequent values make up {share:.0%} of the records"
@@ -172,8 +173,14 @@ def _category(field: str, values: _Values, most_categories: int) -> Category:
     return Category(field, categories, other_column=share < 1, missing_column=values.has_missing)
 
 
-def _parts(values: Sequence[Any]) -> list[str]:
-    return [part for value in values for part in scalar_text(value).split(";") if normal_text(part)]
+def _parts(values: _Values) -> list[str]:
+    parts = [part for value in values.present for part in scalar_text(value).split(";")]
+    return [part for part in parts if folded_text(part) not in values.no_text]
+
+
+def _compared(text: str) -> str:
+    """The form in which the service compares categories: "3.0" is also "3"."""
+    return without_zero_fraction(folded_text(text))
 
 
 def _frequent(texts: Sequence[str], max_count: int) -> list[str]:
@@ -181,11 +188,11 @@ def _frequent(texts: Sequence[str], max_count: int) -> list[str]:
     spellings = Counter(normal_text(text) for text in texts)
     counts: Counter[str] = Counter()
     for spelling, count in spellings.items():
-        counts[folded_text(spelling)] += count
+        counts[_compared(spelling)] += count
     chosen = [folded for folded, count in counts.most_common(max_count) if count >= _MIN_ROWS_OF_A_CATEGORY]
     if not chosen:
         raise _Skipped(f"none of its values is in {_MIN_ROWS_OF_A_CATEGORY} records")
-    commonest = {folded_text(spelling): spelling for spelling, _ in reversed(spellings.most_common())}
+    commonest = {_compared(spelling): spelling for spelling, _ in reversed(spellings.most_common())}
     return [commonest[folded] for folded in chosen]
 
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from leadscore_export.featurizer.read_date import read_date_text, read_unix_time
+from leadscore_export.featurizer.read_date import DATE_NUMBER, read_date_number, read_date_text
 from leadscore_export.featurizer.read_number import read_number_text
 from leadscore_export.featurizer.record_values import folded_text, number_text, trimmed
 
 Scalar = str | int | float | bool
 Value = TypeVar("Value", int, float)
-_ALWAYS_MISSING = ("", "null", "none", "n/a", "na", "-")
+_ALWAYS_MISSING = (
+    *("", "-", "--", "n/a", "na", "null", "none", "nil", "nan", "nat", "undefined", "<na>", "#na", "-nan", r"\N"),
+    *("(blank)", "(empty)", "(null)", "(none)", "(no value)", "--none--"),
+    *("#n/a", "#ref!", "#value!", "#null!", "#div/0!", "#name?", "#num!", "#error!", "#spill!", "#calc!"),
+    *("#nv", "#n/d"),
+)
 _TRUE_WORDS = ("true", "1", "yes", "y", "t", "on")
 _FALSE_WORDS = ("false", "0", "no", "n", "f", "off")
+_ZERO_FRACTION = re.compile(r"(-?\d+)\.0+", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"-?\d+", re.ASCII)
 _MAX_VALUE = 4096  # characters
 _MAX_LIST = 65_536  # characters
 _CACHED_TEXTS = 4096
@@ -47,6 +55,12 @@ def scalar_text(value: Scalar) -> str:
     return number_text(value)
 
 
+def without_zero_fraction(folded: str) -> str:
+    """A whole number without the fraction that data frames write ("3.0" is "3"); any other text as it is."""
+    found = _ZERO_FRACTION.fullmatch(folded)
+    return found[1] if found else folded
+
+
 def number_reader(missing: frozenset[str], unit: str | None) -> Callable[[Scalar], float | NoValue]:
     """A reader of number cells. With the unit "fraction", "45%" is 0.45."""
 
@@ -67,11 +81,15 @@ def number_reader(missing: frozenset[str], unit: str | None) -> Callable[[Scalar
 
 
 def boolean_reader(missing: frozenset[str]) -> Callable[[Scalar], float | NoValue]:
-    """A reader of boolean cells, to 1.0 or 0.0. Its words take precedence over texts that mean missing."""
-    words: dict[str, float | NoValue] = dict.fromkeys(missing, MISSING)
-    words |= dict.fromkeys(_TRUE_WORDS, 1.0)
-    words |= dict.fromkeys(_FALSE_WORDS, 0.0)
-    of_text = _remembering(lambda folded: words.get(folded, UNREADABLE))
+    """A reader of boolean cells, to 1.0 or 0.0. Its words take precedence over texts that mean missing. "1.0" is 1.0."""
+    words = dict.fromkeys(_TRUE_WORDS, 1.0) | dict.fromkeys(_FALSE_WORDS, 0.0)
+
+    def read_text(folded: str) -> float | NoValue:
+        if folded in words:
+            return words[folded]
+        return MISSING if folded in missing else words.get(without_zero_fraction(folded), UNREADABLE)
+
+    of_text = _remembering(read_text)
 
     def read(value: Scalar) -> float | NoValue:
         if not isinstance(value, str) and value in (0, 1):
@@ -90,11 +108,16 @@ def date_reader(missing: frozenset[str], date_order: str | None) -> Callable[[Sc
         return _or_unreadable(read_date_text(folded, date_order))
 
     of_text = _remembering(read_text)
+    has_missing_numbers = any(DATE_NUMBER.fullmatch(text) for text in missing)
 
     def read(value: Scalar) -> float | NoValue:
         if isinstance(value, str):
             return of_text(value)
-        return UNREADABLE if isinstance(value, bool) else _or_unreadable(read_unix_time(float(value)))
+        if isinstance(value, bool):
+            return UNREADABLE
+        if has_missing_numbers:
+            return of_text(scalar_text(value))
+        return _or_unreadable(read_date_number(float(value)))
 
     return read
 
@@ -103,14 +126,30 @@ def category_reader(
     missing: frozenset[str], categories: Sequence[str], aliases: Mapping[str, str] | None = None
 ) -> Callable[[Scalar], int | NoValue]:
     """A reader of category cells, to an index in `categories`. UNREADABLE means none of them."""
-    words = vocabulary(categories, aliases)
-
-    def read_text(folded: str) -> int | NoValue:
-        index = words.get(folded)
-        return index if index is not None else MISSING if folded in missing else UNREADABLE
-
-    of_text = _remembering(read_text)
+    of_text = _remembering(_look_up(missing, categories, aliases))
     return lambda value: of_text(scalar_text(value))
+
+
+def _look_up(
+    missing: frozenset[str], categories: Sequence[str], aliases: Mapping[str, str] | None = None
+) -> Callable[[str], int | NoValue]:
+    """A look-up of folded texts: categories and aliases, then the texts that mean missing, then whole numbers.
+
+    "3.0" is the category "3", and "3" the category "3.0", if nothing else matches.
+    """
+    words = vocabulary(categories, aliases)
+    whole_numbers: dict[str, int] = {}
+    for text, index in words.items():
+        whole = without_zero_fraction(text)
+        if _WHOLE_NUMBER.fullmatch(whole):
+            whole_numbers.setdefault(whole, index)
+
+    def look_up(folded: str) -> int | NoValue:
+        if folded in words:
+            return words[folded]
+        return MISSING if folded in missing else whole_numbers.get(without_zero_fraction(folded), UNREADABLE)
+
+    return look_up
 
 
 def vocabulary(categories: Sequence[str], aliases: Mapping[str, str] | None = None) -> dict[str, int]:
@@ -144,21 +183,21 @@ def multi_reader(
 ) -> Callable[[Scalar], tuple[list[int], NoValue | None]]:
     """A reader of one scalar, or of one element of an array.
 
-    It returns the indexes of the categories, and why there is no value. A text that is a category as a whole
-    stands for that category. Any other text is split at the separator. Unknown parts count as a value, but
+    It returns the indexes of the categories, and why there is no value. A text that is a category as a whole, or
+    means missing, is not split. Any other text is split at the separator. Unknown parts count as a value, but
     name no category.
     """
-    words = vocabulary(categories)
+    look_up = _look_up(missing, categories)
     between = unicodedata.normalize("NFKC", separator)
 
     def read(value: Scalar) -> tuple[list[int], NoValue | None]:
         text = scalar_text(value)
         if len(text) > _MAX_LIST:
             return [], UNREADABLE
-        is_whole = between == "" or folded_text(text) in words
+        is_whole = between == "" or look_up(folded_text(text)) is not UNREADABLE
         parts = [text] if is_whole else unicodedata.normalize("NFKC", text).split(between)
-        folded = [folded_text(part) for part in parts if part != ""]
-        has_value = any(part in words or part not in missing for part in folded)
-        return [words[part] for part in folded if part in words], None if has_value else MISSING
+        found = [look_up(folded_text(part)) for part in parts if part != ""]
+        has_value = any(index is not MISSING for index in found)
+        return [index for index in found if not isinstance(index, NoValue)], None if has_value else MISSING
 
     return read

@@ -1,4 +1,4 @@
-"""Reads dates: ISO 8601, Unix time recognised by its size, and slashes if their order is known."""
+"""Reads dates: ISO 8601, numbers by their size, and slashes if their order is known."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ _ISO = re.compile(f"{_ISO_DATE}(?:[t ]{_ISO_TIME} ?({_ISO_ZONE})?)?", re.ASCII)
 _SLASHED = re.compile(
     r"(\d{1,2})/(\d{1,2})/(\d{4})(?:,? (\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([ap])m)?)?", re.ASCII
 )
-_UNIX = re.compile(r"[+-]?\d{9,17}(?:\.\d+)?", re.ASCII)
+DATE_NUMBER = re.compile(r"[+-]?\d{1,17}(?:\.\d+)?", re.ASCII)
 _MAX_DATE = 64
+_SERIAL_OF_1970 = 25_569  # days in Excel's 1900 system
+_FIRST_SERIAL = 18_264  # 1950-01-01
+_AFTER_LAST_SERIAL = 73_416  # 2101-01-01
+_LEAST_UNIX_TIME = 1e8
 _EARLIEST_MS = datetime(1900, 1, 1, tzinfo=timezone.utc).timestamp() * 1000
 _AFTER_LATEST_MS = datetime(2101, 1, 1, tzinfo=timezone.utc).timestamp() * 1000
 
@@ -26,16 +30,31 @@ def read_date_text(text: str, date_order: str | None) -> float | None:
         return None
     if iso := _ISO.fullmatch(text):
         return _iso_ms(iso)
-    if _UNIX.fullmatch(text):
-        return read_unix_time(float(text))
+    if DATE_NUMBER.fullmatch(text):
+        return read_date_number(float(text))
     slashed = _SLASHED.fullmatch(text) if date_order else None
     return _slashed_ms(slashed, is_day_first=date_order == "dmy") if slashed else None
 
 
-def read_unix_time(value: float) -> float | None:
-    """Unix ms of a number: seconds below 1e11, milliseconds below 1e14, else microseconds."""
+def read_date_number(value: float) -> float | None:
+    """Unix ms of a date written as a number, by its size; None for any other number.
+
+    18264 to 73415 are a spreadsheet's days, 1950 to 2100. Eight digits are year, month and day. From 1e8 on it is
+    Unix time: seconds below 1e11, milliseconds below 1e14, else microseconds.
+    """
     size = abs(value)
+    if size < _LEAST_UNIX_TIME:
+        is_serial = _FIRST_SERIAL <= value < _AFTER_LAST_SERIAL
+        return (value - _SERIAL_OF_1970) * MS_PER_DAY if is_serial else _compact_day_ms(value)
     return _within_years(value * 1000 if size < 1e11 else value if size < 1e14 else value / 1000)
+
+
+def _compact_day_ms(value: float) -> float | None:
+    """The day that a number of eight digits names (20261120)."""
+    if value < 19_000_101 or value != int(value):
+        return None
+    year, day_of_year = divmod(int(value), 10_000)
+    return _within_years(_calendar_day_ms(year, *divmod(day_of_year, 100)))
 
 
 def _iso_ms(found: re.Match[str]) -> float | None:

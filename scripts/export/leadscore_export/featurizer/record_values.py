@@ -123,6 +123,8 @@ def plain_value(value: Any) -> Any:
         return _date_text(value)
     if type(value).__name__ == "NAType":
         return None
+    if type(value).__name__ == "datetime64":  # of nanoseconds, item() would be a number
+        return plain_value(value.astype("datetime64[us]").item())
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         return plain_value(value.item())
     if isinstance(value, Iterable):

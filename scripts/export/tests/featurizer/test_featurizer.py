@@ -172,7 +172,7 @@ def test_refuses_contradictory_features() -> None:
 def test_command_names_lines_that_are_no_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bundle = Path(__file__).parents[2] / "demo" / "bundle"
+    bundle = Path(__file__).parents[3] / "demo" / "bundle"
     records = tmp_path / "records.jsonl"
     for wrong, reason in [("5", "record 1 is 5"), ('{"Lead Source":', "Expecting value")]:
         records.write_text(f'{{"Lead Source": "Referral"}}\n\n{wrong}\n', encoding="utf-8")
