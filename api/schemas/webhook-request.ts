@@ -149,5 +149,8 @@ export const webhookFormSchema = {
     explain: webhookExplainSchema,
   },
   additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
-  description: 'Settings and fields. A repeated field holds several values.',
+  description:
+    'Settings and fields. A repeated field holds several values, also as `field[]` or `field[0]`. A nested name ' +
+    '(`contact[fields][lead_source]`) is read by its last part, unless another name is the same or ends alike. ' +
+    '`contact[id]` is the id of the record.',
 } as const;

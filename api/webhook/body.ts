@@ -2,9 +2,8 @@ import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
 import { bodyText, type Yielding } from '../request/receive-call.js';
+import { parseForm } from './form.js';
 
-/** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
-const maxFormFields = 10_000;
 const [plus, space] = [0x2b, 0x20];
 
 /** Detects JSON that was sent as a form (curl's default). A real form percent-encodes these characters. */
@@ -36,36 +35,4 @@ function withSpaces(body: Buffer): Buffer {
   const spaced = Buffer.from(body);
   for (let at = 0; at < spaced.length; at += 1) if (spaced[at] === plus) spaced[at] = space;
   return spaced;
-}
-
-/** Parses a form. A repeated name becomes an array, because multi-selects repeat their name. */
-function parseForm(text: string): unknown {
-  if (text.trim() === '') throw new ApiError('unreadableRequest', 'The form is empty: send the fields of one record.');
-  const pairs = text.split('&', maxFormFields + 1);
-  if (pairs.length > maxFormFields) {
-    throw new ApiError('refusedRequest', `The form has more than ${maxFormFields} fields.`);
-  }
-  const members = new Map<string, string | string[]>();
-  for (const pair of pairs) {
-    if (pair === '') continue;
-    const equals = pair.indexOf('=');
-    const name = decoded(equals === -1 ? pair : pair.slice(0, equals));
-    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
-    const before = members.get(name);
-    if (before === undefined) members.set(name, value);
-    else if (typeof before === 'string') members.set(name, [before, value]);
-    else before.push(value);
-  }
-  if ([...members.keys()].some((name) => name.includes('\0'))) {
-    throw new ApiError('unreadableRequest', 'A name in the form contains a NUL character.');
-  }
-  return Object.fromEntries([...members]);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new ApiError('unreadableRequest', 'The form is not percent-encoded UTF-8.');
-  }
 }

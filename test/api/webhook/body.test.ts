@@ -61,8 +61,9 @@ describe('parseWebhookBody', () => {
     expect(await parse(form, '%7B%22a%22%3A1%7D')).to.deep.equal({ '{"a":1}': '' });
   });
 
-  it('parses any URL-encoded form, with repeated names as arrays', async () => {
-    const pairs = fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' })), {
+  it('parses any URL-encoded form without brackets in names, with repeated names as arrays', async () => {
+    const name = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes(']'));
+    const pairs = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme' })), {
       minLength: 1,
       maxLength: 8,
     });
