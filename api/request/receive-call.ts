@@ -66,6 +66,7 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits, acc
  * @throws ApiError unreadableRequest if the body is not UTF-8
  */
 export async function bodyText(body: Buffer, { yieldToEventLoop }: Yielding): Promise<string> {
+  if (isUtf16(body)) throw unreadable('The body must be UTF-8, and this is UTF-16: encode it as UTF-8.');
   if (!isUtf8(body)) throw unreadable('The body must be UTF-8.');
   const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
   let text = '';
@@ -82,6 +83,12 @@ const megabyte = 1024 * 1024;
 
 /** Whether a byte of UTF-8 continues a character. */
 const isInsideCharacter = (byte = 0): boolean => (byte & 0xc0) === 0x80;
+
+/** Whether a body has a byte order mark of UTF-16, or begins with an ASCII character in UTF-16. */
+function isUtf16([first, second]: Buffer): boolean {
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
+  return second !== undefined && (first === 0) !== (second === 0);
+}
 
 function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -151,17 +158,6 @@ const tooSlow = ({ bodyTimeoutMs }: BodyLimits): ApiError =>
   new ApiError('refusedRequest', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`, {
     headers: { Connection: 'close' },
   });
-
-/**
- * Checks that a body is declared as JSON.
- * @throws ApiError unreadableRequest for another content type or charset, or without a body
- */
-export function requireJson(context: Context): void {
-  const type = context.is('application/json');
-  if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
-  if (type === 'application/json' && /^(utf-?8)?$/i.test(context.request.charset)) return;
-  throw new ApiError('unreadableRequest', 'Send JSON: the Content-Type must be application/json, in UTF-8.');
-}
 
 /** Dependencies of `receiveCall`. */
 export interface ReceivingDeps {

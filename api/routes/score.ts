@@ -1,9 +1,10 @@
 import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
+import { requireJson } from '../request/content-type.js';
 import type { LargeBodies } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json.js';
-import { type ReceivedCall, type ReceivingDeps, receiveCall, requireJson } from '../request/receive-call.js';
+import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringDeps, scoreRecords, type WriteReply } from '../score-records.js';

@@ -1,33 +1,39 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
+import { declaredEncoding } from '../request/content-type.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
 import { bodyText, type Yielding } from '../request/receive-call.js';
+import { inUtf8 } from '../request/windows-1252.js';
 import { parseForm } from './form.js';
 
+const formType = 'application/x-www-form-urlencoded';
 const [plus, space] = [0x2b, 0x20];
 
 /** Detects JSON that was sent as a form (curl's default). A real form percent-encodes these characters. */
 const isJson = (text: string): boolean => ['[', '{'].includes(text.trimStart().charAt(0));
 
 /**
- * Parses the body of a webhook: JSON, JSON in text/plain, or a form.
+ * Parses the body of a webhook: JSON, JSON in text/plain, or a form. Its encoding is UTF-8, or windows-1252 if declared.
  * @throws ApiError unreadableRequest for another content type or a syntax error; refusedRequest for too many fields or
  * values
  */
 export async function parseWebhookBody(context: Context, body: Buffer, turn: Yielding): Promise<unknown> {
-  const type = context.is('application/json', 'application/*+json', 'text/plain', 'application/x-www-form-urlencoded');
+  const type = context.is('application/json', 'application/*+json', 'text/json', 'text/plain', formType);
   if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send the fields of one record.');
-  const { charset } = context.request;
-  if (typeof type !== 'string' || !/^(utf-?8|us-ascii)?$/i.test(charset)) {
-    throw new ApiError(
-      'unreadableRequest',
-      'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in UTF-8.',
-    );
+  if (type === false) throw otherType(context.is('multipart') !== false);
+  const encoding = declaredEncoding(context);
+  const sent = await inUtf8(body, encoding, turn);
+  if (type === formType && !isJson(await bodyText(sent, turn))) {
+    return parseForm(await bodyText(withSpaces(sent), turn), encoding);
   }
-  if (type === 'application/x-www-form-urlencoded' && !isJson(await bodyText(body, turn))) {
-    return parseForm(await bodyText(withSpaces(body), turn));
-  }
-  return await parseJsonBody(body, { max: maxValues.ofRecord, advice: 'send the fields of one record' }, turn);
+  return await parseJsonBody(sent, { max: maxValues.ofRecord, advice: 'send the fields of one record' }, turn);
+}
+
+function otherType(isMultipart: boolean): ApiError {
+  const advice = isMultipart
+    ? 'multipart/form-data is not read: send the same fields as application/json or application/x-www-form-urlencoded.'
+    : 'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in UTF-8.';
+  return new ApiError('unreadableRequest', advice);
 }
 
 /** Replaces each plus sign by the space that it stands for in a form. `replaceAll` takes 100 ms per MB of plus signs. */

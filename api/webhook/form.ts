@@ -1,4 +1,6 @@
 import { ApiError } from '../../shared/contract/errors.js';
+import type { BodyEncoding } from '../request/content-type.js';
+import { percentDecoded1252 } from '../request/windows-1252.js';
 
 /** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
 const maxFormFields = 10_000;
@@ -16,9 +18,10 @@ const idNames: ReadonlySet<string> = new Set(['id', 'objectid']);
  * unless another name is the same or ends alike. Then the nested one keeps its whole name. `contact[id]` is an `id`, and so
  * is that of the other `leadObjects`.
  * @param text with spaces in place of plus signs
+ * @param encoding of percent-encoded bytes that are not UTF-8
  * @throws ApiError unreadableRequest for an empty form and bad encoding; refusedRequest for too many fields
  */
-export function parseForm(text: string): unknown {
+export function parseForm(text: string, encoding: BodyEncoding = 'utf-8'): unknown {
   if (text.trim() === '') throw new ApiError('unreadableRequest', 'The form is empty: send the fields of one record.');
   const pairs = text.split('&', maxFormFields + 1);
   if (pairs.length > maxFormFields) {
@@ -29,8 +32,8 @@ export function parseForm(text: string): unknown {
   for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
-    const name = nameOf(decoded(equals === -1 ? pair : pair.slice(0, equals)));
-    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
+    const name = nameOf(decoded(equals === -1 ? pair : pair.slice(0, equals), encoding));
+    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1), encoding);
     const before = members.get(name.whole);
     if (before === undefined) {
       members.set(name.whole, value);
@@ -90,10 +93,12 @@ function byLastName(
   return [...plain, ...named];
 }
 
-function decoded(text: string): string {
+function decoded(text: string, encoding: BodyEncoding): string {
   try {
     return decodeURIComponent(text);
   } catch {
+    const otherText = encoding === 'windows-1252' ? percentDecoded1252(text) : undefined;
+    if (otherText !== undefined) return otherText;
     throw new ApiError('unreadableRequest', 'The form is not percent-encoded UTF-8.');
   }
 }

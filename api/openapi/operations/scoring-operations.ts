@@ -85,10 +85,11 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
   };
 }
 
-// The content type text/plain is documented in words only: generators of clients cannot make a body of it.
+// The content types text/plain and text/json are documented in words only: generators of clients cannot make a body of it.
 const webhookRequestBody = (): RequestBody => ({
   description:
-    'One record, in the format of the tool. JSON is also read as `text/plain`, for tools that cannot set a content type.',
+    'One record, in the format of the tool. JSON is also read as `text/plain` or `text/json`, for tools that cannot set a ' +
+    'content type. It is in UTF-8, or in windows-1252 if the charset says so. `multipart/form-data` is not read.',
   required: true,
   content: {
     ...jsonBody(webhookRequestSchema, 'webhook'),

@@ -49,6 +49,10 @@ describe('parseWebhookBody', () => {
     'application/ld+json',
     'text/plain',
     'text/plain; charset=us-ascii',
+    'text/json',
+    'text/json; charset=ISO-8859-1',
+    'application/json; charset=latin1',
+    'application/json; charset=windows-1252',
   ]) {
     it(`parses ${type} as JSON`, async () => {
       expect(await parse(type, '{"a":[1]}')).to.deep.equal({ a: [1] });
@@ -113,15 +117,62 @@ describe('parseWebhookBody', () => {
     expect(await refusalOf(parse('text/plain', ' '))).to.match(/^422 The body is empty/);
   });
 
-  it('refuses another content type or charset with 422', async () => {
-    for (const type of [
-      undefined,
-      '',
-      'json',
-      'text/xml',
-      'multipart/form-data; boundary=x',
-      `${form}; charset=utf-16`,
-    ])
+  it('refuses another content type with 422, and multipart with advice of its own', async () => {
+    for (const type of [undefined, '', 'json', 'text/xml'])
       expect(await refusalOf(parse(type, '{}')), String(type)).to.match(/^422 Send the record as application\/json/);
+    expect(await refusalOf(parse('multipart/form-data; boundary=x', '--x--'))).to.equal(
+      '422 multipart/form-data is not read: send the same fields as application/json or application/x-www-form-urlencoded.',
+    );
+  });
+
+  it('refuses UTF-16 and other charsets with 422, and names them', async () => {
+    const advice = 'send UTF-8, and declare utf-8 or none.';
+    for (const charset of ['utf-16', 'shift_jis', 'x'.repeat(40)])
+      expect(await refusalOf(parse(`${form}; charset=${charset}`, 'a=1'))).to.equal(
+        `422 The Content-Type declares the charset "${charset}": ${advice}`,
+      );
+    for (const text of ['\ufeff{"a":1}', '{"a":1}']) {
+      const littleEndian = Buffer.from(text, 'utf16le');
+      for (const body of [littleEndian, Buffer.from(littleEndian).swap16()])
+        expect(await refusalOf(parse('application/json', body))).to.equal(
+          '422 The body must be UTF-8, and this is UTF-16: encode it as UTF-8.',
+        );
+    }
+    expect(await refusalOf(parse('application/json', Buffer.from('{"a":"ü"}', 'latin1')))).to.match(/must be UTF-8\.$/);
+  });
+
+  it('decodes a body that is declared as windows-1252, or as ISO-8859-1, which browsers read as that', async () => {
+    const text = 'M\u00fcller \u2019\u20ac';
+    const bytes = Buffer.from([0x4d, 0xfc, 0x6c, 0x6c, 0x65, 0x72, 0x20, 0x92, 0x80]);
+    const json = Buffer.concat([Buffer.from('{"a":"'), bytes, Buffer.from('"}')]);
+    for (const charset of ['ISO-8859-1', 'windows-1252', 'Latin1', 'us-ascii']) {
+      expect(await parse(`application/json; charset=${charset}`, json)).to.deep.equal({ a: text });
+      const inForm = Buffer.concat([Buffer.from('a='), bytes, Buffer.from('&b=M%FCller+%92%80&c=M%C3%BCller')]);
+      const expected = { a: text, b: text, c: 'M\u00fcller' };
+      expect(await parse(`${form}; charset=${charset}`, inForm)).to.deep.equal(expected);
+    }
+  });
+
+  it('reads UTF-8 that is declared as ISO-8859-1 as UTF-8', async () => {
+    const type = 'application/json; charset=ISO-8859-1';
+    expect(await parse(type, '{"a":"M\u00fcller \u20ac"}')).to.deep.equal({ a: 'M\u00fcller \u20ac' });
+  });
+
+  it('refuses percent signs without digits in any charset', async () => {
+    for (const charset of ['utf-8', 'iso-8859-1'])
+      for (const text of ['a=%FC%', 'a=%FC%2', 'a=%FC%g0', '%FC%0G=1'])
+        expect(await refusalOf(parse(`${form}; charset=${charset}`, text)), text).to.match(/not percent-encoded UTF-8/);
+  });
+
+  it('decodes 3 MB of windows-1252 in less than 2 s', async () => {
+    const type = `${form}; charset=iso-8859-1`;
+    const bodies = [`a=${'%92'.repeat(1_000_000)}`, Buffer.concat([Buffer.from('a='), Buffer.alloc(3_000_000, 0x92)])];
+    for (const body of bodies) {
+      const parsed: unknown[] = [];
+      const took = await bestMs(2_000, () => durationMs(async () => parsed.push(await parse(type, body))));
+      expect(took).to.be.below(2_000);
+      const [{ a = '' }] = parsed as [{ a?: string }];
+      expect(/^\u2019+$/.test(a) && a.length).to.be.oneOf([1_000_000, 3_000_000]);
+    }
   });
 });

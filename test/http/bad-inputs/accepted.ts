@@ -45,7 +45,7 @@ const chunked = (body: string): string => {
   return `${chunks.join('')}0\r\nX-Checksum: 1\r\n\r\n`;
 };
 
-/** Odd but valid inputs of `POST /v1/score`, and one webhook. */
+/** Odd but valid inputs of `POST /v1/score`, and some webhooks. */
 export const oddInputs: readonly OddInput[] = (
   [
     ['a body with a byte order mark', (rig) => scoreCall(rig, `\ufeff${text(rig)}`), one],
@@ -202,6 +202,7 @@ export const oddInputs: readonly OddInput[] = (
       ({ blocked: { live, model } }) => scoreCall(live, { model_id: model._id, records: [lead] }),
       one,
     ],
+    ['text/json that is declared as ISO-8859-1', under({ 'Content-Type': 'text/json; charset=ISO-8859-1' }), one],
     [
       'a webhook with JSON declared as a form',
       (rig) =>
@@ -210,6 +211,16 @@ export const oddInputs: readonly OddInput[] = (
           { model_id: rig.own.model._id, ...lead },
           { 'Content-Type': 'application/x-www-form-urlencoded' },
         ),
+      one,
+    ],
+    [
+      'a webhook in Latin-1 that is declared as such',
+      (rig) => {
+        const body = { model_id: rig.own.model._id, ...lead, note: 'Übung' };
+        return webhookCall(rig, Buffer.from(JSON.stringify(body), 'latin1'), {
+          'Content-Type': 'application/json; charset=ISO-8859-1',
+        });
+      },
       one,
     ],
   ] satisfies [string, OddInput['call'], OddInput['rows']][]
