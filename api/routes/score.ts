@@ -1,4 +1,5 @@
 import type { Middleware } from 'koa';
+import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { requireJson } from '../request/content-type.js';
@@ -79,6 +80,8 @@ function checkRecordCount(count: number): void {
 
 /** The schema accepts only strings as crm_id. An empty one counts as absent. */
 function recordOf(fields: Readonly<Record<string, unknown>>): CallRecord {
-  const crmId = Object.hasOwn(fields, 'crm_id') ? fields.crm_id : undefined;
-  return { fields, crmId: typeof crmId === 'string' && crmId !== '' ? crmId : null };
+  const sent = Object.hasOwn(fields, 'crm_id') ? fields.crm_id : undefined;
+  if (typeof sent !== 'string' || sent === '') return { fields, crmId: null };
+  const read = readCrmId(sent);
+  return 'id' in read ? { fields, crmId: read.id } : { fields, crmId: null, echo: sent };
 }

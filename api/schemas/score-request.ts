@@ -7,8 +7,8 @@ export const crmIdSchema = {
   pattern: '^[^\\u0000]*$',
   format: 'well-formed-text',
   description:
-    'Your id of the record. It is echoed, and used to find the previous score. Compared exactly; an ' +
-    'empty text counts as absent.',
+    'Your id of the record. It is echoed, and used to find the previous score. Compared exactly; an empty text counts ' +
+    'as absent. A placeholder (`NULL`, `#N/A`, `-`) and a number that a spreadsheet has shortened (`1.2E+17`) are only echoed.',
   examples: ['LEAD-00042'],
 } as const;
 

@@ -28,8 +28,8 @@ const settings = {
     ...crmIdSchema,
     type: ['string', 'null'],
     description:
-      'Your id of the record. When absent, the first of `hs_object_id`, `vid`, `objectId`, ' +
-      '`object.objectId`, `Id` and `id` is used, as text.',
+      'Your id of the record. When absent or a placeholder such as `NULL`, the first of `hs_object_id`, `vid`, ' +
+      '`objectId`, `object.objectId`, `Id` and `id` is used, as text. In a body of HubSpot, `dealId` and `companyId` follow.',
   },
   'explain?': webhookExplainSchema,
 } as const;

@@ -167,7 +167,7 @@ export function* scoreRows(
     const warnings = new Map(part.warnings);
     const drivers = driverMembers(part.explained);
     for (let index = 0; index < part.scores.length; index += 1) {
-      const crmId = call.records[record]?.crmId ?? null;
+      const crmId = call.records[record]?.crmId ?? call.records[record]?.echo ?? null;
       record += 1;
       yield scoreRow(part, index, { crmId, warning: warnings.get(index), drivers, likelihoodName });
     }

@@ -8,6 +8,8 @@ import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 /** One record of a call: the caller's fields, and the crm_id among them. */
 export interface CallRecord {
   readonly crmId: string | null;
+  /** The sent crm_id if it is no id, such as `NULL`. It is echoed and used for nothing else. */
+  readonly echo?: string | undefined;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 

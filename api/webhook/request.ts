@@ -1,5 +1,6 @@
+import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import { isCrmId, isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
+import { isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
 import { modelIdSchema } from '../schemas/score-request.js';
 import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, settingNames } from './envelopes.js';
 
@@ -7,6 +8,8 @@ import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, s
 export interface WebhookRequest {
   readonly modelId: string;
   readonly crmId: string | null;
+  /** See `CallRecord`. */
+  readonly echo: string | undefined;
   readonly explain: boolean;
   readonly record: JsonObject;
   /** HubSpot custom actions only: they need `outputFields` in the reply, and retry a call under the same id. */
@@ -17,6 +20,8 @@ type InAddress = (name: 'model_id' | 'explain') => string | undefined;
 
 /** Names under which tools send the record's id, in order of precedence. */
 const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
+/** Members of HubSpot's bodies. Their companies and deals have no `vid`. */
+const hubSpotNames = ['properties', 'portalId', 'portal-id'] as const;
 const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
 const maxWrappings = 3; // an item, the request in it, and one more for a node that wraps its item again
 const { maxLength: maxModelIdLength } = modelIdSchema;
@@ -31,7 +36,7 @@ export function readWebhook(body: unknown, inAddress: InAddress): WebhookRequest
   const envelope = openEnvelope(withoutWrappers(onlyElement(body)));
   return {
     modelId: modelIdOf(envelope, inAddress),
-    crmId: crmIdOf(envelope),
+    ...crmIdOf(envelope),
     explain: explainOf(envelope, inAddress),
     record: envelope.record,
     hubSpotCallbackId: envelope.callbackId,
@@ -84,9 +89,11 @@ function withoutWrappers(body: JsonObject): JsonObject {
   return settings.size === 0 ? record : Object.fromEntries([...Object.entries(record), ...settings]);
 }
 
-/** Whether an object has this setting. A null or empty id counts as absent. */
+/** Whether an object has this setting. A null or empty id counts as absent, and so does what is no crm_id. */
 const isSetting = (object: JsonObject, name: string): boolean =>
-  Object.hasOwn(object, name) && (name === 'explain' || !isAbsent(object[name]));
+  Object.hasOwn(object, name) &&
+  (name === 'explain' || !isAbsent(object[name])) &&
+  (name !== 'crm_id' || typeof object[name] !== 'string' || checkedCrmId(object[name]) !== null);
 
 /** The body inside an n8n item or inside the output of n8n's Webhook node; undefined without such a wrapper. */
 function wrappedIn(body: JsonObject): JsonObject | undefined {
@@ -131,12 +138,21 @@ function explainOf({ settings }: Envelope, inAddress: InAddress): boolean {
   throw new ApiError('unreadableRequest', 'explain must be true, false, 1 or 0.');
 }
 
-/** The sent crm_id, at the top level or in the record, else the tool's own id. Null and "" count as absent. */
-function crmIdOf(envelope: Envelope): string | null {
+/** The sent crm_id, at the top level or in the record, else the tool's own id. A text that is no id counts as absent. */
+function crmIdOf(envelope: Envelope): Pick<WebhookRequest, 'crmId' | 'echo'> {
+  let echo: string | undefined;
   for (const members of envelope.settings) {
     const sent = memberOf(members, 'crm_id');
-    if (!isAbsent(sent)) return checkedCrmId(sent);
+    if (isAbsent(sent)) continue;
+    const id = checkedCrmId(sent);
+    if (id !== null) return { crmId: id, echo: undefined };
+    echo ??= sent as string;
   }
+  const crmId = fallbackId(envelope);
+  return { crmId, echo: crmId === null ? echo : undefined };
+}
+
+function fallbackId(envelope: Envelope): string | null {
   const places = [...envelope.settings, envelope.record];
   for (const name of fallbackIds) {
     for (const members of places) {
@@ -147,15 +163,21 @@ function crmIdOf(envelope: Envelope): string | null {
     const id = name === 'objectId' ? idText(envelope.objectId) : null;
     if (id !== null) return id;
   }
-  return null;
+  const [body = {}] = envelope.settings;
+  // In other tools a lead may have the id of its company or deal as a field, and many leads share it.
+  if (!hubSpotNames.some((name) => Object.hasOwn(body, name))) return null;
+  return idText(memberOf(body, 'dealId')) ?? idText(memberOf(body, 'companyId'));
 }
 
-function checkedCrmId(sent: unknown): string {
+/** @returns null for a placeholder, and for a number that lost its digits */
+function checkedCrmId(sent: unknown): string | null {
   if (typeof sent === 'number') {
     throw new ApiError('unreadableRequest', 'crm_id must be a string; send an id that is a number as id.');
   }
   if (typeof sent !== 'string') throw new ApiError('unreadableRequest', 'crm_id must be a string.');
-  if (isCrmId(sent)) return sent;
+  const read = readCrmId(sent);
+  if ('id' in read) return read.id;
+  if (read.problem !== 'too_long' && read.problem !== 'characters') return null;
   throw new ApiError(
     'unreadableRequest',
     `crm_id must have at most ${maxCrmId} characters, without NUL or half of a surrogate pair.`,
@@ -168,7 +190,8 @@ function checkedCrmId(sent: unknown): string {
  */
 function idText(value: unknown): string | null {
   const text = Number.isSafeInteger(value) ? String(value) : value;
-  return typeof text === 'string' && text !== '' && isCrmId(text) ? text : null;
+  const read = typeof text === 'string' ? readCrmId(text) : undefined;
+  return read !== undefined && 'id' in read ? read.id : null;
 }
 
 /** Tools send null or an empty text for fields without a value. */

@@ -216,6 +216,23 @@ describe('readWebhook', () => {
       for (const id of ['', 'x'.repeat(256), 'a\0', '\ud800']) expect(withModel({ id, Id: id }).crmId).to.equal(null);
     });
 
+    it('takes dealId and companyId from a body of HubSpot alone, after all other ids', () => {
+      const deal = { dealId: 7, companyId: 8, properties: { size: '4' } };
+      expect(withModel(deal).crmId).to.equal('7');
+      expect(withModel({ companyId: 8, portalId: 1, size: 4 }).crmId).to.equal('8');
+      expect(withModel({ companyId: 8, 'portal-id': 1, id: 'lead' }).crmId).to.equal('lead');
+      expect(withModel({ companyId: 8, dealId: 7, size: 4 }).crmId, 'fields of a lead').to.equal(null);
+    });
+
+    it('takes a placeholder or a shortened number for no id, and echoes it if there is no other', () => {
+      for (const crm_id of ['#N/A', 'NULL', 'n/a', '-', 'undefined', ' NaN ', '(blank)', '1.20214E+17']) {
+        expect(withModel({ crm_id })).to.include({ crmId: null, echo: crm_id });
+        expect(withModel({ crm_id, id: 'x' })).to.include({ crmId: 'x', echo: undefined });
+        expect(withModel({ crm_id, json: { crm_id: 'x' } }).crmId).to.equal('x');
+        expect(withModel({ hs_object_id: crm_id, Id: 'x' }).crmId).to.equal('x');
+      }
+    });
+
     it('refuses a crm_id that is not a valid text of at most 255 code points', () => {
       expect(withModel({ crm_id: '🦊'.repeat(255) }).crmId).to.have.length(510);
       for (const crm_id of ['🦊'.repeat(256), 'a\0', '\udc00', 5, true, {}, ['x']])

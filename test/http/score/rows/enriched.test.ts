@@ -148,6 +148,14 @@ describe('enriched rows of POST /v1/score', () => {
     }
   });
 
+  it('never enriches records that share a placeholder or a shortened number as crm_id, and echoes it', async () => {
+    for (const crm_id of ['#N/A', 'NULL', '1.20214E+17']) {
+      await own.score([{ ...large, crm_id }]);
+      const row = scoredRow(await own.score([{ company_size: 5, crm_id }]));
+      expect(row).to.deep.equal({ ...sampleAnswer({ company_size: 5 }), enriched: false, crm_id });
+    }
+  });
+
   it('scores calls of a test key only from the fields sent, and stores nothing of them', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
     const test = { key: own.test };
