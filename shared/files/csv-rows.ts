@@ -71,6 +71,20 @@ export class CsvRows {
     }
   }
 
+  /** Whether it has nothing but white space. */
+  get isBlank(): boolean {
+    return !this.hasMore && this.cells.every((cell) => cell.trim() === '');
+  }
+
+  /** Why it has too many cells for the columns of a header: `maxCells`. Cells that are left out at its end are empty. */
+  get problem(): string | undefined {
+    if (!this.hasMore) return undefined;
+    const before = this.text.slice(this.start, this.cellsEnd);
+    const column = before.length - Math.max(before.lastIndexOf('\n'), before.lastIndexOf('\r')) + 1;
+    const has = `The row has ${this.count} cells, but the header has ${this.maxCells} columns`;
+    return `${has}. Cell ${this.maxCells + 1} begins at column ${column}. Quote cells that contain a delimiter`;
+  }
+
   private plainCell(): void {
     const from = this.at;
     this.skipPlain();

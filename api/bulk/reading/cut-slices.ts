@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { InputFault, readableBytes } from './input-fault.js';
-import type { RecordEnds } from './record-ends.js';
+import { type FoundRecords, rowTooLong } from '../../../shared/files/reading/file-records.js';
+import { InputFault } from '../../../shared/files/reading/input-fault.js';
 
 /** Rows of a file, cut out of it. */
 export interface RawSlice {
@@ -24,17 +24,6 @@ export interface CutOptions {
     readonly rows: number;
   };
   readonly onSlices: (slices: readonly RawSlice[]) => Promise<void>;
-}
-
-/** Records of a file, in the bytes from the start of the first one. */
-export interface FoundRecords {
-  readonly bytes: Uint8Array;
-  readonly found: Pick<RecordEnds, 'ends' | 'lines'>;
-  /** Index in `found` of the first record to add, and of the record after the last one. */
-  readonly from: number;
-  readonly to: number;
-  /** Line at the start of the bytes. */
-  readonly line: number;
 }
 
 const compress = promisify(gzip);
@@ -179,11 +168,5 @@ function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
   if (first !== lineFeed && first !== carriageReturn) return false;
   return end - start === 1 || (end - start === 2 && bytes[start + 1] === lineFeed);
 }
-
-export const rowTooLong = (
-  rowBytes: number,
-  { row, line, hint = '' }: { readonly row: number; readonly line: number; readonly hint?: string },
-): InputFault =>
-  new InputFault(`Row ${row} (line ${line}) has more than ${readableBytes(rowBytes)}${hint}. Shorten it`, { line });
 
 const tooManyRows = (rows: number): InputFault => new InputFault(`The file has more than ${rows} rows. Split it`);

@@ -1,16 +1,19 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { FieldMatch } from '../../../shared/files/field-match.js';
+import {
+  columnOf,
+  listedNames,
+  noKnownColumn,
+  refuseRepeated,
+  shownName,
+} from '../../../shared/files/reading/csv-columns.js';
+import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import type { FileShape, JobOptions } from '../../../shared/store/jobs/job-documents.js';
 import { maxNameCharacters } from '../../dispatch/field-names.js';
-import { InputFault } from './input-fault.js';
 
-/** Columns of a file; a CRM exports a few hundred. Each is a cell of each row. */
-export const maxColumns = 20_000;
 /** Folding so many characters of names takes up to 10 ms. */
 const charactersPerTurn = 16 * 1024;
-const maxListed = 12;
-const maxNameLength = 60;
 
 export interface HeaderOptions {
   readonly delimiter: string;
@@ -21,46 +24,42 @@ export interface HeaderOptions {
 
 /**
  * The form of the rows of a CSV, by the cells of its header.
- * @throws InputFault for two columns of one name, too many columns, no column with the crm_id or none that the model knows
+ * @throws InputFault for two columns of one name that the model reads, for no column with the crm_id, or for none that the
+ * model knows
  */
 export async function shapeOfHeader(
   columns: readonly string[],
   { delimiter, line, options, knownFields }: HeaderOptions,
-): Promise<FileShape> {
-  const fault = (message: string) => new InputFault(message, { line });
-  if (columns.length > maxColumns) throw fault(`The header (line ${line}) has more than ${maxColumns} columns`);
-  const names = columns.filter((name) => name.trim() !== '');
-  const repeated = firstRepeated(names);
-  if (repeated !== undefined)
-    throw fault(`Two columns have the name ${shown(repeated)} (line ${line}). Rename or remove one of them`);
+): Promise<{ readonly shape: FileShape; readonly crmIdColumn: number | undefined }> {
   const { crm_id_field: wanted } = options;
-  if (wanted !== undefined && !names.includes(wanted))
-    throw fault(
-      `The header (line ${line}) has no column ${shown(wanted)} for the crm_id. Its columns: ${listed(names)}`,
+  const crmIdColumn = await columnOf(columns, { wanted: wanted ?? 'crm_id', line, purpose: 'crm_id' });
+  const names = columns.filter((name) => name.trim() !== '');
+  if (wanted !== undefined && crmIdColumn === undefined)
+    throw new InputFault(
+      `The header (line ${line}) has no column ${shownName(wanted)} for the crm_id. Its columns: ${listedNames(names)}`,
+      { line },
     );
-  const crmIdField = wanted ?? (names.includes('crm_id') ? 'crm_id' : undefined);
+  const crmIdField = crmIdColumn === undefined ? undefined : columns[crmIdColumn];
+  const sent = knownFields.sentNames();
   const match = await matchOf(
     names.filter((name) => name !== crmIdField),
-    knownFields,
+    { match: new FieldMatch(knownFields), sent },
   );
   if (match === undefined)
-    throw fault(`The names of the columns (line ${line}) have more than ${maxNameCharacters} characters in total`);
-  if (!match.hasMatch)
-    throw fault(
-      `The header (line ${line}) has no column that the model knows. Its columns: ${listed(names)}. Fields of the model: ${listed(match.report().notInFile)}`,
+    throw new InputFault(
+      `The names of the columns (line ${line}) have more than ${maxNameCharacters} characters in total`,
+      { line },
     );
-  return { format: 'csv', columns, delimiter, crm_id_field: crmIdField };
-}
-
-function firstRepeated(names: readonly string[]): string | undefined {
-  const seen = new Set<string>();
-  return names.find((name) => seen.size === seen.add(name).size);
+  refuseRepeated(columns, { line, isRead: (name) => sent.targetsOf(name).length > 0 });
+  if (!match.hasMatch) throw noKnownColumn(names, { line, fields: knownFields });
+  return { shape: { format: 'csv', columns, delimiter, crm_id_field: crmIdField }, crmIdColumn };
 }
 
 /** @returns undefined for names that are too long in total: no call could score them */
-async function matchOf(names: readonly string[], knownFields: KnownFields): Promise<FieldMatch | undefined> {
-  const match = new FieldMatch(knownFields);
-  const sent = knownFields.sentNames();
+async function matchOf(
+  names: readonly string[],
+  { match, sent }: { readonly match: FieldMatch; readonly sent: ReturnType<KnownFields['sentNames']> },
+): Promise<FieldMatch | undefined> {
   let turnEnd = charactersPerTurn;
   for (const name of names) {
     match.add(name, sent);
@@ -71,12 +70,3 @@ async function matchOf(names: readonly string[], knownFields: KnownFields): Prom
   }
   return match;
 }
-
-function listed(names: readonly string[]): string {
-  const more = names.length - maxListed;
-  return `${names.slice(0, maxListed).map(shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-/** JSON quoting keeps line breaks and control characters of a name out of logs and terminals. */
-const shown = (name: string): string =>
-  JSON.stringify(name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1).toWellFormed()}…` : name);

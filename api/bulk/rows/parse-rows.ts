@@ -1,7 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { ApiError } from '../../../shared/contract/errors.js';
-import { isCrmId, isLongerThan, maxCrmId } from '../../../shared/contract/texts.js';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
+import { idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { FileShape } from '../../../shared/store/jobs/job-documents.js';
 import { boundValues, maxValues, parseJson } from '../../request/parse-json.js';
@@ -76,13 +76,15 @@ async function parseCsv(text: string, { shape, first, pause }: Parsing): Promise
   const { columns, delimiter } = shape;
   const read = csvReader(shape);
   const cells = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine: first.line });
+  const footerRow = shape.footer?.row ?? Number.POSITIVE_INFINITY;
   const rows: ParsedRow[] = [];
   for (let pauseAt = stepCharacters; cells.next(); ) {
     const { start, end, cellsEnd, count, line } = cells;
     const whole = text.slice(start, end);
     const missing = columns.length - count;
     const input = missing > 0 ? whole + delimiter.repeat(missing) : missing < 0 ? text.slice(start, cellsEnd) : whole;
-    rows.push({ row: first.row + rows.length, line, text: whole, input, ...read(cells) });
+    const row = first.row + rows.length;
+    rows.push({ row, line, text: whole, input, ...(row < footerRow ? read(cells) : emptyRow) });
     if (end < pauseAt) continue;
     await pause();
     pauseAt = end + stepCharacters;
@@ -96,17 +98,13 @@ function csvReader({ columns, crm_id_field: crmIdField }: FileShape): (row: CsvR
   const crmIdColumn = named.find(({ name }) => name === crmIdField)?.index;
   // With another column for the crm_id, a column called crm_id would produce a second crm_id.
   const fields = named.filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id');
-  const minCells = (named.at(-1)?.index ?? 0) + 1;
-  return ({ cells, count, hasMore }) => {
-    if (!hasMore && cells.every((cell) => cell === '')) return emptyRow;
-    const crmId = crmIdColumn === undefined ? '' : textOfCell(cells[crmIdColumn] ?? '');
-    const problem = crmId === '' ? undefined : crmIdProblem(crmId);
-    const usableId = crmId === '' || problem !== undefined ? null : crmId;
-    if (count < minCells || hasMore) {
-      const message = `The row has ${count} cells, but the header has ${columns.length} columns. Quote cells that contain a line break or a delimiter`;
-      return failed('', message, usableId);
-    }
-    if (problem !== undefined) return failed(crmIdField ?? 'crm_id', problem);
+  return (row) => {
+    if (row.isBlank) return emptyRow;
+    const { cells } = row;
+    const read = crmIdColumn === undefined ? { id: null } : idOfText(textOfCell(cells[crmIdColumn] ?? ''));
+    const usableId = 'id' in read ? read.id : null;
+    if (row.problem !== undefined) return failed('', row.problem, usableId);
+    if ('problem' in read) return failed(crmIdField ?? 'crm_id', read.problem);
     const record: Record<string, unknown> = {};
     for (const { name, index } of fields) {
       const cell = cells[index];
@@ -122,13 +120,6 @@ function setMember(record: Record<string, unknown>, name: string, value: unknown
   if (name === '__proto__')
     Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
   else record[name] = value;
-}
-
-/** Why a text cannot be a crm_id. */
-function crmIdProblem(text: string): string | undefined {
-  if (isCrmId(text)) return undefined;
-  if (isLongerThan(text, maxCrmId)) return `The crm_id must have at most ${maxCrmId} characters`;
-  return 'The crm_id contains a character that is not allowed (NUL or half of a surrogate pair)';
 }
 
 async function parseJsonl(text: string, { shape, first, pause }: Parsing): Promise<ParsedRow[]> {
@@ -169,22 +160,18 @@ async function readJson(
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { input, ...failed('', 'The line is not a JSON object. Write one record in each line') };
-  return { input, ...recordFate(value as Record<string, unknown>, crmIdField) };
+  return { input, ...recordFate(value as Record<string, unknown>, { text: input, crmIdField }) };
 }
 
-function recordFate(fields: Record<string, unknown>, crmIdField: string): Fate {
+function recordFate(
+  fields: Record<string, unknown>,
+  { text, crmIdField }: { readonly text: string; readonly crmIdField: string },
+): Fate {
   const value = Object.hasOwn(fields, crmIdField) ? fields[crmIdField] : undefined;
-  const isNumber = typeof value === 'number';
-  if (isNumber && !Number.isSafeInteger(value))
-    return failed(crmIdField, 'The crm_id is a number that JSON cannot keep exactly. Write it as a text');
-  const crmId = isNumber ? String(value) : (value ?? '');
-  if (typeof crmId !== 'string') return failed(crmIdField, 'The crm_id must be a text or a whole number');
-  const problem = crmIdProblem(crmId);
-  if (problem !== undefined) return failed(crmIdField, problem);
-  if (crmIdField !== 'crm_id') {
-    delete fields[crmIdField];
-    delete fields.crm_id;
-  }
-  if (crmId !== '') fields.crm_id = crmId;
-  return { crmId: crmId === '' ? null : crmId, fields, problem: undefined };
+  const read = idOfJson(value, { text, name: crmIdField });
+  if ('problem' in read) return failed(crmIdField, read.problem);
+  delete fields[crmIdField];
+  delete fields.crm_id;
+  if (read.id !== null) fields.crm_id = read.id;
+  return { crmId: read.id, fields, problem: undefined };
 }

@@ -64,13 +64,14 @@ describe('the rows of a bulk job', () => {
     );
   });
 
-  it('state the problem of a wrong number of cells and of an unusable crm_id', async () => {
+  it('read cells that were left out as empty, and state the problem of too many cells and of an unusable crm_id', async () => {
     const shape = csvShape(['crm_id', 'n', ''], 'crm_id');
-    const cells = (count: number) =>
-      `The row has ${count} cells, but the header has 3 columns. Quote cells that contain a line break or a delimiter`;
-    expect(await recordsOf(`a\na,1,2,3\n${'x'.repeat(256)},1\n`, shape)).to.deep.equal([
-      { field: '', message: cells(1) },
-      { field: '', message: cells(4) },
+    const message =
+      'The row has 4 cells, but the header has 3 columns. Cell 4 begins at column 7. Quote cells that contain a delimiter';
+    expect(await recordsOf(`a\na,1,2,3\n"a\nb",12,2,3\n${'x'.repeat(256)},1\n`, shape)).to.deep.equal([
+      ['a', { crm_id: 'a' }],
+      { field: '', message },
+      { field: '', message: message.replace('column 7', 'column 9') },
       { field: 'crm_id', message: 'The crm_id must have at most 255 characters' },
     ]);
   });
@@ -83,7 +84,7 @@ describe('the rows of a bulk job', () => {
       ['7', { n: [1], crm_id: '7' }],
       [null, undefined],
       [null, { n: 2 }],
-      { field: 'Id', message: 'The crm_id is a number that JSON cannot keep exactly. Write it as a text' },
+      ['70000000000000001', { crm_id: '70000000000000001' }],
       { field: 'Id', message: 'The crm_id must be a text or a whole number' },
       { field: '', message: 'The line is not a JSON object. Write one record in each line' },
       {
@@ -119,13 +120,14 @@ describe('the result lines of a bulk job', () => {
   it('keep the cells of the input, pad short rows and cut long ones, under names that are free', async () => {
     expect(resultHeader(shape, withInput.options)).to.match(/^Id,Score,n,leadscore_score,.*,leadscore_error\n$/);
     const results = await linesOf(withInput);
-    const message = 'cells, but the header has 3 columns. Quote cells that contain a line break or a delimiter';
+    const message =
+      'The row has 4 cells, but the header has 3 columns. Cell 4 begins at column 7. Quote cells that contain a delimiter';
     expect(results).to.equal(
       [
         'a,"1",x"y,70,0.5,true,90,-20,"\'=a; b,c",x,,,',
-        `b,2,,,,,,,,,,,"The row has 2 ${message}"`,
+        'b,2,,70,0.5,true,90,-20,"\'=a; b,c",x,,,',
         ',,,,,,,,,,,,',
-        `c,1,2,,,,,,,,,,"The row has 4 ${message}"`,
+        `c,1,2,,,,,,,,,,"${message}"`,
         '',
       ].join('\n'),
     );
@@ -154,7 +156,7 @@ describe('the result lines of a bulk job', () => {
   });
 
   it('list the rows with a problem', async () => {
-    const rows = await rowsOf(text, shape);
+    const rows = await rowsOf('a,1,2\nb,1,2,3\n\nc,1,2,3\n', shape);
     const errors = errorText(rows, (row) => row.problem, withInput);
     expect(errorHeader(shape)).to.equal('row,line,crm_id,field,message\n');
     expect(parse(errors).map((cells: string[]) => cells.slice(0, 4))).to.deep.equal([
@@ -170,7 +172,7 @@ describe('the result lines of a bulk job', () => {
     expect(resultsWithoutLead(results, 'zzz', withInput)).to.equal(undefined);
     const [, ...others] = results.split('\n');
     expect(resultsWithoutLead(results, 'a', withInput)).to.equal([',,,70,0.5,true,90,-20,,,,,', ...others].join('\n'));
-    expect(resultsWithoutLead(results, 'b', withInput)?.split('\n')[1]).to.equal(',,,,,,,,,,,,The lead was erased');
+    expect(resultsWithoutLead(results, 'c', withInput)?.split('\n')[3]).to.equal(',,,,,,,,,,,,The lead was erased');
     const bare = { shape, options: { include_input: false, explain: false } };
     expect(resultsWithoutLead(await linesOf(bare), 'a', bare)).to.match(/^1,,70,0.5,true,90,-20,,\n2,b,/);
     const json = { shape: jsonlShape(), options: { include_input: true, explain: false } };

@@ -1,26 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { InputFault, placeIn } from './input-fault.js';
 
-const marks = [
-  { bytes: [0xff, 0xfe], name: 'UTF-16', advice: 'Save it as UTF-8' },
-  { bytes: [0xfe, 0xff], name: 'UTF-16', advice: 'Save it as UTF-8' },
-  { bytes: [0x50, 0x4b, 0x03, 0x04], name: 'a ZIP archive or an Excel workbook', advice: 'Save it as CSV in UTF-8' },
-] as const;
-const utf8Mark = [0xef, 0xbb, 0xbf] as const;
-
-/**
- * Checks the first bytes of a file.
- * @returns the bytes without the byte order mark of UTF-8
- * @throws InputFault for UTF-16 and ZIP
- */
-export function withoutMark(bytes: Buffer): Buffer {
-  const starts = (mark: readonly number[]): boolean => mark.every((byte, at) => bytes[at] === byte);
-  const other = marks.find((mark) => starts(mark.bytes));
-  if (other !== undefined)
-    throw new InputFault(`The file is ${other.name} (line 1, column 1). ${other.advice}`, { line: 1, column: 1 });
-  return starts(utf8Mark) ? bytes.subarray(utf8Mark.length) : bytes;
-}
-
 /**
  * Checks that bytes are UTF-8 without NUL.
  * @param bytes from the start of a line
@@ -45,7 +25,7 @@ export function checkText(
   const where = `line ${place.line}, column ${place.column}`;
   throw new InputFault(
     isNul
-      ? `The file contains a NUL character (${where}). It is perhaps UTF-16. Save it as UTF-8`
+      ? `The file contains a NUL character (${where}), so it is perhaps no text. Save it as UTF-8`
       : `The file is not UTF-8 (${where}). Save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE`,
     place,
   );

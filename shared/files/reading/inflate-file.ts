@@ -9,20 +9,20 @@ const gzipMark = [0x1f, 0x8b] as const;
 
 export interface InflateOptions {
   readonly inflatedBytes: number;
-  /** Receives the bytes of the upload that were read so far. */
+  /** Receives the bytes of the file, as stored, that were read so far. */
   readonly onProgress: (readBytes: number) => void;
 }
 
 /**
- * Inflates an upload if it is gzip: one file of one or several members. Yields pieces of at most `pieceBytes`, of which
+ * Inflates a file if it is gzip: one file of one or several members. Yields pieces of at most `pieceBytes`, of which
  * only the last one may be short.
- * @throws InputFault for corrupt gzip or more than `inflatedBytes`; errors of the upload
+ * @throws InputFault for corrupt gzip or more than `inflatedBytes`; errors of the source
  */
 export async function* inflatedPieces(
-  upload: AsyncIterable<Uint8Array>,
+  file: AsyncIterable<Uint8Array>,
   { inflatedBytes, onProgress }: InflateOptions,
 ): AsyncGenerator<Buffer> {
-  const sent = pieces(counted(upload, onProgress));
+  const sent = pieces(counted(file, onProgress));
   try {
     const first = await sent.next();
     if (first.done === true) return;
@@ -44,11 +44,11 @@ export async function* inflatedPieces(
 }
 
 async function* counted(
-  upload: AsyncIterable<Uint8Array>,
+  file: AsyncIterable<Uint8Array>,
   onProgress: (readBytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   let read = 0;
-  for await (const bytes of upload) {
+  for await (const bytes of file) {
     yield bytes;
     read += bytes.length;
     onProgress(read);
@@ -126,7 +126,7 @@ async function* inflated(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buff
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 function reasonOf(error: unknown): string {
-  if (codeOf(error) === 'Z_BUF_ERROR') return 'The gzip file ends early. Upload it completely';
+  if (codeOf(error) === 'Z_BUF_ERROR') return 'The gzip file ends early. Take the complete file';
   const detail = error instanceof Error ? error.message : String(error);
   return `The gzip file is corrupt (${detail}). Compress the file again`;
 }

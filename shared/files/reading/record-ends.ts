@@ -1,4 +1,4 @@
-import type { FileFormat } from '../../../shared/store/jobs/job-documents.js';
+import type { FileFormat } from '../../store/jobs/job-documents.js';
 
 /** States of the scan. `start` is the start of a cell, `afterQuote` follows a quote inside a quoted cell. */
 const [start, plain, quoted, afterQuote, afterReturn] = [0, 1, 2, 3, 4];
@@ -10,7 +10,7 @@ const returnByte = 0x0d;
  *
  * - CSV: LF, CRLF and CR end a record outside quotes. A quote opens a quoted cell only at the start of a cell. A quote
  *   that neither a delimiter nor a line end follows makes the rest of its cell unquoted. So csv-parse reads the same
- *   records with `relax_quotes`.
+ *   records with `relax_quotes`. In a quoted cell of several lines such a quote is stray: the scan ends.
  * - JSONL: LF ends a record. JSON escapes line breaks of texts, so quotes do not matter.
  */
 export class RecordEnds {
@@ -22,6 +22,10 @@ export class RecordEnds {
   /** Lines in the record that has not ended. */
   private openLines = 0;
   private quoteAt = 0;
+  /** Lines in the open record before its open quoted cell. */
+  private quoteLine = 0;
+  /** A quoted cell of several lines that holds an undoubled quote: positions of both quotes in the bytes. */
+  stray: { readonly opening: number; readonly inside: number } | undefined;
   private readonly kinds = new Uint8Array(256);
 
   /** @param maxRecords maximum records in one call of `scan`: one more than its new bytes */
@@ -39,6 +43,11 @@ export class RecordEnds {
     this.kinds[delimiter.charCodeAt(0)] = delimiting;
   }
 
+  /** Line ends in the record that has not ended. */
+  get openLineCount(): number {
+    return this.openLines;
+  }
+
   /** Where the quote of an open quoted cell is in the bytes; undefined outside one. */
   get openQuote(): number | undefined {
     return this.state === quoted ? this.quoteAt : undefined;
@@ -52,7 +61,7 @@ export class RecordEnds {
   scan(bytes: Uint8Array, from: number): number {
     const { kinds, ends, lines } = this;
     const { length } = bytes;
-    let { state, quoteAt } = this;
+    let { state, quoteAt, quoteLine } = this;
     let line = this.openLines;
     let count = 0;
     for (let at = from; at < length; at += 1) {
@@ -72,6 +81,10 @@ export class RecordEnds {
         if (kind === lineFeed) continue;
       }
       if (kind === ordinary) {
+        if (state === afterQuote && line > quoteLine) {
+          this.stray = { opening: quoteAt, inside: at - 1 };
+          break;
+        }
         state = plain;
       } else if (kind === delimiting) {
         state = start;
@@ -86,6 +99,7 @@ export class RecordEnds {
       } else if (state === start) {
         state = quoted;
         quoteAt = at;
+        quoteLine = line;
       } else if (state === afterQuote) {
         state = quoted;
       }
@@ -93,7 +107,9 @@ export class RecordEnds {
     const ended = count === 0 ? 0 : (ends[count - 1] as number);
     this.state = state;
     this.quoteAt = quoteAt - ended;
-    this.openLines = line - (count === 0 ? 0 : (lines[count - 1] as number));
+    const endedLines = count === 0 ? 0 : (lines[count - 1] as number);
+    this.openLines = line - endedLines;
+    this.quoteLine = quoteLine - endedLines;
     return count;
   }
 }

@@ -1,0 +1,89 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { foldFieldName } from '../../contract/texts.js';
+import type { KnownFields } from '../../messages/field-slots.js';
+import { InputFault } from './input-fault.js';
+
+/** Folding so many characters of names takes up to 10 ms. */
+const charactersPerTurn = 16 * 1024;
+const maxListed = 12;
+const maxNameLength = 60;
+
+/**
+ * The index of the column of a name. Without a column of exactly this name, case, spaces, `_` and `-` do not count.
+ * @returns undefined without such a column
+ * @throws InputFault if several columns are meant
+ */
+export async function columnOf(
+  names: readonly string[],
+  { wanted, line, purpose }: { readonly wanted: string; readonly line: number; readonly purpose: string },
+): Promise<number | undefined> {
+  const equal = await matching(names, wanted);
+  const [first, second] = equal;
+  if (second === undefined) return first;
+  const [one = '', other = ''] = equal.map((index) => shownName(names[index] ?? ''));
+  const columns = `columns ${(first ?? 0) + 1} and ${second + 1}`;
+  if (one === other) throw twoColumns(names[second] ?? '', line);
+  throw new InputFault(
+    `Two columns can be the ${purpose} (line ${line}): ${one} and ${other}, ${columns}. Rename one of them`,
+    { line },
+  );
+}
+
+async function matching(names: readonly string[], wanted: string): Promise<number[]> {
+  const indexes = (isWanted: (name: string) => boolean): number[] =>
+    names.flatMap((name, index) => (isWanted(name) ? [index] : []));
+  const exact = indexes((name) => name === wanted);
+  if (exact.length > 0) return exact;
+  const folded = foldFieldName(wanted);
+  const found: number[] = [];
+  let characters = 0;
+  for (const [index, name] of names.entries()) {
+    // Folding adds no characters to speak of: a much longer name is another one.
+    if (name.length > 2 * wanted.length + 16) continue;
+    if (foldFieldName(name) === folded) found.push(index);
+    characters += name.length;
+    if (characters < charactersPerTurn) continue;
+    characters = 0;
+    await turnOfTheLoop();
+  }
+  return found;
+}
+
+const twoColumns = (name: string, line: number): InputFault =>
+  new InputFault(`Two columns have the name ${shownName(name)} (line ${line}). Rename or remove one of them`, { line });
+
+/**
+ * Refuses two columns of one name, unless the model does not read it.
+ * @param isRead whether the model reads a name; undefined if that is not known
+ */
+export function refuseRepeated(
+  names: readonly string[],
+  { line, isRead }: { readonly line: number; readonly isRead: ((name: string) => boolean) | undefined },
+): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (name.trim() === '') continue;
+    if (seen.has(name) && isRead?.(name) !== false) throw twoColumns(name, line);
+    seen.add(name);
+  }
+}
+
+/** The fault of a file none of whose columns the model knows. */
+export const noKnownColumn = (
+  names: readonly string[],
+  { line, fields }: { readonly line: number; readonly fields: KnownFields },
+): InputFault =>
+  new InputFault(
+    `The header (line ${line}) has no column that the model knows. Its columns: ${listedNames(names)}. Fields of the model: ${listedNames([...new Set(fields.slotNames)])}`,
+    { line },
+  );
+
+/** Names for a message, at most twelve. */
+export function listedNames(names: readonly string[]): string {
+  const more = names.length - maxListed;
+  return `${names.slice(0, maxListed).map(shownName).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** JSON quoting keeps line breaks and control characters of a name out of logs and terminals. */
+export const shownName = (name: string): string =>
+  JSON.stringify(name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1).toWellFormed()}…` : name);

@@ -1,0 +1,85 @@
+import { delimiterOf, firstLine } from '../csv-delimiter.js';
+import { CsvRows } from '../csv-rows.js';
+import { InputFault } from './input-fault.js';
+
+/** The line `sep=;` that Excel reads and writes, perhaps quoted and with empty cells after it. */
+const separatorLine = /^"?sep=([^\w"\r\n])"?[;,|\t ]*$/i;
+
+/** The delimiter of a CSV, and the characters and lines before its header. */
+export interface CsvStart {
+  readonly delimiter: string;
+  readonly skip: number;
+  readonly skippedLines: number;
+}
+
+/**
+ * Reads how a CSV begins.
+ * @param text from the first line that is not blank
+ * @returns undefined if more text is needed
+ */
+export function csvStart(text: string, { isAll }: { readonly isAll: boolean }): CsvStart | undefined {
+  const first = firstLine(text);
+  if (first === undefined && !isAll) return undefined;
+  const [, delimiter] = separatorLine.exec(first ?? text) ?? [];
+  if (delimiter === undefined || delimiter > '\x7f')
+    return { delimiter: delimiterOf(first ?? text), skip: 0, skippedLines: 0 };
+  const lineEnd = /^(?:\r\n|\r|\n)*/.exec(text.slice(first?.length ?? text.length))?.[0] ?? '';
+  // The LF of a CRLF may come later.
+  if (!isAll && first !== undefined && first.length + lineEnd.length === text.length) return undefined;
+  return {
+    delimiter,
+    skip: (first ?? text).length + lineEnd.length,
+    skippedLines: lineEnd.replaceAll('\r\n', '\n').length,
+  };
+}
+
+const maxTitleLines = 20;
+/** Folding the names of more text would keep other work waiting. */
+const maxTitleCharacters = 16 * 1024;
+
+/**
+ * Finds the header below lines that were taken for it: titles of a report.
+ * @param names of the line that was taken for the header
+ * @param after the text from the line `lineAfter`
+ * @param canBeHeader whether some names can be a header; undefined if no name is known
+ * @returns the fault of a file with titles
+ */
+export function titlesFault(
+  names: readonly string[],
+  { line, lineAfter, after, canBeHeader }: TitlesOptions,
+): InputFault | undefined {
+  if (names.join('').length > maxTitleCharacters || canBeHeader?.(names) === true) return undefined;
+  let last = line;
+  for (const { cells, at } of linesOf(after.slice(0, maxTitleCharacters))) {
+    const isHeader = canBeHeader === undefined ? names.length === 1 && cells.length > 2 : canBeHeader(cells);
+    if (isHeader) {
+      const titles = last === line ? `Line ${line} stands` : `Lines ${line} to ${last} stand`;
+      const message = `${titles} before the names of the columns, which are in line ${lineAfter + at}. Delete the title lines`;
+      return new InputFault(message, { line });
+    }
+    last = lineAfter + at;
+  }
+  return undefined;
+}
+
+interface TitlesOptions {
+  readonly line: number;
+  readonly lineAfter: number;
+  readonly after: string;
+  readonly canBeHeader: CanBeHeader | undefined;
+}
+
+export type CanBeHeader = (names: readonly string[]) => boolean;
+
+/** The first lines that are not blank, each read with its own delimiter. */
+function linesOf(text: string): { readonly cells: readonly string[]; readonly at: number }[] {
+  const found: { cells: readonly string[]; at: number }[] = [];
+  for (const [at, line] of text.split(/\r\n|\r|\n/).entries()) {
+    if (found.length > maxTitleLines) break;
+    if (line.trim() === '') continue;
+    const row = new CsvRows(line, { delimiter: delimiterOf(line), maxCells: Number.POSITIVE_INFINITY, firstLine: 1 });
+    row.next();
+    found.push({ cells: [...row.cells], at });
+  }
+  return found;
+}

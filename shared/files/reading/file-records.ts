@@ -1,0 +1,271 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import type { FileFormat } from '../../store/jobs/job-documents.js';
+import { CsvRows } from '../csv-rows.js';
+import { checkText } from './check-text.js';
+import { type CanBeHeader, csvStart, titlesFault } from './csv-start.js';
+import { pieceBytes } from './inflate-file.js';
+import { InputFault, placeIn, readableBytes } from './input-fault.js';
+import { RecordEnds } from './record-ends.js';
+import { mayBeShortened, type RowForm, refuseShortenedId, refuseSwallowedRows, strayQuote } from './row-faults.js';
+
+/** Records of a file, in the bytes from the start of the first one. */
+export interface FoundRecords {
+  readonly bytes: Buffer;
+  readonly found: Pick<RecordEnds, 'ends' | 'lines'>;
+  /** Index in `found` of the first record, and of the record after the last one. */
+  readonly from: number;
+  readonly to: number;
+  /** Line at the start of the bytes. */
+  readonly line: number;
+}
+
+export interface ReadingLimits {
+  readonly headerBytes: number;
+  readonly rowBytes: number;
+}
+
+/** Columns of a CSV; a CRM exports a few hundred. Each is a cell of each row. */
+export const maxColumns = 20_000;
+
+export interface RecordRules {
+  readonly format: FileFormat;
+  readonly limits: ReadingLimits;
+  /**
+   * Reads the header of a CSV.
+   * @returns the index of the column with the crm_id
+   * @throws InputFault
+   */
+  readonly readHeader: (names: readonly string[], at: HeaderPlace) => Promise<number | undefined>;
+  /** See `titlesFault`. */
+  readonly canBeHeader?: CanBeHeader | undefined;
+}
+
+export interface HeaderPlace {
+  readonly line: number;
+  readonly delimiter: string;
+}
+
+/** One pass over the text of a file: finds its records, which it does not read. It holds a few MiB of any file. */
+export class FileRecords {
+  private readonly pace = new Pace();
+  /** Set when the delimiter is known. */
+  private records: RecordEnds | undefined;
+  /** Set with the header. */
+  private form: RowForm | undefined;
+  /** Bytes from the start of the first record that has not ended. */
+  private rest: Buffer = Buffer.alloc(0);
+  /** The bytes of `rest` that are checked, and those that are scanned. */
+  private checked = 0;
+  private scanned = 0;
+  /** Line of the first byte of `rest`. */
+  private line = 1;
+  /** Records after the header. */
+  private rows = 0;
+
+  constructor(private readonly rules: RecordRules) {
+    if (rules.format === 'jsonl') this.records = new RecordEnds('jsonl', '', pieceBytes + 1);
+  }
+
+  /** Whether a CSV has a header. */
+  get hasHeader(): boolean {
+    return this.form !== undefined;
+  }
+
+  /**
+   * Reads a file. The records of a step are valid until the next one.
+   * @param pieces UTF-8 without byte order mark, not yet checked
+   * @throws InputFault; errors of the pieces
+   */
+  async *read(pieces: AsyncIterable<Buffer>): AsyncGenerator<FoundRecords> {
+    for await (const piece of pieces) {
+      this.rest = this.rest.length === 0 ? piece : Buffer.concat([this.rest, piece]);
+      this.checked = checkText(this.rest, { from: this.checked, line: this.line, isEnd: false });
+      this.records ??= this.findDelimiter({ isEnd: false });
+      await this.pace.pauseIfDue();
+      if (this.records !== undefined) yield* this.scan(this.records);
+      this.checkOpenRecord();
+      // A file that is already in memory would otherwise never let other work run.
+      await this.pace.pauseIfDue();
+    }
+    checkText(this.rest, { from: this.checked, line: this.line, isEnd: true });
+    this.records ??= this.findDelimiter({ isEnd: true });
+    await this.pace.pauseIfDue();
+    const { records } = this;
+    if (records === undefined) return;
+    yield* this.scan(records);
+    this.checkOpenRecord();
+    if (records.openQuote !== undefined) throw this.unclosedQuote(records.openQuote);
+    if (this.rest.length > 0) yield* this.last(records);
+  }
+
+  /** Creates the scan of a CSV. Undefined until its first line has been read. */
+  private findDelimiter({ isEnd }: { readonly isEnd: boolean }): RecordEnds | undefined {
+    this.skipBlankLines(isEnd);
+    if (this.rest.length === 0) return undefined;
+    const { headerBytes } = this.rules.limits;
+    const text = this.rest.toString('utf8', 0, headerBytes);
+    const start = csvStart(text, { isAll: isEnd || this.rest.length > headerBytes });
+    if (start === undefined) return undefined;
+    const skipped = Buffer.byteLength(text.slice(0, start.skip));
+    this.rest = this.rest.subarray(skipped);
+    this.checked = Math.max(0, this.checked - skipped);
+    this.line += start.skippedLines;
+    return new RecordEnds('csv', start.delimiter, pieceBytes + 1);
+  }
+
+  private skipBlankLines(isEnd: boolean): void {
+    const { rest } = this;
+    let at = 0;
+    for (; at < rest.length; at += 1) {
+      const byte = rest[at];
+      if (byte !== lineFeed && byte !== carriageReturn) break;
+      // Its LF may be in the next piece.
+      if (byte === carriageReturn && at + 1 === rest.length && !isEnd) break;
+      if (byte === lineFeed || rest[at + 1] !== lineFeed) this.line += 1;
+    }
+    this.rest = rest.subarray(at);
+    this.checked = Math.max(0, this.checked - at);
+  }
+
+  private async *scan(records: RecordEnds): AsyncGenerator<FoundRecords> {
+    const { rest } = this;
+    let start = 0;
+    for (let at = this.scanned, to = at; at < rest.length; at = to) {
+      to = Math.min(at + pieceBytes, rest.length);
+      const bytes = rest.subarray(start, to);
+      const count = records.scan(bytes, at - start);
+      if (count > 0) yield* this.add(records, bytes, count);
+      const ended = count === 0 ? 0 : (records.ends[count - 1] as number);
+      const endedLines = count === 0 ? 0 : (records.lines[count - 1] as number);
+      if (records.stray !== undefined) {
+        const { opening, inside } = records.stray;
+        const row = { bytes: bytes.subarray(ended), line: this.line + endedLines };
+        throw strayQuote(row, { opening: opening - ended, inside: inside - ended });
+      }
+      start += ended;
+      this.line += endedLines;
+    }
+    this.rest = rest.subarray(start);
+    this.checked -= start;
+    this.scanned = this.rest.length;
+  }
+
+  /** Adds the last record, which has no line end. */
+  private async *last(records: RecordEnds): AsyncGenerator<FoundRecords> {
+    records.ends[0] = this.rest.length;
+    records.lines[0] = records.openLineCount + 1;
+    yield* this.add(records, this.rest, 1);
+  }
+
+  private async *add(found: RecordEnds, bytes: Buffer, to: number): AsyncGenerator<FoundRecords> {
+    const { line } = this;
+    let from = 0;
+    if (this.rules.format === 'csv') {
+      for (; this.form === undefined && from < to; from += 1)
+        await this.readHeader({ bytes, found, from, to: from + 1, line }, found.delimiter);
+      if (this.form !== undefined) this.checkRows({ bytes, found, from, to, line }, this.form);
+    }
+    this.rows += to - from;
+    if (from < to) yield { bytes, found, from, to, line };
+  }
+
+  /** Takes a record as the header, unless all its cells are blank. */
+  private async readHeader(found: FoundRecords, delimiter: string): Promise<void> {
+    const { bytes, line } = recordAt(found, found.from);
+    if (bytes.length > this.rules.limits.headerBytes + 2) throw this.headerTooLong(line);
+    const row = new CsvRows(bytes.toString(), { delimiter, maxCells: maxColumns + 1, firstLine: line });
+    row.next();
+    await this.pace.pauseIfDue();
+    if (row.cells.every((cell) => cell.trim() === '') && !row.hasMore) return;
+    const names = [...row.cells];
+    if (names.length > maxColumns)
+      throw new InputFault(`The header (line ${line}) has more than ${maxColumns} columns`, { line });
+    const { canBeHeader, readHeader } = this.rules;
+    const end = found.found.ends[found.from] as number;
+    const after = found.bytes.toString('utf8', end, end + maxTitleBytes);
+    const lineAfter = found.line + (found.found.lines[found.from] as number);
+    const titles = titlesFault(names, { line, lineAfter, after, canBeHeader });
+    if (titles !== undefined) throw titles;
+    const crmIdColumn = await readHeader(names, { line, delimiter });
+    this.form = { delimiter, columns: names.length, crmIdColumn };
+  }
+
+  /** Reads the few rows that have several lines, or perhaps a shortened crm_id. */
+  private checkRows(found: FoundRecords, form: RowForm): void {
+    const { from, to, bytes, found: places } = found;
+    if (from === to) return;
+    const { ends, lines } = places;
+    const start = from === 0 ? 0 : (ends[from - 1] as number);
+    const startLine = from === 0 ? 0 : (lines[from - 1] as number);
+    const haveLongRow = (lines[to - 1] as number) - startLine > to - from;
+    const haveShortened =
+      form.crmIdColumn !== undefined && mayBeShortened(bytes.subarray(start, ends[to - 1] as number));
+    if (!haveLongRow && !haveShortened) return;
+    for (let index = from, before = startLine; index < to; index += 1) {
+      const after = lines[index] as number;
+      if (after - before > 1) refuseSwallowedRows(recordAt(found, index), form);
+      before = after;
+      if (!haveShortened) continue;
+      const record = recordAt(found, index);
+      if (mayBeShortened(record.bytes)) refuseShortenedId(record, form);
+    }
+  }
+
+  /** Ends the reading of a record that is too long: an unclosed quote would otherwise take all of the file. */
+  private checkOpenRecord(): void {
+    const { rest, line } = this;
+    const { headerBytes, rowBytes } = this.rules.limits;
+    const isHeader = this.rules.format === 'csv' && this.form === undefined;
+    if (rest.length <= (isHeader ? headerBytes : rowBytes) + 2) return;
+    const quoteAt = this.records?.openQuote;
+    const quote = quoteAt === undefined ? undefined : placeIn(rest, quoteAt, line);
+    const hint =
+      quote === undefined ? '' : `: the quote in line ${quote.line}, column ${quote.column} is perhaps not closed`;
+    if (isHeader) throw this.headerTooLong(line, hint);
+    throw rowTooLong(rowBytes, { row: this.rows + 1, line, hint });
+  }
+
+  private headerTooLong(line: number, hint = ''): InputFault {
+    const most = readableBytes(this.rules.limits.headerBytes);
+    return new InputFault(`The header (line ${line}) has more than ${most}${hint}`, { line });
+  }
+
+  private unclosedQuote(at: number): InputFault {
+    const place = placeIn(this.rest, at, this.line);
+    return new InputFault(
+      `The quote in line ${place.line}, column ${place.column} is not closed. Close it, or write the cell in quotes and each quote in it twice`,
+      place,
+    );
+  }
+}
+
+const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+const maxTitleBytes = 64 * 1024;
+const maxStepMs = 10;
+
+/** The bytes of a record, and its first line. */
+export function recordAt(
+  { bytes, found, line }: FoundRecords,
+  index: number,
+): { readonly bytes: Buffer; readonly line: number } {
+  const start = index === 0 ? 0 : (found.ends[index - 1] as number);
+  const lines = index === 0 ? 0 : (found.lines[index - 1] as number);
+  return { bytes: bytes.subarray(start, found.ends[index]), line: line + lines };
+}
+
+export const rowTooLong = (
+  rowBytes: number,
+  { row, line, hint = '' }: { readonly row: number; readonly line: number; readonly hint?: string },
+): InputFault =>
+  new InputFault(`Row ${row} (line ${line}) has more than ${readableBytes(rowBytes)}${hint}. Shorten it`, { line });
+
+/** Lets other work run after some milliseconds. */
+class Pace {
+  private dueMs = performance.now() + maxStepMs;
+
+  async pauseIfDue(): Promise<void> {
+    if (performance.now() < this.dueMs) return;
+    await turnOfTheLoop();
+    this.dueMs = performance.now() + maxStepMs;
+  }
+}

@@ -1,0 +1,115 @@
+import { TextDecoder } from 'node:util';
+import { InputFault } from './input-fault.js';
+
+/** The form of the text of a file. Known with its first piece. */
+export interface TextForm {
+  hasMark: boolean;
+  encoding: 'utf-8' | 'utf-16le' | 'utf-16be';
+}
+
+const excel = 'an Excel workbook';
+const saveAsCsv = 'Save it as CSV in UTF-8';
+/** Files that are no text, by their first bytes. */
+const otherFiles = [
+  { bytes: [0x50, 0x4b, 0x03, 0x04], name: 'a ZIP archive or an Excel workbook' },
+  { bytes: [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], name: excel },
+] as const;
+/** Names in the beginning of an `.xlsx`. */
+const workbookPart = /\[Content_Types\]\.xml|_rels\/|xl\/|docProps\//;
+const utf8Mark = [0xef, 0xbb, 0xbf] as const;
+const markup = /^\s*<(?:!doctype|html|head|body|meta|style|table|\?xml|!--|div)\b/i;
+const scanned = 4096; // bytes
+
+const begins = (bytes: Uint8Array, mark: readonly number[]): boolean => mark.every((byte, at) => bytes[at] === byte);
+
+/**
+ * Converts the pieces of a file to UTF-8 without byte order mark, whose validity they do not check. UTF-16 is found by its
+ * mark, or by the zero bytes of its first characters.
+ * @param form receives the form
+ * @throws InputFault for workbooks, HTML and broken UTF-16
+ */
+export async function* utf8Pieces(pieces: AsyncIterable<Buffer>, form: TextForm): AsyncGenerator<Buffer> {
+  let decoder: Utf16Decoder | undefined;
+  let isFirst = true;
+  for await (const piece of pieces) {
+    let bytes = piece;
+    if (isFirst) {
+      refuseWorkbook(bytes);
+      Object.assign(form, formOf(bytes));
+      if (form.encoding !== 'utf-8') decoder = new Utf16Decoder(form.encoding);
+      if (form.hasMark) bytes = bytes.subarray(decoder === undefined ? utf8Mark.length : 2);
+    }
+    const text = decoder === undefined ? bytes : decoder.convert(bytes);
+    if (isFirst) refuseMarkup(text);
+    isFirst = false;
+    yield text;
+  }
+  if (decoder !== undefined) yield decoder.end();
+}
+
+function refuseWorkbook(bytes: Buffer): void {
+  const other = otherFiles.find((each) => begins(bytes, each.bytes));
+  if (other === undefined) return;
+  const name = workbookPart.test(bytes.toString('latin1', 0, scanned)) ? excel : other.name;
+  throw new InputFault(`The file is ${name} (line 1, column 1). ${saveAsCsv}`, { line: 1, column: 1 });
+}
+
+function refuseMarkup(bytes: Buffer): void {
+  if (!markup.test(bytes.toString('latin1', 0, scanned))) return;
+  const name = 'an HTML or XML page, as some programs write it for Excel';
+  throw new InputFault(`The file is ${name} (line 1, column 1). Open it in a spreadsheet and save it as CSV in UTF-8`, {
+    line: 1,
+    column: 1,
+  });
+}
+
+function formOf(bytes: Uint8Array): TextForm {
+  if (begins(bytes, utf8Mark)) return { hasMark: true, encoding: 'utf-8' };
+  if (begins(bytes, [0xff, 0xfe])) return { hasMark: true, encoding: 'utf-16le' };
+  if (begins(bytes, [0xfe, 0xff])) return { hasMark: true, encoding: 'utf-16be' };
+  const isZero = [0, 1, 2, 3].map((at) => bytes[at] === 0);
+  const [first, second, third, fourth] = isZero;
+  if (bytes.length >= 4 && second && fourth && !first && !third) return { hasMark: false, encoding: 'utf-16le' };
+  if (bytes.length >= 4 && first && third && !second && !fourth) return { hasMark: false, encoding: 'utf-16be' };
+  return { hasMark: false, encoding: 'utf-8' };
+}
+
+class Utf16Decoder {
+  private readonly strict: TextDecoder;
+  private line = 1;
+
+  constructor(private readonly encoding: 'utf-16le' | 'utf-16be') {
+    this.strict = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+  }
+
+  convert(bytes: Uint8Array): Buffer {
+    let text: string;
+    try {
+      text = this.strict.decode(bytes, { stream: true });
+    } catch {
+      const lenient = new TextDecoder(this.encoding, { ignoreBOM: true }).decode(bytes);
+      const before = lenient.slice(0, Math.max(0, lenient.indexOf('\uFFFD')));
+      throw this.broken(this.line + lineEnds(before));
+    }
+    this.line += lineEnds(text);
+    return Buffer.from(text);
+  }
+
+  end(): Buffer {
+    try {
+      return Buffer.from(this.strict.decode());
+    } catch {
+      throw this.broken(this.line);
+    }
+  }
+
+  private broken(line: number): InputFault {
+    return new InputFault(`The file is not UTF-16 throughout (line ${line}). Save it as UTF-8`, { line });
+  }
+}
+
+function lineEnds(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
+}
