@@ -1,6 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
+import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
 import { idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { FileShape } from '../../../shared/store/jobs/job-documents.js';
@@ -94,7 +95,7 @@ async function parseCsv(text: string, { shape, first, pause }: Parsing): Promise
 
 /** @returns a function that reads the current row of `CsvRows` as a record */
 function csvReader({ columns, crm_id_field: crmIdField }: FileShape): (row: CsvRows) => Fate {
-  const named = columns.flatMap((name, index) => (name.trim() === '' ? [] : [{ name, index }]));
+  const named = firstOfEach(columns);
   const crmIdColumn = named.find(({ name }) => name === crmIdField)?.index;
   // With another column for the crm_id, a column called crm_id would produce a second crm_id.
   const fields = named.filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id');

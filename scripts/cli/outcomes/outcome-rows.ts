@@ -1,9 +1,12 @@
 import { isoInstant, isTooFarAhead, maxDaysAhead } from '../../../shared/contract/dates.js';
-import { foldFieldName, isCrmId, maxCrmId } from '../../../shared/contract/texts.js';
+import { foldFieldName } from '../../../shared/contract/texts.js';
+import { columnOf, listedNames } from '../../../shared/files/reading/csv-columns.js';
+import { InputFault } from '../../../shared/files/reading/input-fault.js';
+import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
-import { csvRows, emptyCsv } from '../score/input/csv-records.js';
-import { badInput, type InputFile } from '../score/input/input-file.js';
+import type { InputFile } from '../score/input/input-file.js';
+import { tableRows } from '../score/input/table-rows.js';
 import type { ConvertedValues } from './converted-values.js';
 import type { Mistake } from './mistakes.js';
 
@@ -34,44 +37,56 @@ interface Places {
 }
 
 /**
- * Reads the rows of a CSV with a header line and skips blank rows.
+ * Reads the rows of a CSV with a header line and skips empty rows.
  * @param options `now` is the import time. It dates rows without an `at` column, and unconverted leads without a date
  * @throws CliError when a column is missing or the file cannot be read
  */
 export async function* outcomeRows(
   input: InputFile,
-  reading: { readonly columns: OutcomeColumns; readonly values: ConvertedValues; readonly now: Date },
+  reading: {
+    readonly columns: OutcomeColumns;
+    readonly values: ConvertedValues;
+    readonly now: Date;
+    readonly onNotice?: (notice: string) => void;
+  },
 ): AsyncGenerator<OutcomeRow> {
+  const { columns, onNotice } = reading;
   let places: Places | undefined;
-  for await (const { cells, line, endByte } of csvRows(input)) {
-    if (cells.every((cell) => cell.trim() === '')) continue;
-    if (places === undefined) places = placesOf(cells, input.name, reading.columns);
-    else yield { line, endByte, ...readRow(cells, places, reading) };
+  const needed = [columns.crmId ?? 'crm_id', columns.converted ?? 'converted'].map(foldFieldName);
+  const rules = {
+    onNotice,
+    canBeHeader: (names: readonly string[]) => {
+      const folded = new Set(names.map(foldFieldName));
+      return needed.some((name) => folded.has(name));
+    },
+    readHeader: async (names: readonly string[], { line }: { readonly line: number }) => {
+      places = await placesOf(names, line, columns);
+      return places.crmId;
+    },
+  };
+  for await (const { cells, line, endByte, isEmpty, problem } of tableRows(input, rules)) {
+    if (isEmpty || places === undefined) continue;
+    const row = problem === undefined ? readRow(cells, places, reading) : { mistake: { what: problem } };
+    yield { line, endByte, ...row };
   }
-  if (places === undefined) throw emptyCsv(input);
 }
 
-function placesOf(header: readonly string[], fileName: string, columns: OutcomeColumns): Places {
+async function placesOf(header: readonly string[], line: number, columns: OutcomeColumns): Promise<Places> {
   const names = header.map((name) => name.trim());
-  const folded = names.map(foldFieldName);
-  const placeOf = (name: string): number | undefined => {
-    const exact = names.indexOf(name);
-    const place = exact === -1 ? folded.indexOf(foldFieldName(name)) : exact;
-    return place === -1 ? undefined : place;
-  };
-  const required = (name: string, option: string): number => {
-    const place = placeOf(name);
+  const placeOf = (wanted: string, purpose: string) => columnOf(names, { wanted, line, purpose });
+  const required = async (wanted: string, option: string): Promise<number> => {
+    const place = await placeOf(wanted, option === '--crm-id' ? 'crm_id' : `column of ${option}`);
     if (place !== undefined) return place;
-    const shown = names.filter((each) => each !== '').slice(0, 12);
-    const more = names.length > shown.length ? ', …' : '';
-    throw badInput(
-      `${fileName} has no column "${name}". Name the column with ${option}. Existing columns: ${shown.map((each) => JSON.stringify(each)).join(', ')}${more}`,
+    const listed = listedNames(names.filter((each) => each !== ''));
+    throw new InputFault(
+      `The header (line ${line}) has no column "${wanted}". Name the column with ${option}. Existing columns: ${listed}`,
+      { line },
     );
   };
   return {
-    crmId: required(columns.crmId ?? 'crm_id', '--crm-id'),
-    converted: required(columns.converted ?? 'converted', '--converted'),
-    at: columns.at === undefined ? placeOf('at') : required(columns.at, '--at'),
+    crmId: await required(columns.crmId ?? 'crm_id', '--crm-id'),
+    converted: await required(columns.converted ?? 'converted', '--converted'),
+    at: columns.at === undefined ? await placeOf('at', 'column of --at') : await required(columns.at, '--at'),
     names,
   };
 }
@@ -81,13 +96,13 @@ function readRow(
   places: Places,
   { values, now }: { readonly values: ConvertedValues; readonly now: Date },
 ): ReadOutcome | { readonly mistake: Mistake } {
-  const crmId = textOfCell(record[places.crmId] ?? '');
+  const cell = textOfCell(record[places.crmId] ?? '');
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
-  if (crmId === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
-  if (!isCrmId(crmId)) {
-    const must = `at most ${maxCrmId} characters, none of them NUL`;
-    return { mistake: { what: `${name(places.crmId)} is not a valid crm_id (${must})` } };
-  }
+  const read = idOfText(cell);
+  if ('problem' in read) return { mistake: { what: `${name(places.crmId)}: ${read.problem}` } };
+  const { id: crmId } = read;
+  if (crmId === null && cell === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
+  if (crmId === null) return { mistake: { what: `${name(places.crmId)} names no lead`, value: cell } };
   const value = (record[places.converted] ?? '').trim();
   const converted = values.read(value);
   if (converted === undefined) return { mistake: { what: `${name(places.converted)} ${values.rule}`, value } };

@@ -68,6 +68,14 @@ export function refuseRepeated(
   }
 }
 
+/** The columns with a name, and of several with one name the first. */
+export function firstOfEach(names: readonly string[]): { readonly name: string; readonly index: number }[] {
+  const seen = new Set<string>();
+  return names.flatMap((name, index) =>
+    name.trim() === '' || seen.size === seen.add(name).size ? [] : [{ name, index }],
+  );
+}
+
 /** The fault of a file none of whose columns the model knows. */
 export const noKnownColumn = (
   names: readonly string[],

@@ -15,8 +15,9 @@ export interface FoundRecords {
   /** Index in `found` of the first record, and of the record after the last one. */
   readonly from: number;
   readonly to: number;
-  /** Line at the start of the bytes. */
+  /** Line at the start of the bytes, and their position in the text of the file. */
   readonly line: number;
+  readonly offset: number;
 }
 
 export interface ReadingLimits {
@@ -57,8 +58,9 @@ export class FileRecords {
   /** The bytes of `rest` that are checked, and those that are scanned. */
   private checked = 0;
   private scanned = 0;
-  /** Line of the first byte of `rest`. */
+  /** Line of the first byte of `rest`, and its position in the text. */
   private line = 1;
+  private offset = 0;
   /** Records after the header. */
   private rows = 0;
 
@@ -108,6 +110,7 @@ export class FileRecords {
     if (start === undefined) return undefined;
     const skipped = Buffer.byteLength(text.slice(0, start.skip));
     this.rest = this.rest.subarray(skipped);
+    this.offset += skipped;
     this.checked = Math.max(0, this.checked - skipped);
     this.line += start.skippedLines;
     return new RecordEnds('csv', start.delimiter, pieceBytes + 1);
@@ -124,6 +127,7 @@ export class FileRecords {
       if (byte === lineFeed || rest[at + 1] !== lineFeed) this.line += 1;
     }
     this.rest = rest.subarray(at);
+    this.offset += at;
     this.checked = Math.max(0, this.checked - at);
   }
 
@@ -143,6 +147,7 @@ export class FileRecords {
         throw strayQuote(row, { opening: opening - ended, inside: inside - ended });
       }
       start += ended;
+      this.offset += ended;
       this.line += endedLines;
     }
     this.rest = rest.subarray(start);
@@ -158,15 +163,15 @@ export class FileRecords {
   }
 
   private async *add(found: RecordEnds, bytes: Buffer, to: number): AsyncGenerator<FoundRecords> {
-    const { line } = this;
+    const { line, offset } = this;
     let from = 0;
     if (this.rules.format === 'csv') {
       for (; this.form === undefined && from < to; from += 1)
-        await this.readHeader({ bytes, found, from, to: from + 1, line }, found.delimiter);
-      if (this.form !== undefined) this.checkRows({ bytes, found, from, to, line }, this.form);
+        await this.readHeader({ bytes, found, from, to: from + 1, line, offset }, found.delimiter);
+      if (this.form !== undefined) this.checkRows({ bytes, found, from, to, line, offset }, this.form);
     }
     this.rows += to - from;
-    if (from < to) yield { bytes, found, from, to, line };
+    if (from < to) yield { bytes, found, from, to, line, offset };
   }
 
   /** Takes a record as the header, unless all its cells are blank. */

@@ -1,9 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { pipeline } from 'node:stream';
-import { createGunzip, type Gunzip } from 'node:zlib';
 import { messageOf } from '../../../../shared/contract/errors.js';
+import { inflatedPieces } from '../../../../shared/files/reading/inflate-file.js';
+import { InputFault } from '../../../../shared/files/reading/input-fault.js';
+import { type TextForm, utf8Pieces } from '../../../../shared/files/reading/text-pieces.js';
+import type { KnownFields } from '../../../../shared/messages/field-slots.js';
 import { CliError, fileProblem } from '../../context/cli-error.js';
 
 /** One record of the input file, ready to be sent. */
@@ -14,6 +16,8 @@ export interface InputRecord {
   readonly line: number;
   /** The record as JSON; undefined for an empty row, which is not sent. */
   readonly text: string | undefined;
+  /** Why the row cannot be scored; it is then not sent, and `text` is undefined. */
+  readonly problem?: string;
   /** All cells of a row of a CSV, as many as the header has. Absent for JSONL and for an empty row. */
   readonly cells?: readonly string[];
   /** Bytes of the inflated file up to the end of this record. */
@@ -23,6 +27,8 @@ export interface InputRecord {
 export interface RecordOptions {
   /** Column or field with the crm_id; undefined means `crm_id`, if it exists. */
   readonly crmIdField: string | undefined;
+  /** The fields of the model, if they are known. A CSV must have one of them. */
+  readonly fields?: KnownFields | undefined;
   /**
    * Receives the names under which values are sent, including `crm_id`. Called once with the columns of a CSV, before
    * its first record, or with the keys of each JSONL record.
@@ -30,6 +36,10 @@ export interface RecordOptions {
   readonly onNames?: ((names: readonly string[]) => void) | undefined;
   /** Receives the header of a CSV, before its first record. */
   readonly onHeader?: ((header: CsvHeader) => void) | undefined;
+  /** Receives each crm_id, with the line of its record. */
+  readonly onCrmId?: ((crmId: string, line: number) => void) | undefined;
+  /** Receives what was passed over or read in an unusual way, at the end of the file. */
+  readonly onNotice?: ((notice: string) => void) | undefined;
 }
 
 /** The header of a CSV as it is written. */
@@ -54,8 +64,11 @@ export interface InputFile {
   inflatedBytes(): number;
   /** Whether the text begins with a byte order mark. Known once its first characters were read. */
   hasByteOrderMark(): boolean;
-  /** Streams the inflated text without its byte order mark. May be called only once. */
-  texts(): AsyncGenerator<string>;
+  /**
+   * Streams the inflated text as UTF-8 without its byte order mark. May be called only once.
+   * @throws CliError when the file cannot be read
+   */
+  pieces(): AsyncGenerator<Buffer>;
 }
 
 /** Format by file name, ignoring `.gz`; undefined for other names. */
@@ -68,7 +81,7 @@ export function formatOf(path: string): RecordFormat | undefined {
 
 /**
  * Inspects an input file without reading its records.
- * @throws CliError when it is missing, not a regular file, UTF-16, or neither CSV nor JSONL by name
+ * @throws CliError when it is missing, not a regular file, or neither CSV nor JSONL by name
  */
 export async function openInput(path: string): Promise<InputFile> {
   const name = basename(path);
@@ -80,8 +93,6 @@ export async function openInput(path: string): Promise<InputFile> {
   });
   if (!found.isFile()) throw badInput(`${path} is not a file`);
   const start = await firstBytes(path);
-  if (start.equals(Buffer.from([0xff, 0xfe])) || start.equals(Buffer.from([0xfe, 0xff])))
-    throw badInput(`${name} is UTF-16. Save it as UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 ${name}`);
   const reading = new Reading(path, { gzipped: start.equals(Buffer.from([0x1f, 0x8b])), bytes: found.size });
   return {
     path,
@@ -91,7 +102,7 @@ export async function openInput(path: string): Promise<InputFile> {
     modifiedAt: found.mtime,
     inflatedBytes: () => reading.inflatedBytes(),
     hasByteOrderMark: () => reading.hasByteOrderMark,
-    texts: () => reading.texts(),
+    pieces: () => reading.pieces(),
   };
 }
 
@@ -111,63 +122,64 @@ async function firstBytes(path: string): Promise<Buffer> {
 
 export const byteOrderMark = '\uFEFF';
 
+const readBytes = 256 * 1024;
+
 /** One pass over a file. */
 class Reading {
-  /** Its `bytesWritten` counts the compressed bytes that were consumed. */
-  private gunzip: Gunzip | undefined;
-  hasByteOrderMark = false;
-  private inflated = 0;
-  private lines = 1;
+  private readonly form: TextForm = { hasMark: false, encoding: 'utf-8' };
+  /** Bytes on disk that were read, and bytes of UTF-8 that they became. */
+  private used = 0;
+  private text = 0;
 
   constructor(
     private readonly path: string,
     private readonly known: { readonly gzipped: boolean; readonly bytes: number },
   ) {}
 
+  get hasByteOrderMark(): boolean {
+    return this.form.hasMark;
+  }
+
   inflatedBytes(): number {
-    if (!this.known.gzipped) return this.known.bytes;
-    const used = this.gunzip?.bytesWritten ?? 0;
-    return used === 0 ? this.known.bytes : Math.round((this.inflated * this.known.bytes) / used);
+    const { bytes, gzipped } = this.known;
+    const isSame = !gzipped && this.form.encoding === 'utf-8';
+    return isSame || this.used === 0 ? bytes : Math.round((this.text * bytes) / this.used);
   }
 
-  async *texts(): AsyncGenerator<string> {
-    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-    let isStart = true;
-    for await (const bytes of this.chunks()) {
-      this.inflated += bytes.length;
-      let text = this.decode(() => decoder.decode(bytes, { stream: true }));
-      if (isStart && text !== '') {
-        isStart = false;
-        this.hasByteOrderMark = text.startsWith(byteOrderMark);
-        if (this.hasByteOrderMark) text = text.slice(1);
-      }
-      yield text;
-      this.lines += text.split('\n').length - 1;
-    }
-    yield this.decode(() => decoder.decode());
-  }
-
-  private async *chunks(): AsyncGenerator<Buffer> {
-    const source = createReadStream(this.path);
-    if (this.known.gzipped) this.gunzip = createGunzip();
-    const stream = this.gunzip === undefined ? source : pipeline(source, this.gunzip, () => undefined);
+  async *pieces(): AsyncGenerator<Buffer> {
+    const source = createReadStream(this.path, { highWaterMark: readBytes });
+    const inflated = inflatedPieces(source, {
+      inflatedBytes: Number.POSITIVE_INFINITY,
+      onProgress: (read) => {
+        this.used = read;
+      },
+    });
     try {
-      for await (const bytes of stream) yield bytes;
+      for await (const piece of utf8Pieces(inflated, this.form)) {
+        this.text += piece.length;
+        yield piece;
+      }
     } catch (error) {
+      if (error instanceof InputFault) throw error;
       throw badInput(`Cannot read ${basename(this.path)} to its end: ${messageOf(error)}`);
     } finally {
       source.destroy();
     }
   }
+}
 
-  private decode(decoded: () => string): string {
-    try {
-      return decoded();
-    } catch {
-      throw badInput(
-        `${basename(this.path)} is not UTF-8 (after line ${this.lines}). Save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE`,
-      );
-    }
+/**
+ * Runs a reading of the file. Its faults become errors that name the file.
+ * @throws CliError
+ */
+export async function* withFileName<Item>(input: InputFile, items: AsyncIterable<Item>): AsyncGenerator<Item> {
+  try {
+    yield* items;
+  } catch (error) {
+    if (!(error instanceof InputFault)) throw error;
+    const { line, column } = error;
+    const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+    throw new CliError(`${input.name}: ${error.message}`, { code: 'bad_input', details: place });
   }
 }
 

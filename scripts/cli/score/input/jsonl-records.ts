@@ -1,62 +1,73 @@
 import { messageOf } from '../../../../shared/contract/errors.js';
-import { badInput, type InputFile, type InputRecord, type RecordOptions } from './input-file.js';
+import { FileRecords, recordAt } from '../../../../shared/files/reading/file-records.js';
+import { InputFault } from '../../../../shared/files/reading/input-fault.js';
+import { writtenMembers } from '../../../../shared/files/reading/json-members.js';
+import { idOfJson } from '../../../../shared/files/reading/row-ids.js';
+import { type InputFile, type InputRecord, type RecordOptions, withFileName } from './input-file.js';
+
+/** A call takes at most 8 MiB. */
+const limits = { headerBytes: 0, rowBytes: 8 * 1024 * 1024 } as const;
 
 /**
  * Reads a file with one JSON object per line and skips blank lines. A record is sent byte for byte, which keeps large
- * numbers exact, unless `crmIdField` requires a new member.
- * @throws CliError that names the line without a JSON object
+ * numbers exact, but for its crm_id.
+ * @throws CliError that names the place of the fault
  */
-export async function* jsonlRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
+export const jsonlRecords = (input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> =>
+  withFileName(input, readRecords(input, options));
+
+async function* readRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
+  const records = new FileRecords({ format: 'jsonl', limits, readHeader: async () => undefined });
   let row = 0;
-  let line = 0;
-  let endByte = 0;
-  for await (const written of linesOf(input.texts())) {
-    line += 1;
-    endByte += Buffer.byteLength(written) + 1;
-    const text = written.trim();
-    if (text === '') continue;
-    row += 1;
-    const record = parse(text, `${input.name}, line ${line}`);
-    const sent = withCrmId(record, text, options);
-    options.onNames?.(sent.names);
-    yield { row, line, text: sent.text, endByte };
+  for await (const found of records.read(input.pieces())) {
+    for (let index = found.from; index < found.to; index += 1) {
+      const { bytes, line } = recordAt(found, index);
+      const text = bytes.toString().trim();
+      if (text === '') continue;
+      row += 1;
+      const endByte = found.offset + (found.found.ends[index] as number);
+      yield { row, line, ...readRecord(text, line, options), endByte };
+    }
   }
+  if (row === 0) throw new InputFault('The file has no records');
 }
 
-async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = '';
-  for await (const text of texts) {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
-}
+type Read = Pick<InputRecord, 'text' | 'problem'>;
 
-function parse(text: string, place: string): object {
-  let value: unknown;
+function readRecord(text: string, line: number, options: RecordOptions): Read {
+  let record: unknown;
   try {
-    value = JSON.parse(text);
+    record = JSON.parse(text);
   } catch (error) {
-    throw badInput(`${place} is not JSON: ${messageOf(error)}`);
+    return failed(`The line is not JSON: ${messageOf(error)}`);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw badInput(`${place} is not a JSON object. Write one record per line, such as {"field": "value"}`);
+  if (typeof record !== 'object' || record === null || Array.isArray(record))
+    return failed('The line is not a JSON object. Write one record per line, such as {"field": "value"}');
+  const name = options.crmIdField ?? 'crm_id';
+  const value = Object.hasOwn(record, name) ? (record as Record<string, unknown>)[name] : undefined;
+  const read = idOfJson(value, { text, name });
+  if ('problem' in read) {
+    if (read.isShortened === true) throw new InputFault(`Line ${line}: ${read.problem}`, { line });
+    return failed(read.problem);
+  }
+  const { id } = read;
+  if (id !== null) options.onCrmId?.(id, line);
+  const others = Object.keys(record).filter((key) => key !== name && key !== 'crm_id');
+  options.onNames?.(id === null ? others : [...others, 'crm_id']);
+  if (name === 'crm_id' && (value === undefined || value === id)) return { text };
+  return { text: withCrmId(text, { id, without: new Set([name, 'crm_id']) }) };
 }
 
-/** The record to send and the names of its members. */
+const failed = (problem: string): Read => ({ text: undefined, problem });
+
+/** Replaces the crm_id. The other members stay as they are written. */
 function withCrmId(
-  record: object,
   text: string,
-  { crmIdField }: RecordOptions,
-): { readonly text: string; readonly names: readonly string[] } {
-  if (crmIdField === undefined) return { text, names: Object.keys(record) };
-  const fields = new Map<string, unknown>(Object.entries(record));
-  const id = fields.get(crmIdField);
-  fields.delete(crmIdField);
-  fields.delete('crm_id');
-  const isId = (typeof id === 'string' && id !== '') || typeof id === 'number';
-  if (isId) fields.set('crm_id', String(id));
-  const members = [...fields].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  return { text: `{${members.join(',')}}`, names: [...fields.keys()] };
+  { id, without }: { readonly id: string | null; readonly without: Set<string> },
+): string {
+  const members = writtenMembers(text)
+    .filter(({ name }) => !without.has(name))
+    .map(({ start, end }) => text.slice(start, end));
+  if (id !== null) members.push(`"crm_id":${JSON.stringify(id)}`);
+  return `{${members.join(',')}}`;
 }

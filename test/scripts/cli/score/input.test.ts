@@ -87,27 +87,40 @@ describe('score input', () => {
       ]);
     });
 
-    it('names the line of a row with too many or too few cells', async () => {
-      expect(await problem('a.csv', 'a,b\n1,2\n"x\ny",2,3\n')).to.include(
-        'a.csv, line 3 has 3 cells, but the header has 2',
-      );
-      expect(await problem('a.csv', 'a,b,c\n1,2\n')).to.include('a.csv, line 2 has 2 cells, but the header has 3');
-      expect(await problem('a.csv', 'a,b\n1,2,,\n'), 'extra empty cells are allowed').to.equal('no problem');
+    it('names the problem of a row with too many cells, and reads missing ones as empty', async () => {
+      const records = await read('a.csv', 'a,b\n1,2\n"x\ny",2,3\n4\n5,6,,\n');
+      expect(records.map(({ line, text, problem }) => [line, text ?? problem])).to.deep.equal([
+        [2, '{"a":"1","b":"2"}'],
+        [
+          3,
+          'The row has 3 cells, but the header has 2 columns. Cell 3 begins at column 6. Quote cells that contain a delimiter',
+        ],
+        [5, '{"a":"4"}'],
+        [6, '{"a":"5","b":"6"}'],
+      ]);
     });
 
     it('names the problem of an invalid CSV file', async () => {
-      expect(await problem('a.csv', '')).to.include('a.csv is empty');
-      expect(await problem('a.csv', 'a,b,a\n1,2,3\n')).to.include('two columns have the name "a"');
+      expect(await problem('a.csv', '')).to.equal(
+        'a.csv: The file has no header: it is empty. Begin it with a line that names the columns',
+      );
+      expect(await problem('a.csv', 'a,b\n,\n')).to.equal('a.csv: The file has a header, but no rows with content');
+      expect(await problem('a.csv', 'a,b,a\n1,2,3\n')).to.include('Two columns have the name "a" (line 1)');
       expect(await problem('a.csv', 'a,b\n1,2\n', 'Id')).to.include('has no column "Id". Existing columns: "a", "b"');
       expect(await problem('a.csv', 'a,b\u001b[31m\n1,2\n', 'Id')).to.include('Existing columns: "a", "b\\u001b[31m"');
       const unclosed = 'a,b\n1,2\n"3,4\n5,6\n';
-      expect(await problem('a.csv', unclosed)).to.equal('a.csv, row 2: unclosed quote');
+      expect(await problem('a.csv', unclosed)).to.equal(
+        'a.csv: The quote in line 3, column 1 is not closed. Close it, or write the cell in quotes and each quote in it twice',
+      );
       const endless = unclosed + 'x\n'.repeat(5 * 1024 * 1024);
-      expect(await problem('a.csv', endless)).to.equal('a.csv, row 2: unclosed quote');
-      expect(await problem('a.csv', Buffer.from('a,b\nM\xfcller,2\n', 'latin1'))).to.include('is not UTF-8');
-      expect(await problem('a.csv', Buffer.from('\uFEFFa,b\n', 'utf16le'))).to.include('is UTF-16');
-      expect(await problem('a.csv.gz', gzipSync('a,b\n1,2\n'.repeat(999)).subarray(0, 40))).to.include(
-        'Cannot read a.csv.gz to its end',
+      expect(await problem('a.csv', endless)).to.equal(
+        'a.csv: Row 2 (line 3) has more than 8 MiB: the quote in line 3, column 1 is perhaps not closed. Shorten it',
+      );
+      expect(await problem('a.csv', Buffer.from('a,b\nM\xfcller,2\n', 'latin1'))).to.include(
+        'is not UTF-8 (line 2, col',
+      );
+      expect(await problem('a.csv.gz', gzipSync('a,b\n1,2\n'.repeat(999)).subarray(0, 40))).to.equal(
+        'a.csv.gz: The gzip file ends early. Take the complete file',
       );
       expect(await problem('a.xlsx', 'x')).to.include('must end in .csv');
     });
@@ -118,7 +131,7 @@ describe('score input', () => {
         maxLength: 6,
       });
       const table = fc.array(
-        fc.tuple(cell, cell).filter((row) => row.join('') !== ''),
+        fc.tuple(cell, cell).filter((row) => row.join('').trim() !== ''),
         { minLength: 1, maxLength: 8 },
       );
       const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
@@ -147,9 +160,32 @@ describe('score input', () => {
       expect(await parsed('a.ndjson', text, 'Id')).to.deep.equal([{ crm_id: '7' }, { n: 1 }, { n: 2 }]);
     });
 
-    it('names the line of a JSONL file that is not an object', async () => {
-      expect(await problem('a.jsonl', '{"a":1}\n[1]\n')).to.include('a.jsonl, line 2 is not a JSON object');
-      expect(await problem('a.jsonl', '{"a":1}\n\n{"a":\n')).to.include('a.jsonl, line 3 is not JSON');
+    it('names the problem of a JSONL line that is no object', async () => {
+      const records = await read('a.jsonl', '{"a":1}\n[1]\n\n{"a":\n{"crm_id":1.5}\n');
+      expect(records.map(({ line, text }) => [line, text])).to.deep.equal([
+        [1, '{"a":1}'],
+        ...[2, 4, 5].map((line) => [line, undefined]),
+      ]);
+      const [, list, open, number] = records.map((record) => record.problem);
+      expect(list).to.equal('The line is not a JSON object. Write one record per line, such as {"field": "value"}');
+      expect(open).to.match(/^The line is not JSON: /);
+      expect(number).to.equal('The crm_id must be a text or a whole number');
+      expect(await problem('a.jsonl', '\n')).to.equal('a.jsonl: The file has no records');
+    });
+
+    it('keeps the digits of a number as crm_id, and the other members as they are written', async () => {
+      const text = '{"id": 90071992547409931, "n":1e400 , "crm_id":"old","s":"\\"}{"}\n{"crm_id":90071992547409932}\n';
+      expect((await read('a.jsonl', text, 'id')).map((record) => record.text)).to.deep.equal([
+        '{"n":1e400,"s":"\\"}{","crm_id":"90071992547409931"}',
+        '{}',
+      ]);
+      expect((await read('a.jsonl', text))[1]?.text).to.equal('{"crm_id":"90071992547409932"}');
+    });
+
+    it('refuses a file with a crm_id that a spreadsheet has shortened', async () => {
+      expect(await problem('a.jsonl', '{"crm_id":"a"}\n{"crm_id":"1.20214E+17"}\n')).to.match(
+        /^a\.jsonl: Line 2: The crm_id/,
+      );
     });
   });
 

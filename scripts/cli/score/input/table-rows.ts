@@ -1,0 +1,100 @@
+import { CsvRows } from '../../../../shared/files/csv-rows.js';
+import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
+import { FileRecords, type HeaderPlace } from '../../../../shared/files/reading/file-records.js';
+import { FooterWatch, footerNotice } from '../../../../shared/files/reading/footer-watch.js';
+import { InputFault } from '../../../../shared/files/reading/input-fault.js';
+import { countText } from '../../output/readable-numbers.js';
+import { type InputFile, withFileName } from './input-file.js';
+
+/** A row of a CSV, without the header. */
+export interface TableRow {
+  /** Its cells, as many as the header has. */
+  readonly cells: readonly string[];
+  /** First line of the row, from 1. */
+  readonly line: number;
+  /** Bytes of the inflated file up to the end of the row. */
+  readonly endByte: number;
+  /** Whether it has only white space, or belongs to the footer of a report. */
+  readonly isEmpty: boolean;
+  /** Why its cells do not fit the header. */
+  readonly problem: string | undefined;
+}
+
+export interface TableRules {
+  /** @returns the index of the column with the crm_id */
+  readonly readHeader: (names: readonly string[], place: HeaderPlace) => Promise<number | undefined>;
+  readonly canBeHeader: CanBeHeader | undefined;
+  readonly onNotice?: ((notice: string) => void) | undefined;
+}
+
+/** A call takes at most 8 MiB. */
+const limits = { headerBytes: 1024 * 1024, rowBytes: 8 * 1024 * 1024 } as const;
+
+/**
+ * Reads the rows of a CSV file: the delimiter is detected, and quoted cells may contain line breaks.
+ * @throws CliError that names the place of the fault, also for a file without rows
+ */
+export const tableRows = (input: InputFile, rules: TableRules): AsyncGenerator<TableRow> =>
+  withFileName(input, readRows(input, rules));
+
+async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<TableRow> {
+  const header = { columns: 0, delimiter: '' };
+  const records = new FileRecords({
+    format: 'csv',
+    limits,
+    canBeHeader: rules.canBeHeader,
+    readHeader: (names, place) => {
+      Object.assign(header, { columns: names.length, delimiter: place.delimiter });
+      return rules.readHeader(names, place);
+    },
+  });
+  const watch = new FooterWatch();
+  let held: TableRow[] = [];
+  let count = 0;
+  let hasContent = false;
+  const short = { rows: 0, line: 0 };
+  for await (const { bytes, found, from, to, line, offset } of records.read(input.pieces())) {
+    const start = from === 0 ? 0 : (found.ends[from - 1] as number);
+    const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
+    const text = bytes.toString('utf8', start, found.ends[to - 1]);
+    const rows = new CsvRows(text, { delimiter: header.delimiter, maxCells: header.columns, firstLine });
+    for (let index = from; rows.next(); index += 1) {
+      count += 1;
+      const row = rowOf(rows, header.columns, offset + (found.ends[index] as number));
+      hasContent ||= !row.isEmpty;
+      if (rows.count < header.columns && !row.isEmpty) {
+        short.rows += 1;
+        short.line ||= row.line;
+      }
+      if (header.columns > 1) watch.see(kindOf(row), { row: count, line: row.line, text: row.cells[0] ?? '' });
+      if (watch.isOpen) {
+        held.push(row);
+        continue;
+      }
+      yield* held;
+      held = [];
+      yield row;
+    }
+  }
+  if (!records.hasHeader)
+    throw new InputFault('The file has no header: it is empty. Begin it with a line that names the columns');
+  if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
+  const { footer } = watch;
+  if (footer !== undefined) rules.onNotice?.(footerNotice(footer));
+  else if (short.rows > 0) rules.onNotice?.(shortRows(short));
+  for (const row of held) yield footer === undefined ? row : { ...row, isEmpty: true };
+}
+
+function rowOf(rows: CsvRows, columns: number, endByte: number): TableRow {
+  const { cells, line, problem, isBlank } = rows;
+  const whole = Array.from({ length: columns }, (_, index) => cells[index] ?? '');
+  return { cells: whole, line, endByte, isEmpty: isBlank, problem };
+}
+
+function kindOf({ cells, isEmpty, problem }: TableRow): 'blank' | 'one' | 'other' {
+  if (isEmpty) return 'blank';
+  return problem === undefined && cells.findLastIndex((cell) => cell !== '') === 0 ? 'one' : 'other';
+}
+
+const shortRows = ({ rows, line }: { readonly rows: number; readonly line: number }): string =>
+  `${rows === 1 ? '1 row has' : `${countText(rows)} rows have`} fewer cells than the header, first in line ${line}. The missing cells are read as empty`;

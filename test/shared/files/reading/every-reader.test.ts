@@ -1,0 +1,182 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { readInput } from '../../../../api/bulk/reading/read-input.js';
+import { parseRows } from '../../../../api/bulk/rows/parse-rows.js';
+import { ConvertedValues } from '../../../../scripts/cli/outcomes/converted-values.js';
+import { outcomeRows } from '../../../../scripts/cli/outcomes/outcome-rows.js';
+import { csvRecords } from '../../../../scripts/cli/score/input/csv-records.js';
+import { openInput } from '../../../../scripts/cli/score/input/input-file.js';
+import { jsonlRecords } from '../../../../scripts/cli/score/input/jsonl-records.js';
+import { compileKnownFields } from '../../../../shared/messages/field-slots.js';
+import { projectFile } from '../../../../shared/process/project-root.js';
+import { defaultOptions } from '../../../support/jobs/sample-job.js';
+import { leaveOut } from '../../../support/leave-out.js';
+import { fileCases } from './file-cases.js';
+
+const names = ['Lead Source', 'Industry', 'Number of Employees', 'Demo Requested', 'Last Activity Date'];
+const fields = compileKnownFields({
+  features: names.map((field, index) => ({ type: 'number', field, label: field, columns: [index] })),
+});
+
+/** A file on disk, and how it is read. */
+interface File {
+  readonly path: string;
+  readonly bytes: Buffer;
+  readonly crmId: string | undefined;
+}
+
+/** Reads a file into what is made of its rows, without the empty ones. */
+type Reader = (file: File) => Promise<unknown[]>;
+
+async function scoreReader({ path, crmId }: File): Promise<unknown[]> {
+  const input = await openInput(path);
+  const reading = { crmIdField: crmId, fields };
+  const found: unknown[] = [];
+  for await (const { text, problem } of input.format === 'csv'
+    ? csvRecords(input, reading)
+    : jsonlRecords(input, reading))
+    if (text !== undefined) found.push(JSON.parse(text));
+    else if (problem !== undefined) found.push(problem);
+  return found;
+}
+
+async function bulkReader({ path, bytes, crmId }: File): Promise<unknown[]> {
+  const format = path.endsWith('.jsonl') ? 'jsonl' : 'csv';
+  const options = { ...defaultOptions, format, ...(crmId !== undefined && { crm_id_field: crmId }) } as const;
+  const slices: { readonly text: Buffer; readonly row: number; readonly line: number }[] = [];
+  const read = await readInput(
+    (async function* () {
+      yield bytes;
+    })(),
+    options,
+    {
+      knownFields: fields,
+      onSlices: async (some) => {
+        for (const { input, first_row: row, first_line: line } of some)
+          slices.push({ text: gunzipSync(input), row, line });
+      },
+    },
+  );
+  const rows = (await Promise.all(slices.map(({ text, ...first }) => parseRows(text, read.shape, first)))).flat();
+  return rows.flatMap((row) => row.problem?.message ?? row.fields ?? []);
+}
+
+async function outcomeReader({ path, crmId }: File): Promise<unknown[]> {
+  const input = await openInput(path);
+  const columns = { crmId, converted: undefined, at: undefined };
+  const values = new ConvertedValues({});
+  const found: unknown[] = [];
+  for await (const row of outcomeRows(input, { columns, values, now: new Date(0) }))
+    found.push('outcome' in row ? row.outcome : row.mistake);
+  return found;
+}
+
+const readers: Readonly<Record<string, Reader>> = {
+  'leadscore score': scoreReader,
+  'a bulk job': bulkReader,
+  'outcomes import': outcomeReader,
+};
+
+const messageOf = (reading: Promise<unknown>): Promise<string> =>
+  reading.then(
+    () => 'the file was read',
+    (error: Error) => error.message.replace(/^[\w.-]+: /, ''),
+  );
+
+describe('a file as people send it', () => {
+  let directory: string;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-files-'));
+  });
+  after(() => rm(directory, { recursive: true, force: true }));
+
+  const fileOf = async (
+    content: string | Buffer,
+    { format = 'csv', crmId }: { format?: string; crmId?: string | undefined },
+  ) => {
+    const path = join(directory, `file.${format}`);
+    await writeFile(path, content);
+    return { path, bytes: Buffer.from(content), crmId };
+  };
+
+  for (const [reader, read] of Object.entries(readers)) {
+    for (const [name, file] of Object.entries(fileCases)) {
+      if (file.format === 'jsonl' && read === outcomeReader) continue;
+      if ('tidy' in file)
+        it(`is read as its tidy form by ${reader}: ${name}`, async () => {
+          const found = await read(await fileOf(file.file, file));
+          expect(found).to.not.deep.equal([]);
+          expect(found).to.deep.equal(await read(await fileOf(file.tidy, { ...file, crmId: undefined })));
+        });
+      else
+        it(`is refused with advice by ${reader}: ${name}`, async () => {
+          expect(await messageOf(read(await fileOf(file.file, file)))).to.equal(file.message);
+        });
+    }
+  }
+
+  describe('among the reported ones', () => {
+    const folder = projectFile('../shared/cases');
+
+    /** The records of each file, or the message that refuses it. The outcomes of these files are not the subject. */
+    const expected: Readonly<Record<string, number | RegExp>> = {
+      'csv-crm-id-header-other-case.csv': 1,
+      'csv-dmy-slashes-half-wrong.csv': 6,
+      'csv-duplicate-header-unknown-to-model.csv': 1,
+      'csv-european-dates-unreadable-untold.csv': 6,
+      'csv-excel-sep-line-quoted-tab.csv': 1,
+      'csv-excel-sep-line.csv': 2,
+      'csv-html-table-of-an-xls-export.csv': /^The file is an HTML or XML page/,
+      'csv-ids-in-scientific-notation.csv': /^The crm_id in line 2, column 1 is 1\.20214E\+17/,
+      'csv-one-lead-without-any-field.csv': 3,
+      'csv-pandas-boolean-1.0.csv': 3,
+      'csv-preamble-line.csv': /^Line 1 stands before the names of the columns, which are in line 3/,
+      'csv-salesforce-report-with-footer.csv': 2,
+      'csv-stray-opening-quote-swallows-rows.csv': /^The quote in line 2, column 4 opens a cell of several lines/,
+      'csv-trailing-empty-cells-omitted.csv': 3,
+      'csv-utf16-gzipped.csv.gz': 1,
+      'csv-utf16-without-mark.csv': 1,
+      'csv-whitespace-only-rows.csv': 2,
+      'jsonl-number-ids-above-2-53.jsonl': 2,
+    };
+    const idColumns: Readonly<Record<string, string>> = {
+      'csv-ids-in-scientific-notation.csv': 'Lead ID',
+      'csv-salesforce-report-with-footer.csv': 'Lead ID',
+      'jsonl-number-ids-above-2-53.jsonl': 'id',
+    };
+
+    for (const [name, records] of Object.entries(expected))
+      it(`is read or refused alike by leadscore score and a bulk job: ${name}`, async function () {
+        const path = join(folder, name);
+        const bytes = await readFile(path).catch(() =>
+          leaveOut(this, `${name} is not beside the project`, 'put it into ../shared/cases'),
+        );
+        for (const read of [scoreReader, bulkReader]) {
+          const reading = read({ path, bytes, crmId: idColumns[name] });
+          if (typeof records !== 'number') {
+            expect(await messageOf(reading)).to.match(records);
+            continue;
+          }
+          const found = await reading;
+          const ids = found.map((record) => (record as { crm_id?: string }).crm_id);
+          expect(new Set(ids).size, 'different leads').to.equal(records);
+          expect(ids).to.have.length(records).and.not.include(undefined);
+        }
+      });
+  });
+
+  it('is refused without a column that the model knows, and the message names some', async () => {
+    const file = await fileOf('a,b\n1,2\n', {});
+    const message =
+      'The header (line 1) has no column that the model knows. Its columns: "a", "b". Fields of the model: "Lead Source", "Industry", "Number of Employees", "Demo Requested", "Last Activity Date"';
+    expect(await messageOf(scoreReader(file))).to.equal(message);
+    expect(await messageOf(bulkReader(file))).to.equal(message);
+    expect(await messageOf(outcomeReader(file))).to.equal(
+      'The header (line 1) has no column "crm_id". Name the column with --crm-id. Existing columns: "a", "b"',
+    );
+  });
+});
