@@ -4,7 +4,7 @@ import { addAccessOptions, readKey, readUrl } from '../context/api-access.js';
 import { type CliContext, lineWidth } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
 import { runThroughFile } from '../context/file-run.js';
-import type { RunReport } from '../score/score-file.js';
+import type { RunReport } from '../score/run-report.js';
 import { defineCommand, nonBlank, wholeNumber } from './define-command.js';
 
 /** Adds `score`. */
@@ -25,6 +25,8 @@ export function addScoreCommand(program: Command, context: CliContext): void {
     .option('--explain', 'add reasons: top_reason_1 to 3, in JSONL also the drivers')
     .option('--concurrency <calls>', 'maximum calls in flight', wholeNumber({ min: 1, max: 64 }), 4)
     .option('--restart', 'discard the progress of an earlier run and overwrite its output')
+    .option('--send-again', 'send rows again whose reply was lost more than 24 hours ago; they may count twice')
+    .option('--strict', 'exit with 1 if a row has no score')
     .action((path: string, options: ScoreOptions) => score(context, path, options));
 }
 
@@ -35,10 +37,15 @@ from its earlier values. In JSONL, null is sent and means missing. Columns
 without a name are not sent. Empty rows are skipped.
 
 A CSV of a CSV has all columns of the file as they are, then score,
-conversion_likelihood, enriched, previous_score, delta and warnings. If the file
-has a column of such a name already, all added ones begin with leadscore_. The
-delimiter is that of the file; tabs become commas. With --only-scores, or for
-JSONL, a CSV has crm_id and row (1 is the first record) instead of the columns.
+conversion_likelihood, enriched, previous_score, delta, warnings and error. If
+the file has a column of such a name already, all added ones begin with
+leadscore_. The delimiter is that of the file; tabs become commas. With
+--only-scores, or for JSONL, a CSV has crm_id and row (1 is the first record)
+instead of the columns.
+
+A row that cannot be scored has the reason in error, and is not counted. The end
+names these rows. Correct them and run the same command again: it sends only the
+rows that have no score. The run stops if no row of the first call has a score.
 
 An added cell that a spreadsheet would take for a formula begins with an
 apostrophe, and so does a crm_id with --only-scores. This command and "outcomes
@@ -51,8 +58,11 @@ _ and -.
 Scores without a crm_id cannot be looked up later and cannot be graded.
 
 After an interruption (Ctrl-C, lost connection, exhausted quota) run the same
-command again to resume: FILE.resume.json beside the output stores the progress.
-Records that were sent but not written are not counted again within 24 hours.`;
+command again to resume. The folder FILE.resume beside the output stores the
+progress, with the calls in flight. Rows are recognised by their content, so you
+may delete, insert and correct rows before you resume. No row is counted twice,
+unless its reply was lost and you resume more than 24 hours later: the command
+then asks for --send-again.`;
 
 /** Parsed options of `score`. */
 interface ScoreOptions {
@@ -65,6 +75,8 @@ interface ScoreOptions {
   readonly explain?: boolean;
   readonly concurrency: number;
   readonly restart?: boolean;
+  readonly sendAgain?: boolean;
+  readonly strict?: boolean;
   readonly json?: boolean;
 }
 
@@ -87,6 +99,7 @@ async function score(context: CliContext, path: string, options: ScoreOptions): 
       crmIdField: options.crmId,
       onlyScores: options.onlyScores === true,
       explain: options.explain === true,
+      sendAgain: options.sendAgain === true,
       concurrency: options.concurrency,
       signal,
       listener,
@@ -98,7 +111,8 @@ async function score(context: CliContext, path: string, options: ScoreOptions): 
 async function present(context: CliContext, report: RunReport, options: ScoreOptions): Promise<void> {
   const { summaryDocument, summaryText } = await import('../score/output/run-summary.js');
   const text = summaryText(report, { width: lineWidth(context.stderr) });
-  const exitCode = report.complete ? exitCodes.done : exitCodes.interrupted;
+  const failed = options.strict === true && report.figures.refused > 0 ? exitCodes.failed : exitCodes.done;
+  const exitCode = report.complete ? failed : exitCodes.interrupted;
   // Standard output contains the results, so the summary goes to standard error.
   if (report.output === '-') context.stderr.write(`${text}\n`);
   const result = { document: summaryDocument(report), text, exitCode, silent: report.output === '-' };

@@ -14,6 +14,9 @@ export interface ScoreRow {
   readonly top_reason_3?: string | null;
 }
 
+/** The score of a row, or the reason why it has none. */
+export type RowOutcome = { readonly scored: ScoreRow } | { readonly error: string };
+
 /** V1Usage. */
 export interface ReplyUsage {
   readonly current: number;

@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto';
 import { CliError } from '../../context/cli-error.js';
 import { countText } from '../../output/readable-numbers.js';
-import type { Batch, SentRecord } from '../input/record-batches.js';
-import type { ApiFailure, ReplyUsage, ReplyValidation, ScoreReply, ScoreRow } from './api-reply.js';
-import { CallRefused, type ScoreCall } from './score-client.js';
+import type { Batch, BatchRow } from '../input/record-batches.js';
+import type { ApiFailure, ReplyUsage, ReplyValidation, RowOutcome, ScoreReply } from './api-reply.js';
+import type { RecordedCalls } from './recorded-calls.js';
+import { RefusalMemory, recordPlace, refusedRecords } from './refused-records.js';
+import { CallRefused } from './score-client.js';
 
 /** The constant part of all calls of a run. */
 export interface CallTemplate {
-  /** Id of the run. The same records are counted once per run. */
-  readonly run: string;
   readonly modelId: string;
   readonly explain: boolean;
 }
@@ -16,77 +15,190 @@ export interface CallTemplate {
 /** A batch with its scores. */
 export interface ScoredBatch {
   readonly batch: Batch;
-  /** One row per record of the batch. */
-  readonly rows: readonly ScoreRow[];
+  /** One for each row of the batch. */
+  readonly outcomes: readonly RowOutcome[];
+  /** Ids of the calls that were made for it. */
+  readonly calls: readonly string[];
+  /** Numbers of the held results that are among its outcomes. */
+  readonly took: readonly number[];
   readonly usage: ReplyUsage | undefined;
   readonly validation: ReplyValidation | undefined;
 }
 
-/** Scores batches. Splits a batch in half when the service refuses its size. */
+/** Scores batches. A record that the service refuses costs only its own row. */
 export class BatchScorer {
-  /** Size in bytes of the smallest body that the service has refused. */
-  private refusedBytes = Number.POSITIVE_INFINITY;
+  private readonly memory = new RefusalMemory();
+  private readonly limits: ServiceLimits = { refusedBytes: Number.POSITIVE_INFINITY, hasScored: false, strikes: 0 };
 
   constructor(
-    private readonly client: { score(call: ScoreCall): Promise<ScoreReply> },
+    private readonly calls: Pick<RecordedCalls, 'score'>,
     private readonly template: CallTemplate,
   ) {}
 
   /** @throws CliError that names rows and lines of the file; AbortError when the run is stopped */
   async score(batch: Batch): Promise<ScoredBatch> {
-    if (batch.records.length === 0) return { batch, rows: [], usage: undefined, validation: undefined };
-    const replies = await this.scoreRecords(batch.records);
+    const outcomes = new Map<BatchRow, RowOutcome>();
+    const toSend: BatchRow[] = [];
+    const took: number[] = [];
+    for (const row of batch.rows) {
+      const held = row.problem === undefined ? await heldOutcome(row) : undefined;
+      if (row.problem !== undefined) outcomes.set(row, { error: row.problem });
+      else if (held === undefined) toSend.push(row);
+      else outcomes.set(row, held);
+      if (held !== undefined && row.held !== undefined) took.push(row.held.number);
+    }
+    const { calls, template, memory, limits } = this;
+    const rounds = new Rounds({ calls, template, memory, limits, outcomes });
+    await rounds.send(toSend);
     return {
       batch,
-      rows: replies.flatMap((reply) => reply.scores),
-      usage: replies.at(-1)?.usage,
-      validation: replies.at(-1)?.validation,
+      outcomes: batch.rows.map((row) => outcomes.get(row) ?? { error: 'The service did not answer for this row' }),
+      calls: rounds.ids,
+      took,
+      usage: rounds.last?.usage,
+      validation: rounds.last?.validation,
     };
   }
+}
 
-  private async scoreRecords(records: readonly SentRecord[]): Promise<ScoreReply[]> {
-    const body = bodyOf(records, this.template);
+async function heldOutcome({ held, record }: BatchRow): Promise<RowOutcome | undefined> {
+  try {
+    return await held?.outcome();
+  } catch (error) {
+    throw error instanceof CallRefused ? refusal(error, [record]) : error;
+  }
+}
+
+/** Limits of the service, as far as a run has met them. */
+interface ServiceLimits {
+  /** Size in bytes of the smallest body that the service has refused. */
+  refusedBytes: number;
+  hasScored: boolean;
+  /** Single records that were refused without being named, before any was scored. */
+  strikes: number;
+}
+
+/** After so many the fault is probably not in the records. */
+const maxStrikes = 3;
+
+/** The calls for one batch, one after another. */
+class Rounds {
+  readonly ids: string[] = [];
+  last: ScoreReply | undefined;
+
+  constructor(
+    private readonly parts: {
+      readonly calls: Pick<RecordedCalls, 'score'>;
+      readonly template: CallTemplate;
+      readonly memory: RefusalMemory;
+      readonly limits: ServiceLimits;
+      /** Receives the outcomes. */
+      readonly outcomes: Map<BatchRow, RowOutcome>;
+    },
+  ) {}
+
+  /** Sends rows in as few calls as the faults of some allow. */
+  async send(rows: readonly BatchRow[]): Promise<void> {
+    const { sound, alike, badIds } = this.parts.memory.divide(rows.map(textOf));
+    for (const [index, reason] of badIds) this.refuse(rows[index], reason);
+    await this.call(at(rows, sound), false);
+    await this.call(at(rows, alike), true);
+  }
+
+  /** @param areAlike whether all rows resemble a refused one */
+  private async call(rows: readonly BatchRow[], areAlike: boolean): Promise<void> {
+    if (rows.length === 0) return;
+    const { calls, limits, template } = this.parts;
+    const body = bodyOf(rows, template);
     const bytes = Buffer.byteLength(body);
-    if (bytes >= this.refusedBytes && records.length > 1) return this.scoreHalves(records);
+    if (bytes >= limits.refusedBytes && rows.length > 1) return this.halves(rows, areAlike);
     try {
-      const idempotencyKey = idempotencyKeyOf(body, records, this.template);
-      return [await this.client.score({ body, records: records.length, idempotencyKey })];
+      const { id, reply } = await calls.score({ body, digests: rows.map(({ digest }) => digest) });
+      this.ids.push(id);
+      this.last = reply;
+      limits.hasScored = true;
+      for (const [index, row] of rows.entries()) {
+        const scored = reply.scores[index];
+        if (scored !== undefined) this.parts.outcomes.set(row, { scored });
+      }
     } catch (error) {
       if (!(error instanceof CallRefused)) throw error;
-      if (mayBeTooLarge(error.failure, records)) {
-        this.refusedBytes = Math.min(this.refusedBytes, bytes);
-        return this.scoreHalves(records);
-      }
-      throw refusal(error.failure, records);
+      await this.afterRefusal(error, { rows, bytes, areAlike });
     }
   }
 
-  private async scoreHalves(records: readonly SentRecord[]): Promise<ScoreReply[]> {
-    const middle = Math.ceil(records.length / 2);
-    const first = await this.scoreRecords(records.slice(0, middle));
-    return [...first, ...(await this.scoreRecords(records.slice(middle)))];
+  private async afterRefusal(
+    error: CallRefused,
+    {
+      rows,
+      bytes,
+      areAlike,
+    }: { readonly rows: readonly BatchRow[]; readonly bytes: number; readonly areAlike: boolean },
+  ): Promise<void> {
+    const { limits, memory } = this.parts;
+    const { failure } = error;
+    const refused = error.mayBeCounted ? undefined : refusedRecords(failure, rows.length);
+    if (refused !== undefined) {
+      const named = new Map(refused.named.map((record) => [rows[record.index], record]));
+      for (const [row, record] of named) {
+        if (row !== undefined) memory.add(record, textOf(row));
+        this.refuse(row, record.reason);
+      }
+      const others = rows.filter((row) => !named.has(row));
+      // The message counts them all, but names only the first.
+      const areAllRefused = areAlike && refused.alikeRecords === rows.length;
+      if (!areAllRefused) return this.send(others);
+      for (const row of others) this.refuse(row, refused.named[0]?.reason ?? failure.message);
+      return;
+    }
+    if (error.mayBeCounted || !mayBeOfRecords(failure))
+      throw refusal(
+        error,
+        rows.map(({ record }) => record),
+      );
+    if (rows.length > 1) {
+      if (failure.status !== 422) limits.refusedBytes = Math.min(limits.refusedBytes, bytes);
+      return this.halves(rows, areAlike);
+    }
+    if (!limits.hasScored) limits.strikes += 1;
+    if (limits.strikes >= maxStrikes)
+      throw refusal(
+        error,
+        rows.map(({ record }) => record),
+      );
+    this.refuse(rows[0], failure.message.replace(/\.$/, ''));
+  }
+
+  private async halves(rows: readonly BatchRow[], areAlike: boolean): Promise<void> {
+    const middle = Math.ceil(rows.length / 2);
+    await this.call(rows.slice(0, middle), areAlike);
+    await this.call(rows.slice(middle), areAlike);
+  }
+
+  private refuse(row: BatchRow | undefined, error: string): void {
+    if (row !== undefined) this.parts.outcomes.set(row, { error });
   }
 }
 
-function bodyOf(records: readonly SentRecord[], { modelId, explain }: CallTemplate): string {
-  const texts = records.map((record) => record.text).join(',');
-  return `{"model_id":${JSON.stringify(modelId)},${explain ? '"explain":true,' : ''}"records":[${texts}]}`;
+const textOf = ({ record }: BatchRow): string => record.text ?? '{}';
+
+const at = (rows: readonly BatchRow[], indexes: readonly number[]): BatchRow[] =>
+  indexes.flatMap((index) => rows[index] ?? []);
+
+function bodyOf(rows: readonly BatchRow[], { modelId, explain }: CallTemplate): string {
+  return `{"model_id":${JSON.stringify(modelId)},${explain ? '"explain":true,' : ''}"records":[${rows.map(textOf).join(',')}]}`;
 }
 
-/** Depends only on the run and its records, so a retry or a resumed run repeats the key. */
-function idempotencyKeyOf(body: string, records: readonly SentRecord[], { run }: CallTemplate): string {
-  const hash = createHash('sha256').update(`${run}\n${records[0]?.row}\n${body}`);
-  return `leadscore-score-${hash.digest('base64url')}`;
-}
+/**
+ * A refusal that names no record is about the size of the body, or about a record that the service could not read. 413
+ * is of a proxy.
+ */
+const mayBeOfRecords = ({ code, status }: ApiFailure): boolean =>
+  status === 413 || ((status === 400 || status === 422) && code === 'bad_request');
 
-/** A 400 that names no record is probably about the body size: the service may have a limit below 8 MiB. */
-const mayBeTooLarge = ({ code, status, message }: ApiFailure, records: readonly SentRecord[]): boolean =>
-  status === 400 && code === 'bad_request' && records.length > 1 && !recordPlace.test(message);
+type FileRow = BatchRow['record'];
 
-/** Matches `records[17]` and an optional field: `.annual_revenue` or `["Annual Revenue"]`. */
-const recordPlace = /records\[(\d+)\](?:\.([A-Za-z_$][\w$]*)|\[("(?:[^"\\]|\\.)*")\])?/;
-
-function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError {
+function refusal({ failure, mayBeCounted }: CallRefused, records: readonly FileRow[]): CliError {
   const first = records[0]?.row ?? 0;
   const last = records.at(-1)?.row ?? first;
   const rows = first === last ? `Row ${countText(first)} was` : `Rows ${countText(first)}-${countText(last)} were`;
@@ -101,6 +213,7 @@ function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError 
       details: {
         status: failure.status,
         rows: { first, last },
+        ...(mayBeCounted ? { may_be_counted: true } : {}),
         ...(failure.docsUrl === undefined ? {} : { docs_url: failure.docsUrl }),
         ...(failure.requestId === undefined ? {} : { request_id: failure.requestId }),
       },
@@ -109,7 +222,7 @@ function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError 
 }
 
 /** Replaces places such as `records[17].annual_revenue` by the row, line and field of the file. */
-function withFilePlaces(message: string, records: readonly SentRecord[]): string {
+function withFilePlaces(message: string, records: readonly FileRow[]): string {
   const named = (place: string, index: string, name?: string, quoted?: string): string => {
     const record = records[Number(index)];
     if (record === undefined) return place;

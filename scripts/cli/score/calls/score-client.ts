@@ -7,7 +7,11 @@ import type { HttpPost } from './http-connections.js';
 export class CallRefused extends Error {
   override readonly name = 'CallRefused';
 
-  constructor(readonly failure: ApiFailure) {
+  /** @param mayBeCounted whether the service may have counted the call nevertheless */
+  constructor(
+    readonly failure: ApiFailure,
+    readonly mayBeCounted: boolean,
+  ) {
     super(failure.message);
   }
 }
@@ -30,6 +34,8 @@ export interface ScoreCall {
   readonly body: string;
   readonly records: number;
   readonly idempotencyKey: string;
+  /** An earlier run has sent the call and got no reply. */
+  readonly wasSent?: boolean;
 }
 
 const maxRateLimitedAttempts = 100;
@@ -59,20 +65,23 @@ export class ScoreClient {
   async score(call: ScoreCall): Promise<ScoreReply> {
     let failedAttempts = 0;
     let limitedAttempts = 0;
+    let mayBeCounted = call.wasSent === true;
     for (;;) {
       await this.pace.acquire(this.options.signal);
       const answer = await this.send(call);
       if ('reply' in answer) return answer.reply;
       const { failure } = answer;
+      mayBeCounted = mayBeCountedAfter(failure, mayBeCounted);
       if (failure.code === 'rate_limited') {
         limitedAttempts += 1;
-        if (limitedAttempts >= maxRateLimitedAttempts) throw new CallRefused(failure);
+        if (limitedAttempts >= maxRateLimitedAttempts) throw new CallRefused(failure, mayBeCounted);
         this.options.onWait?.('waiting for the rate limit');
         this.pace.holdFor(1000 * (failure.retryAfterSeconds ?? 1));
         continue;
       }
       failedAttempts += 1;
-      if (!this.isRetryable(failure) || failedAttempts >= maxFailedAttempts) throw new CallRefused(failure);
+      if (!this.isRetryable(failure) || failedAttempts >= maxFailedAttempts)
+        throw new CallRefused(failure, mayBeCounted);
       const why = failure.status === 0 ? failure.message : failure.code;
       this.options.onWait?.(`retrying after: ${why}`);
       await this.wait(delayMs(failedAttempts, failure.retryAfterSeconds), this.options.signal);
@@ -100,6 +109,25 @@ export class ScoreClient {
   private isRetryable({ status }: ApiFailure): boolean {
     return status === 0 ? this.hasEverAnswered : status >= 500;
   }
+}
+
+/** The codes of calls that the service refuses only after it has looked for a stored reply under their key. */
+const refusedAfterReplay = new Set([
+  'record_limit_exceeded',
+  'expired_read_only',
+  'quota_exceeded',
+  'model_not_found',
+  'api_disabled',
+  'deploy_blocked',
+]);
+
+/** @param before whether an earlier attempt may have been counted */
+function mayBeCountedAfter({ code, status, message }: ApiFailure, before: boolean): boolean {
+  // A record that is refused now was refused before. Another bad_request may be about the transfer of this attempt.
+  const isOfRecord = code === 'bad_request' && message.startsWith('records[');
+  if (status >= 400 && status < 500) return before && !isOfRecord && !refusedAfterReplay.has(code);
+  // A lost reply, or one that a proxy has replaced.
+  return true;
 }
 
 /** Backoff doubles from 0.5 to 15 s with a jitter of up to half. It is never shorter than `Retry-After`. */

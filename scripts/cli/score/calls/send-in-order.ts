@@ -9,8 +9,8 @@ export interface OrderedSending<Item, Result> {
 }
 
 /**
- * Sends items concurrently and keeps their results in order. On a failure, results before the failed item are kept and
- * later ones are dropped. No item is in flight when the function returns.
+ * Sends items concurrently and keeps their results in order. On a failure, only the results before the failed item are
+ * passed to `keep`; `send` must store the later ones itself. No item is in flight when the function returns.
  * @returns false when stopped before the last item
  * @throws the first error of reading, sending or keeping
  */

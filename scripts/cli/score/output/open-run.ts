@@ -1,12 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { OutputStream } from '../../context/cli-context.js';
-import { CliError, codeOf, outputUnwritable, unwritable, usageError } from '../../context/cli-error.js';
+import { CliError, outputUnwritable, usageError } from '../../context/cli-error.js';
 import { countText } from '../../output/readable-numbers.js';
 import { formatOf, type InputFile, type RecordFormat } from '../input/input-file.js';
-import { RecordDigest } from '../input/record-batches.js';
-import { newRun, type RunOptions, type RunState, readState, removeState, statePath, writeState } from './run-state.js';
-import { fileOutput, type ScoredOutput, streamOutput } from './scored-output.js';
+import type { Disk } from '../progress/disk.js';
+import { outputChanged } from '../progress/earlier-results.js';
+import { type JournalContent, journalLine, type RunOptions, readJournal } from '../progress/journal.js';
+import { callIdsIn, journalPath, oldStatePath, progressFolder, removeProgress } from '../progress/progress-files.js';
+import { RunProgress } from '../progress/run-progress.js';
+import { streamOutput } from './scored-output.js';
 
 export interface OutputChoice {
   /** A path, or `-` for the stream. */
@@ -16,42 +19,39 @@ export interface OutputChoice {
   readonly restart: boolean;
 }
 
-/** A new or resumed run. Without a row, its output is empty and the caller writes the header. */
+/** A new or resumed run. */
 export interface OpenRun {
-  readonly state: RunState;
+  readonly progress: RunProgress;
   readonly format: RecordFormat;
-  readonly output: ScoredOutput;
-  /** Path of the state file; undefined for a stream, which cannot be resumed. */
-  readonly statePath: string | undefined;
+  /** Undefined for a stream, which cannot be resumed. */
+  readonly folder: string | undefined;
 }
 
 /**
- * Opens the output, and resumes the earlier run if there is a state file.
+ * Begins the progress of a run, or reads that of the run before.
  * @throws CliError when the output already exists or belongs to a run with other options
  */
-export async function openRun(input: InputFile, options: RunOptions, choice: OutputChoice): Promise<OpenRun> {
-  const begun = {
-    input: { name: input.name, bytes: input.bytes, modified_at: input.modifiedAt.toISOString() },
-    options,
-    digest: new RecordDigest(options.only_scores === false).value(),
-  };
-  if (choice.path === '-') {
-    return {
-      state: newRun(begun),
-      format: input.format,
-      output: streamOutput(choice.stream),
-      statePath: undefined,
-    };
+export async function openRun(
+  input: InputFile,
+  { options, choice, disk }: { readonly options: RunOptions; readonly choice: OutputChoice; readonly disk: Disk },
+): Promise<OpenRun> {
+  const outputPath = choice.path;
+  if (outputPath === '-') {
+    const progress = new RunProgress(streamOutput(choice.stream), undefined, undefined, disk);
+    return { progress, format: input.format, folder: undefined };
   }
-  const format = outputFormat(choice.path);
-  if (resolve(choice.path) === resolve(input.path)) throw usageError('--out must not be the input file');
-  const path = statePath(choice.path);
-  if (choice.restart) await removeState(path);
-  const state = await readState(path);
-  if (state !== undefined) return resume(state, { options, outputPath: choice.path, format, statePath: path });
-  const begin = { state: newRun(begun), format, output: await newOutput(choice), statePath: path };
-  await writeState(path, begin.state);
-  return begin;
+  const format = outputFormat(outputPath);
+  if (resolve(outputPath) === resolve(input.path)) throw usageError('--out must not be the input file');
+  const folder = progressFolder(outputPath);
+  if (choice.restart) await discard(disk, outputPath);
+  else await refuseOldState(outputPath);
+  const earlier = await readJournal(journalPath(folder), await callIdsIn(folder));
+  if (earlier === undefined) await refuseExisting(choice);
+  else await requireSame(earlier, { options, outputPath });
+  const content = earlier ?? (await beginJournal(disk, { folder, options }));
+  const places = { disk, outputPath, folder };
+  const progress = new RunProgress(undefined, places, { content, isNew: earlier === undefined }, disk);
+  return { progress, format, folder };
 }
 
 function outputFormat(path: string): RecordFormat {
@@ -61,48 +61,60 @@ function outputFormat(path: string): RecordFormat {
   return format;
 }
 
-async function newOutput({ path, restart }: OutputChoice): Promise<ScoredOutput> {
-  try {
-    return await fileOutput(path, { from: 0, overwrite: restart });
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw unwritable(path, error);
-    if ((await stat(path)).isDirectory())
-      throw new CliError(`Cannot write ${path}: it is a folder`, { code: outputUnwritable });
-    throw new CliError(`${path} already exists. Use --restart to overwrite it, or --out to name another file`, {
-      code: 'output_exists',
-    });
-  }
+async function discard(disk: Disk, outputPath: string): Promise<void> {
+  await removeProgress(disk, progressFolder(outputPath));
+  await disk.remove(oldStatePath(outputPath));
 }
 
-async function resume(
-  state: RunState,
-  to: {
-    readonly options: RunOptions;
-    readonly outputPath: string;
-    readonly format: RecordFormat;
-    readonly statePath: string;
-  },
-): Promise<OpenRun> {
-  const { options, outputPath } = to;
-  const begun = { ...state.options, only_scores: state.options.only_scores ?? true };
+async function refuseOldState(outputPath: string): Promise<void> {
+  const path = oldStatePath(outputPath);
+  if ((await statOf(path)) === undefined) return;
+  throw new CliError(
+    `${path} is the progress of another version of this command, which alone can resume it. Finish the run with that version, or use --restart to score and count all rows again`,
+    { code: 'bad_state' },
+  );
+}
+
+const statOf = (path: string) => stat(path).catch(() => undefined);
+
+async function refuseExisting({ path, restart }: OutputChoice): Promise<void> {
+  const found = await statOf(path);
+  if (found?.isDirectory() === true)
+    throw new CliError(`Cannot write ${path}: it is a folder`, { code: outputUnwritable });
+  if (found === undefined || restart) return;
+  throw new CliError(`${path} already exists. Use --restart to overwrite it, or --out to name another file`, {
+    code: 'output_exists',
+  });
+}
+
+async function beginJournal(
+  disk: Disk,
+  { folder, options }: { readonly folder: string; readonly options: RunOptions },
+): Promise<JournalContent> {
+  await disk.makeFolder(folder);
+  const file = await disk.openFile(journalPath(folder), 0);
+  const head = { format: 2, options } as const;
+  await file.write(journalLine(head));
+  await file.close();
+  const { bytes } = file;
+  return { head, begun: undefined, batches: [], resumed: undefined, took: [], doneCalls: new Set(), bytes };
+}
+
+/** Requires the options and the output of the earlier run. */
+async function requireSame(
+  { head, batches }: JournalContent,
+  { options, outputPath }: { readonly options: RunOptions; readonly outputPath: string },
+): Promise<void> {
+  const last = batches.at(-1);
   const names = { model: '--model', explain: '--explain', crm_id: '--crm-id', only_scores: '--only-scores' } as const;
   for (const name of ['model', 'explain', 'crm_id', 'only_scores'] as const) {
-    if (begun[name] === options[name]) continue;
+    if (head.options[name] === options[name]) continue;
     throw new CliError(
-      `${outputPath} was started with another ${names[name]} (${begun[name] ?? 'none'}) and has ${countText(state.rows)} rows. Use the same option to resume, --restart to start over, or --out to name another file`,
+      `${outputPath} was started with another ${names[name]} (${head.options[name] ?? 'none'}) and has ${countText(last?.rows ?? 0)} rows. Use the same option to resume, --restart to start over, or --out to name another file`,
       { code: 'options_changed' },
     );
   }
-  // Without a row, the header of the file may have changed meanwhile. The output begins again.
-  const from = state.rows === 0 ? 0 : state.outputBytes;
-  const found = await stat(outputPath).catch(() => undefined);
-  if (from > 0 && (found === undefined || found.size < from))
-    throw new CliError(
-      `${outputPath} is missing some of the ${countText(state.rows)} rows already scored. Use --restart to start over`,
-      { code: 'output_changed' },
-    );
-  const output = await fileOutput(outputPath, { from, overwrite: true }).catch((error: unknown) => {
-    throw unwritable(outputPath, error);
-  });
-  return { state, format: to.format, output, statePath: to.statePath };
+  if (last === undefined) return;
+  const found = await statOf(outputPath);
+  if (found === undefined || found.size < last.bytes) throw outputChanged(outputPath, last.rows);
 }

@@ -1,10 +1,11 @@
 import type { FieldReport } from '../../../../shared/files/field-match.js';
+import { mistakeSentences } from '../../outcomes/mistakes.js';
 import { renderHistogram, ScoreHistogram } from '../../output/charts.js';
 import { countText, readableDuration } from '../../output/readable-numbers.js';
 import { renderFields } from '../../output/table.js';
 import type { ReplyUsage } from '../calls/api-reply.js';
 import { missingFields, unknownNames, withoutCrmId } from '../input/field-names.js';
-import type { RunReport } from '../score-file.js';
+import type { RunReport } from '../run-report.js';
 
 /** Summary of a run for `--json`. */
 export function summaryDocument(report: RunReport): Record<string, unknown> {
@@ -17,12 +18,14 @@ export function summaryDocument(report: RunReport): Record<string, unknown> {
     rows: report.rows,
     records: figures.records,
     empty_rows: figures.emptyRows,
+    rows_without_score: figures.refused,
+    ...(figures.refused === 0 ? {} : { problems: mistakeSentences(figures.mistakes, report.name) }),
     resumed_after_row: report.resumedAfterRow,
     seconds: Math.round(seconds * 1000) / 1000,
     records_per_second: seconds > 0 ? Math.round(figures.records / seconds) : 0,
     enriched: figures.enriched,
     with_warnings: figures.warned,
-    ...(figures.withCrmId === undefined ? {} : { with_crm_id: figures.withCrmId }),
+    with_crm_id: figures.withCrmId,
     ...(report.fields === undefined ? {} : { fields: fieldsDocument(report.fields) }),
     histogram: new ScoreHistogram(figures.histogram).bins(),
     ...(figures.usage === undefined ? {} : { usage: figures.usage }),
@@ -44,6 +47,7 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
   const lines: [string, string | undefined][] = [
     ['Records', `${countText(figures.records)} in ${readableDuration(figures.elapsedMs)} (${rate}/s)`],
     ['Empty rows', figures.emptyRows === 0 ? undefined : `${countText(figures.emptyRows)} skipped`],
+    ['No score', figures.refused === 0 ? undefined : `${countText(figures.refused)} rows, not counted`],
     ['Enriched', `${countText(figures.enriched)} matched earlier scores`],
     ['Warnings', figures.warned === 0 ? undefined : `${countText(figures.warned)} records, see the output`],
     ['Fields', fieldsText(report)],
@@ -57,9 +61,26 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
   const stopped = isNothing
     ? 'Stopped before any record was scored.'
     : `Stopped after row ${countText(report.rows)}. Run the same command again to resume.`;
-  return [fields, figures.records === 0 ? '' : `Scores\n${histogram}`, complete ? '' : stopped]
+  return [fields, figures.records === 0 ? '' : `Scores\n${histogram}`, refusedText(report), complete ? '' : stopped]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+const maxReasons = 10;
+
+/** The first rows without a score and their reasons. */
+function refusedText({ figures: { mistakes }, name, output, complete }: RunReport): string {
+  if (mistakes.length === 0) return '';
+  const sentences = mistakeSentences(mistakes, name);
+  const more = sentences.length - maxReasons;
+  const next =
+    output === '-' || !complete ? [] : ['Correct these rows and run the same command again: it sends no others.'];
+  return [
+    'Rows without a score',
+    ...sentences.slice(0, maxReasons),
+    ...(more > 0 ? [`and ${countText(more)} more, see the column "error" of the output`] : []),
+    ...next,
+  ].join('\n');
 }
 
 function fieldsText({ fields, format }: RunReport): string | undefined {
@@ -69,7 +90,7 @@ function fieldsText({ fields, format }: RunReport): string | undefined {
 }
 
 function crmIdText({ format, figures: { records, withCrmId } }: RunReport): string | undefined {
-  if (withCrmId === undefined || withCrmId === records) return undefined;
+  if (withCrmId === records) return undefined;
   if (withCrmId === 0) return `No record has one. ${withoutCrmId(format)}`;
   return `${countText(records - withCrmId)} of ${countText(records)} records have none. Their scores cannot be looked up later and cannot be graded`;
 }

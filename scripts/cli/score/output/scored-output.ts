@@ -1,63 +1,14 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import { addedPrefix, csvLine, reasonColumns, scoreColumns } from '../../../../shared/files/result-columns.js';
 import { spreadsheetCell } from '../../../../shared/files/spreadsheet-cell.js';
 import type { OutputStream } from '../../context/cli-context.js';
-import { unwritable } from '../../context/cli-error.js';
-import type { ScoreRow } from '../calls/api-reply.js';
+import type { RowOutcome, ScoreRow } from '../calls/api-reply.js';
+import { crmIdOf } from '../calls/refused-records.js';
 import type { ScoredBatch } from '../calls/score-batch.js';
-import { byteOrderMark, type CsvHeader, type RecordFormat } from '../input/input-file.js';
-
-/** Destination of the results. */
-export interface ScoredOutput {
-  /** Bytes written so far, including earlier runs. */
-  readonly bytes: number;
-  write(text: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-/**
- * Opens an output file.
- * @param from bytes to keep; the rest is cut off. With 0 the file must not exist, unless `overwrite`
- * @throws the system error when the file cannot be opened. Its `write` throws CliError
- */
-export async function fileOutput(
-  path: string,
-  { from, overwrite }: { readonly from: number; readonly overwrite: boolean },
-): Promise<ScoredOutput> {
-  const flags = from > 0 ? 'r+' : overwrite ? 'w' : 'wx';
-  const file = await open(path, flags);
-  await file.truncate(from);
-  return new FileOutput(file, path, from);
-}
-
-class FileOutput implements ScoredOutput {
-  constructor(
-    private readonly file: FileHandle,
-    private readonly path: string,
-    public bytes: number,
-  ) {}
-
-  async write(text: string): Promise<void> {
-    const buffer = Buffer.from(text);
-    let offset = 0;
-    while (offset < buffer.length) {
-      const { bytesWritten } = await this.file
-        .write(buffer, offset, buffer.length - offset, this.bytes + offset)
-        .catch((error: unknown) => {
-          throw unwritable(this.path, error);
-        });
-      offset += bytesWritten;
-    }
-    this.bytes += buffer.length;
-  }
-
-  close(): Promise<void> {
-    return this.file.close();
-  }
-}
+import { byteOrderMark, type CsvHeader, type InputRecord, type RecordFormat } from '../input/input-file.js';
+import type { GrowingFile } from '../progress/disk.js';
 
 /** Writes to a stream and never closes it. */
-export function streamOutput(stream: OutputStream): ScoredOutput {
+export function streamOutput(stream: OutputStream): GrowingFile {
   let bytes = 0;
   return {
     get bytes() {
@@ -72,7 +23,13 @@ export function streamOutput(stream: OutputStream): ScoredOutput {
   };
 }
 
-const addedColumns = (explain: boolean): string[] => [...scoreColumns, 'warnings', ...(explain ? reasonColumns : [])];
+/** The columns that the output adds to those of the file. */
+export const addedColumns = (explain: boolean): string[] => [
+  ...scoreColumns,
+  'warnings',
+  ...(explain ? reasonColumns : []),
+  'error',
+];
 
 /** The columns of the file that the output repeats, and how the added ones are named and separated. */
 export interface KeptColumns extends CsvHeader {
@@ -105,23 +62,29 @@ export function headerText({ format, explain, kept }: OutputForm): string {
   return kept.hasByteOrderMark ? byteOrderMark + line : line;
 }
 
-/** Results of a batch, one line per record. A JSONL line is the API's row with the row number of the file. */
-export function scoredText({ batch, rows }: ScoredBatch, { format, explain, kept }: OutputForm): string {
-  const lines = rows.map((scored, index) => {
-    const { row = 0, cells = [] } = batch.records[index] ?? {};
-    if (format === 'jsonl') return `${JSON.stringify({ row, ...scored })}\n`;
-    const added = addedCells(scored, explain);
-    if (kept !== undefined) return csvLine([...cells, ...added], kept.delimiter);
-    return csvLine([spreadsheetCell(scored.crm_id ?? ''), String(row), ...added], ',');
-  });
-  return lines.join('');
+/** Results of a batch, one line for each row. A JSONL line is the API's row with the row number of the file. */
+export const scoredText = ({ batch, outcomes }: ScoredBatch, form: OutputForm): string =>
+  batch.rows.map(({ record }, index) => lineOf(record, outcomes[index], form)).join('');
+
+function lineOf(record: InputRecord, outcome: RowOutcome | undefined, { format, explain, kept }: OutputForm): string {
+  const scored = outcome !== undefined && 'scored' in outcome ? outcome.scored : undefined;
+  const error = outcome !== undefined && 'error' in outcome ? outcome.error : undefined;
+  const { row, cells = [], text = '' } = record;
+  // A result that was read back from a CSV has no crm_id.
+  const crmId = kept === undefined ? (scored?.crm_id ?? crmIdOf(text)) : undefined;
+  if (format === 'jsonl') {
+    const id = crmId === undefined ? {} : { crm_id: crmId };
+    return `${JSON.stringify({ row, ...(scored ?? { ...id, error }) })}\n`;
+  }
+  const added = [...scoreCells(scored, explain), error].map((cell) => spreadsheetCell(String(cell ?? '')));
+  if (kept === undefined) return csvLine([spreadsheetCell(crmId ?? ''), String(row), ...added], ',');
+  // A row with a problem may have lost its cells.
+  const own = cells.length === kept.names.length ? cells : kept.names.map((_, index) => cells[index] ?? '');
+  return csvLine([...own, ...added], kept.delimiter);
 }
 
-function addedCells(scored: ScoreRow, explain: boolean): string[] {
-  const cells = [
-    ...scoreColumns.map((name) => scored[name]),
-    scored.warnings?.join('; '),
-    ...(explain ? reasonColumns.map((name) => scored[name]) : []),
-  ];
-  return cells.map((cell) => spreadsheetCell(String(cell ?? '')));
-}
+const scoreCells = (scored: ScoreRow | undefined, explain: boolean): unknown[] => [
+  ...scoreColumns.map((name) => scored?.[name]),
+  scored?.warnings?.join('; '),
+  ...(explain ? reasonColumns.map((name) => scored?.[name]) : []),
+];

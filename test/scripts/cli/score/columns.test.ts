@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import { ScoreDesk } from './score-desk.js';
 
-const added = 'score,conversion_likelihood,enriched,previous_score,delta,warnings';
+const added = 'score,conversion_likelihood,enriched,previous_score,delta,warnings,error';
 
 describe('columns of the file in the output of leadscore score', () => {
   let desk: ScoreDesk;
@@ -28,9 +28,9 @@ describe('columns of the file in the output of leadscore score', () => {
     expect(text).to.equal(
       [
         `Company,n,,crm_id,Id,${added}`,
-        '"Ad""a, Inc",1,x,old,A,1,0.25,true,0,1,',
-        ' =1+1 ,2,,,"two\r\nlines",2,0.25,true,0,1,',
-        '007,3,,, 1.50,3,0.25,true,0,1,',
+        '"Ad""a, Inc",1,x,old,A,1,0.25,true,0,1,,',
+        ' =1+1 ,2,,,"two\r\nlines",2,0.25,true,0,1,,',
+        '007,3,,, 1.50,3,0.25,true,0,1,,',
         '',
       ].join('\n'),
     );
@@ -39,16 +39,16 @@ describe('columns of the file in the output of leadscore score', () => {
   it('keeps byte order mark and delimiter of the file, and writes commas for tabs', async () => {
     const mark = '\uFEFF';
     const semicolons = `${mark}n;Umsatz\r\n1;0,25\r\n2;"a;b"\r\n`;
-    const expected = `${mark}n;Umsatz;${added.replaceAll(',', ';')}\n1;0,25;1;0.25;false;;;\n2;"a;b";2;0.25;false;;;\n`;
+    const expected = `${mark}n;Umsatz;${added.replaceAll(',', ';')}\n1;0,25;1;0.25;false;;;;\n2;"a;b";2;0.25;false;;;;\n`;
     expect((await scored('leads.csv', semicolons)).text).to.equal(expected);
     expect((await scored('leads.csv.gz', gzipSync(semicolons))).text).to.equal(expected);
     const tabs = await scored('leads.tsv', 'n\tName\n1\ta,b\n');
-    expect(tabs.text).to.equal(`n,Name,${added}\n1,"a,b",1,0.25,false,,,\n`);
+    expect(tabs.text).to.equal(`n,Name,${added}\n1,"a,b",1,0.25,false,,,,\n`);
   });
 
   it('fills short rows, cuts off empty cells beyond the header and leaves out empty rows', async () => {
     const { text } = await scored('leads.csv', 'n,a,,\n1,x\n,,,\n\n2,y,,,,\n');
-    expect(text).to.equal(`n,a,,,${added}\n1,x,,,1,0.25,false,,,\n2,y,,,2,0.25,false,,,\n`);
+    expect(text).to.equal(`n,a,,,${added}\n1,x,,,1,0.25,false,,,,\n2,y,,,2,0.25,false,,,,\n`);
   });
 
   it('names the added columns leadscore_ in a file that was scored before, and says so', async () => {
@@ -58,9 +58,11 @@ describe('columns of the file in the output of leadscore score', () => {
     expect(second.stderr).to.include('The file has columns of scores already. The new ones begin with leadscore_');
     const [header = '', row] = second.text.split('\n');
     expect(header).to.match(
-      new RegExp(`^n,crm_id,${added},leadscore_score,.*,leadscore_warnings,leadscore_top_reason_1,.*_3$`),
+      new RegExp(
+        `^n,crm_id,${added},leadscore_score,.*,leadscore_warnings,leadscore_top_reason_1,.*_3,leadscore_error$`,
+      ),
     );
-    expect(row).to.match(/^1,a,1,0\.25,true,0,1,,1,0\.25,true,0,1,,"Size is 5/);
+    expect(row).to.match(/^1,a,1,0\.25,true,0,1,,,1,0\.25,true,0,1,,"Size is 5/);
     const clash = await scored('leads.csv', 'n,Score \n1,9\n');
     expect(clash.text).to.match(/^n,Score ,leadscore_score,leadscore_conversion_likelihood,/);
     expect(clash.text).to.include('\n1,9,1,0.25,');
@@ -77,30 +79,33 @@ describe('columns of the file in the output of leadscore score', () => {
     const resumed = await desk.score('leads.csv');
     expect(resumed.stderr).to.include('Resuming after row 1,000');
     expect(await readFile(desk.file('leads.scored.csv'), 'utf8')).to.equal(text);
-    const rows = new CsvRows(text, { delimiter: ';', maxCells: 10, firstLine: 1 });
+    const rows = new CsvRows(text, { delimiter: ';', maxCells: 11, firstLine: 1 });
     let count = 0;
-    for (; rows.next(); count += 1) expect(rows.count).to.equal(10);
+    for (; rows.next(); count += 1) expect(rows.count).to.equal(11);
     expect(count).to.equal(1_801);
   });
 
-  it('resumes neither with a changed header or unsent cell, nor without the given --only-scores', async () => {
+  it('writes a changed delimiter and changed unsent cells when it resumes, and sends no row again', async () => {
     const rows = Array.from({ length: 1_500 }, (_, index) => `${index + 1},x`);
-    const fileOf = (header: string, first = '1,x'): string => `${header}\n${[first, ...rows.slice(1)].join('\n')}\n`;
-    await writeFile(desk.file('leads.csv'), fileOf('n,'));
-    desk.service.answering = (call) => (call.number === 1 ? { status: 402, code: 'expired_read_only' } : undefined);
-    await desk.score('leads.csv');
-    desk.service.answering = () => undefined;
-    for (const changed of [fileOf('n,,'), fileOf('n,', '1,y')]) {
+    const fileOf = (first: string): string => `n,\n${[first, ...rows.slice(1)].join('\n')}\n`;
+    desk.service.answering = (call) => (call.records.length < 1_000 ? { status: 402, code: 'no' } : undefined);
+    for (const changed of [fileOf('1,x').replaceAll(',', ';'), fileOf('1,y')]) {
+      await writeFile(desk.file('leads.csv'), fileOf('1,x'));
+      expect((await desk.score('leads.csv', '--restart')).exitCode).to.equal(1);
+      const { used } = desk.service;
       await writeFile(desk.file('leads.csv'), changed);
-      const { exitCode, stderr } = await desk.score('leads.csv');
-      expect(exitCode).to.equal(1);
-      expect(stderr).to.include('The header or the first 1000 rows of the file have changed');
+      const resumed = await desk.score('leads.csv');
+      expect(resumed.stderr).to.include('The file has changed after row 0. 1,000 results of earlier runs');
+      expect(desk.service.used).to.equal(used);
+      const delimiter = changed[1] ?? '';
+      const lines = changed.split('\n').slice(1, 1_001);
+      const cells = lines.map((line, index) => [line, (index + 1) % 101, 0.25, false, '', '', '', ''].join(delimiter));
+      const header = `n${delimiter}${delimiter}${added.replaceAll(',', delimiter)}`;
+      const text = await readFile(desk.file('leads.scored.csv'), 'utf8');
+      expect(text).to.equal(`${[header, ...cells].join('\n')}\n`);
     }
-    await writeFile(desk.file('leads.csv'), fileOf('n,'));
     const other = await desk.score('leads.csv', '--only-scores');
     expect(other.stderr).to.include('was started with another --only-scores (false)');
-    expect((await desk.score('leads.csv')).exitCode).to.equal(0);
-    expect(await desk.scoredRows('leads.scored.csv')).to.have.length(1_500);
   });
 
   it('writes the header again when a run without a row resumes with another one', async () => {
@@ -115,21 +120,7 @@ describe('columns of the file in the output of leadscore score', () => {
     await writeFile(desk.file('leads.csv'), 'n,Account\n1,Acme\n');
     expect((await desk.score('leads.csv')).exitCode).to.equal(0);
     expect(await readFile(desk.file('leads.scored.csv'), 'utf8')).to.equal(
-      `n,Account,${added}\n1,Acme,1,0.25,false,,,\n`,
+      `n,Account,${added}\n1,Acme,1,0.25,false,,,,\n`,
     );
-  });
-
-  it('resumes a run of an older version, which wrote only scores, with --only-scores', async () => {
-    await desk.writeRows('leads.csv', 1_500);
-    desk.service.answering = (call) => (call.number === 1 ? { status: 402, code: 'expired_read_only' } : undefined);
-    await desk.score('leads.csv', '--only-scores');
-    const statePath = desk.file('leads.scored.csv.resume.json');
-    const state = JSON.parse(await readFile(statePath, 'utf8'));
-    delete state.options.only_scores;
-    await writeFile(statePath, JSON.stringify(state));
-    desk.service.answering = () => undefined;
-    expect((await desk.score('leads.csv')).stderr).to.include('another --only-scores (true)');
-    expect((await desk.score('leads.csv', '--only-scores')).exitCode).to.equal(0);
-    expect((await desk.scoredRows('leads.scored.csv')).at(-1)?.slice(0, 2)).to.deep.equal(['crm-1500', '1500']);
   });
 });

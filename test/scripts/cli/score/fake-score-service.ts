@@ -36,6 +36,8 @@ export class FakeScoreService {
   /** Records counted. */
   used = 0;
   answering: Answering = () => undefined;
+  /** Why a record cannot be scored, as the service writes it after its place. */
+  problemOf: (record: ArrivedCall['records'][number]) => string | undefined = () => undefined;
   /** Body of `GET /v1/models/{id}`; undefined answers with 404. */
   model: unknown;
   /** Awaited before a GET is answered. */
@@ -96,7 +98,25 @@ export class FakeScoreService {
     const answer = await this.answering(call);
     if (answer === 'hang up') response.destroy();
     else if (answer !== undefined) refuse(response, answer);
+    else this.answer(call, response);
+  }
+
+  private answer(call: ArrivedCall, response: ServerResponse): void {
+    const refusal = this.replies.has(call.idempotencyKey) ? undefined : this.refusal(call);
+    if (refusal !== undefined) refuse(response, refusal);
     else response.writeHead(200, { 'content-type': 'application/json' }).end(this.scored(call));
+  }
+
+  /** Like the service, names five problems at most. */
+  private refusal({ records }: ArrivedCall): GivenAnswer | undefined {
+    const problems = records.flatMap((record, index) => {
+      const problem = this.problemOf(record);
+      return problem === undefined ? [] : [`records[${index}]${problem}`];
+    });
+    if (problems.length === 0) return undefined;
+    const more = problems.length > 5 ? `; and ${problems.length - 5} more` : '';
+    const message = `${problems.slice(0, 5).join('; ')}${more}. Nothing of the call was counted.`;
+    return { status: 400, code: 'bad_request', message };
   }
 
   private scored(call: ArrivedCall): string {

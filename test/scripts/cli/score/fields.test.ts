@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { HttpGet } from '../../../../scripts/cli/score/calls/http-connections.js';
 import { InputNames, readModelFields } from '../../../../scripts/cli/score/input/field-names.js';
@@ -152,20 +152,5 @@ describe('field names in leadscore score', () => {
     );
     const { with_crm_id } = JSON.parse((await desk.score('some.csv', '--json', '--restart')).stdout);
     expect(with_crm_id).to.equal(1);
-  });
-
-  it('omits crm_id from the summary of a run that an older version started', async () => {
-    await desk.writeRows('leads.csv', 2_000);
-    desk.service.answering = (call) => (call.number === 1 ? { status: 402, code: 'expired_read_only' } : undefined);
-    await desk.score('leads.csv');
-    const statePath = desk.file('leads.scored.csv.resume.json');
-    const state = JSON.parse(await readFile(statePath, 'utf8'));
-    delete state.figures.withCrmId;
-    await writeFile(statePath, JSON.stringify(state));
-    desk.service.answering = () => undefined;
-    const { stdout } = await desk.score('leads.csv');
-    expect(stdout)
-      .to.match(/Records +2,000/)
-      .and.not.include('crm_id');
   });
 });

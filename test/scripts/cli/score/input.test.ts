@@ -7,7 +7,8 @@ import fc from 'fast-check';
 import { csvRecords } from '../../../../scripts/cli/score/input/csv-records.js';
 import { formatOf, type InputRecord, openInput } from '../../../../scripts/cli/score/input/input-file.js';
 import { jsonlRecords } from '../../../../scripts/cli/score/input/jsonl-records.js';
-import { recordBatches } from '../../../../scripts/cli/score/input/record-batches.js';
+import { type Batch, recordBatches } from '../../../../scripts/cli/score/input/record-batches.js';
+import { FileDigest } from '../../../../scripts/cli/score/progress/row-digests.js';
 
 describe('score input', () => {
   let directory: string;
@@ -217,8 +218,9 @@ describe('record batches', () => {
     for (const [index, text] of texts.entries()) yield { row: index + 1, line: index + 2, text, endByte: index };
   }
   const batchesOf = async (texts: readonly (string | undefined)[], limits: { records: number; bytes: number }) => {
-    const batches = [];
-    for await (const batch of recordBatches(recordsOf(texts), limits)) batches.push(batch);
+    const batches: Batch[] = [];
+    const from = { digest: new FileDigest(false), pool: { take: () => undefined } };
+    for await (const batch of recordBatches(recordsOf(texts), from, limits)) batches.push(batch);
     return batches;
   };
 
@@ -227,11 +229,12 @@ describe('record batches', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(text, { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), async (texts, maxRecords) => {
         const batches = await batchesOf(texts, { records: maxRecords, bytes: 100 });
-        const sent = batches.flatMap((batch) => batch.records.map((record) => record.text));
+        const sent = batches.flatMap((batch) => batch.rows.map(({ record }) => record.text));
         expect(sent).to.deep.equal(texts.filter((each) => each !== undefined));
-        for (const { records } of batches) {
-          expect(records.length).to.be.at.most(maxRecords);
-          expect(records.reduce((sum, record) => sum + Buffer.byteLength(record.text) + 1, 0)).to.be.at.most(100);
+        for (const { rows } of batches) {
+          expect(rows.length).to.be.at.most(maxRecords);
+          const bytes = rows.map(({ record }) => Buffer.byteLength(record.text ?? '') + 1);
+          expect(bytes.reduce((sum, each) => sum + each, 0)).to.be.at.most(100);
         }
         expect(batches.at(-1)?.lastRow ?? 0).to.equal(texts.length);
         const skipped = batches.reduce((sum, batch) => sum + batch.emptyRows, 0);
@@ -240,8 +243,9 @@ describe('record batches', () => {
     );
   });
 
-  it('reject a record that alone exceeds the size limit, and name its row', async () => {
-    const error = await batchesOf(['x', 'x'.repeat(200)], { records: 5, bytes: 100 }).catch((thrown) => thrown);
-    expect(error.message).to.include('Row 2 (line 3) is too large');
+  it('give a record that alone exceeds the size limit a problem, and none to its neighbours', async () => {
+    const [batch] = await batchesOf(['x', 'x'.repeat(200), 'y'], { records: 5, bytes: 100 });
+    const problems = batch?.rows.map(({ problem }) => problem);
+    expect(problems).to.deep.equal([undefined, 'The row is too large for a call: 201 bytes, maximum 100', undefined]);
   });
 });

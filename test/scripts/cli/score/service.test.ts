@@ -53,15 +53,46 @@ describe('leadscore score with the real service', () => {
     }
   });
 
-  it('names row and line of a record that cannot be featurized, and counts none of its call', async () => {
+  it('writes the reason, row and line of records that cannot be featurized, and counts only the others', async () => {
     const before = await own.ledgerSum();
-    await writeFile(join(directory, 'bad.jsonl'), '{"company_size":5}\n\n{"company_size":{"from":1}}\n{"other":1}\n');
-    const { exitCode, stderr } = await score('bad.jsonl');
-    expect(exitCode).to.equal(1);
-    expect(stderr)
-      .to.include('Rows 1-3 were refused: row 2 (line 3), "company_size": expected a number, came an object')
-      .and.include('row 3 (line 4): expected at least one field that the model knows')
-      .and.include('(bad_request, status 400)');
-    expect(await own.ledgerSum()).to.equal(before);
+    const longId = 'x'.repeat(300);
+    const lines = [
+      '{"company_size":5}',
+      '',
+      '{"company_size":{"from":1}}',
+      '{"other":1}',
+      `{"company_size":5,"crm_id":"${longId}"}`,
+      '{"company_size":5,"crm_id":7}',
+    ];
+    await writeFile(join(directory, 'bad.jsonl'), `${lines.join('\n')}\n`);
+    const { exitCode, stdout } = await score('bad.jsonl', '--out', join(directory, 'bad.out.jsonl'), '--json');
+    expect(exitCode).to.equal(0);
+    const { problems, records } = JSON.parse(stdout);
+    expect(records).to.equal(1);
+    expect(problems).to.deep.equal([
+      'bad.jsonl, line 3: company_size: expected a number, came an object',
+      'bad.jsonl, line 4: expected at least one field that the model knows, came none',
+      'bad.jsonl, line 5: crm_id: must have at most 255 characters',
+      'bad.jsonl, line 6: crm_id: must be of type string',
+    ]);
+    expect(await own.ledgerSum()).to.equal(before + 1);
+  });
+
+  it('counts each row once when a file with a bad row is corrected and edited between runs', async () => {
+    const before = await own.ledgerSum();
+    const rows = Array.from({ length: 6_000 }, (_, index) => `${index % 300},${index}`);
+    const write = (lines: readonly string[]) =>
+      writeFile(join(directory, 'edited.csv'), `company_size,Note\n${lines.join('\n')}\n`);
+    await write(rows.with(1_499, ',1499'));
+    const first = await score('edited.csv', '--json');
+    expect(first.exitCode, first.stderr).to.equal(0);
+    expect(JSON.parse(first.stdout)).to.include({ records: 5_999, rows_without_score: 1 });
+    const edited = rows.with(1_499, '7,1499').toSpliced(9, 1).toSpliced(3_000, 0, '8,new');
+    await write(edited);
+    const second = await score('edited.csv', '--json');
+    expect(JSON.parse(second.stdout)).to.include({ records: 6_000, rows_without_score: 0 });
+    expect((await own.ledgerSum()) - before).to.equal(6_001);
+    const lines = (await readFile(join(directory, 'edited.scored.csv'), 'utf8')).trimEnd().split('\n').slice(1);
+    expect(lines.map((line) => line.split(',').slice(0, 2).join())).to.deep.equal(edited);
   });
 });

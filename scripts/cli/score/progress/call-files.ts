@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { parse, type ScoreReply, type ScoreRow } from '../calls/api-reply.js';
+import type { Disk } from './disk.js';
+import { callPath } from './progress-files.js';
+
+/** A call that was sent. The same body under the same key is counted once, for 24 hours. */
+export interface SentCall {
+  readonly id: string;
+  readonly key: string;
+  readonly body: string;
+  /** When it was first sent, ms since 1970. */
+  readonly sentAtMs: number;
+  /** `textDigest` of its rows, joined, as base64. */
+  readonly rows: string;
+}
+
+/** A call of an earlier run, with its scores if the reply has arrived. */
+export interface EarlierCall extends SentCall {
+  readonly scores: readonly ScoreRow[] | undefined;
+}
+
+/**
+ * Writes each call into a file of its own before it is sent, and its scores after the reply. After a crash the same call
+ * can be sent again, or its scores used, whatever became of the input file.
+ */
+export class CallFiles {
+  /** Rows of calls that were answered and are not yet in the output. */
+  private readonly answered = new Map<string, number>();
+  /** Calls whose reply is unknown. */
+  private readonly open = new Set<string>();
+
+  /** @param folder undefined without progress: then only counts */
+  constructor(
+    private readonly disk: Disk,
+    private readonly folder: string | undefined,
+  ) {}
+
+  /** Rows that the service has counted and that are not yet in the output. */
+  get answeredRows(): number {
+    return [...this.answered.values()].reduce((sum, rows) => sum + rows, 0);
+  }
+
+  /** Whether the service may have counted a call without a reply. */
+  get hasOpen(): boolean {
+    return this.open.size > 0;
+  }
+
+  /** Must end before the call is sent. */
+  async begin({ body, rows }: Pick<SentCall, 'body' | 'rows'>): Promise<SentCall> {
+    const id = randomUUID();
+    const call: SentCall = { id, key: `leadscore-score-${id}`, sentAtMs: Date.now(), rows, body };
+    if (this.folder !== undefined)
+      await this.disk.append(callPath(this.folder, id), `${JSON.stringify({ format: 2, ...call })}\n`);
+    this.open.add(id);
+    return call;
+  }
+
+  async keepReply({ id }: SentCall, { scores }: ScoreReply): Promise<void> {
+    this.answered.set(id, scores.length);
+    if (this.folder !== undefined)
+      // A crash may have cut the line of an earlier reply.
+      await this.disk.append(callPath(this.folder, id), `\n${JSON.stringify({ scores })}\n`);
+    this.open.delete(id);
+  }
+
+  /** Notes that a call of an earlier run is sent again. */
+  reopen({ id }: SentCall): void {
+    this.open.add(id);
+  }
+
+  /** Forgets calls whose scores are in the output, or that were not counted. */
+  async remove(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      if (this.folder !== undefined) await this.disk.remove(callPath(this.folder, id));
+      this.answered.delete(id);
+      this.open.delete(id);
+    }
+  }
+}
+
+/** @returns undefined for an incomplete file: its call was never sent */
+export async function readCall(folder: string, id: string): Promise<EarlierCall | undefined> {
+  // The last item is empty, or a line that a crash has cut.
+  const lines = (await readFile(callPath(folder, id), 'utf8')).split('\n').slice(0, -1);
+  const sent = parse(lines[0] ?? '') as SentCall | undefined;
+  if (sent === undefined) return undefined;
+  const replies = lines.slice(1).map((line) => parse(line) as Pick<ScoreReply, 'scores'> | undefined);
+  return { ...sent, scores: replies.findLast((reply) => reply !== undefined)?.scores };
+}

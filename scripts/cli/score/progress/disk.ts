@@ -1,0 +1,70 @@
+import { appendFile, type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { codeOf, unwritable } from '../../context/cli-error.js';
+
+/** A file that grows at its end. */
+export interface GrowingFile {
+  /** Bytes written so far, including earlier runs. */
+  readonly bytes: number;
+  write(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** All changes that a run makes to files. Tests stop a run at each of them. The methods throw CliError. */
+export interface Disk {
+  /** Opens or creates a file. Bytes after the first `from` are cut off. */
+  openFile(path: string, from: number): Promise<GrowingFile>;
+  /** Adds to a file, or creates it. */
+  append(path: string, text: string): Promise<void>;
+  makeFolder(path: string): Promise<void>;
+  /** Removes a file, if it exists. */
+  remove(path: string): Promise<void>;
+}
+
+export const machineDisk: Disk = {
+  openFile: async (path, from) => {
+    try {
+      const file = await open(path, from > 0 ? 'r+' : 'w');
+      await file.truncate(from);
+      return new OpenFile(file, path, from);
+    } catch (error) {
+      throw unwritable(path, error);
+    }
+  },
+  append: (path, text) => toCliError(path, appendFile(path, text)),
+  makeFolder: async (path) => {
+    await mkdir(path).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw unwritable(path, error);
+    });
+  },
+  remove: (path) => toCliError(path, rm(path, { force: true })),
+};
+
+class OpenFile implements GrowingFile {
+  constructor(
+    private readonly file: FileHandle,
+    private readonly path: string,
+    public bytes: number,
+  ) {}
+
+  async write(text: string): Promise<void> {
+    const buffer = Buffer.from(text);
+    let offset = 0;
+    while (offset < buffer.length) {
+      const { bytesWritten } = await toCliError(
+        this.path,
+        this.file.write(buffer, offset, buffer.length - offset, this.bytes + offset),
+      );
+      offset += bytesWritten;
+    }
+    this.bytes += buffer.length;
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
+  }
+}
+
+const toCliError = <Result>(path: string, work: Promise<Result>): Promise<Result> =>
+  work.catch((error: unknown) => {
+    throw unwritable(path, error);
+  });

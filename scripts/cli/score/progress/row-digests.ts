@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import type { InputRecord } from '../input/input-file.js';
+
+/** Bytes of a row's digest. Among ten million rows two equal digests are as likely as 1 to 10^15. */
+export const digestBytes = 12;
+
+/** Digest of the text that is sent for a row. It recognises the row wherever an edited file has it. */
+export const textDigest = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, digestBytes);
+
+/** In the place of the digest of a row that is not sent. */
+export const noDigest = Buffer.alloc(digestBytes);
+
+/**
+ * Running digest of the beginning of a file, header included. An unchanged file is recognised by it without a look at
+ * its single rows. `keepsColumns`: the output repeats the columns of the file, so also cells count that are not sent.
+ */
+export class FileDigest {
+  private readonly hash = createHash('sha256');
+
+  constructor(private readonly keepsColumns: boolean) {}
+
+  /** Adds the header of the output, before the records. */
+  addHeader(text: string): void {
+    this.hash.update(`${text}\n`);
+  }
+
+  /** Adds a record, also an empty one. */
+  add({ text = '', cells, problem }: Pick<InputRecord, 'text' | 'cells' | 'problem'>): void {
+    const content = this.keepsColumns && cells !== undefined ? JSON.stringify(cells) : text;
+    this.hash.update(problem === undefined ? `${content}\n` : `${content}\0${problem}\n`);
+  }
+
+  /** Digest so far; more records may be added later. */
+  value(): string {
+    return this.hash.copy().digest('base64url');
+  }
+}

@@ -1,0 +1,162 @@
+import type { RowOutcome } from '../calls/api-reply.js';
+import type { WrittenForm } from '../output/written-results.js';
+import { CallFiles, type EarlierCall } from './call-files.js';
+import type { Disk, GrowingFile } from './disk.js';
+import { earlierResults } from './earlier-results.js';
+import {
+  type Begun,
+  type JournalContent,
+  journalLine,
+  type KeptBatch,
+  noFigures,
+  type RunFigures,
+  readKept,
+} from './journal.js';
+import { journalPath, poolPath, removeProgress } from './progress-files.js';
+import { emptyPool, type OpenCall, ResultPool } from './result-pool.js';
+import { digestBytes } from './row-digests.js';
+
+/** Sends a call of an earlier run again; undefined when it was not counted. */
+export type Replay = (call: EarlierCall, rows: number) => Promise<readonly RowOutcome[] | undefined>;
+
+export interface ProgressPlaces {
+  readonly disk: Disk;
+  readonly outputPath: string;
+  readonly folder: string;
+}
+
+/** The output and the journal beside it. Without a journal the output is a stream, which cannot be resumed. */
+export class RunProgress {
+  /** Rows of the input that are in the output. */
+  rows = 0;
+  figures = noFigures;
+  pool = new ResultPool('', emptyPool, []);
+  readonly calls: CallFiles;
+  private journal: GrowingFile | undefined;
+  /** Whether earlier runs have left results, or calls that may have been counted. */
+  private hasEarlier: boolean;
+  private isResumed = false;
+
+  /**
+   * @param output undefined: `resume` opens it
+   * @param places undefined for a stream
+   * @param earlier the journal, with at least its first line; `isNew` if this run has written it
+   */
+  constructor(
+    private output: GrowingFile | undefined,
+    private readonly places: ProgressPlaces | undefined,
+    private readonly earlier: { readonly content: JournalContent; readonly isNew: boolean } | undefined,
+    disk: Disk,
+  ) {
+    this.hasEarlier = earlier?.isNew === false;
+    this.calls = new CallFiles(disk, places?.folder);
+  }
+
+  /** Batches of earlier runs that are in the output. */
+  get batches(): JournalContent['batches'] {
+    return this.earlier?.content.batches ?? [];
+  }
+
+  /** Whether nothing has been counted, so that all files can be removed. */
+  get isEmpty(): boolean {
+    return this.rows === 0 && !this.hasEarlier && !this.calls.hasOpen && this.calls.answeredRows === 0;
+  }
+
+  /**
+   * Continues after the first `keptBatches` of earlier runs. Everything else that they have reached goes into the pool.
+   * Does nothing for a stream.
+   */
+  async resume(
+    keptBatches: number,
+    { form, replay }: { readonly form: Pick<WrittenForm, 'format' | 'explain'>; readonly replay: Replay },
+  ): Promise<void> {
+    const { places } = this;
+    const earlier = this.earlier?.content;
+    this.isResumed = true;
+    if (places === undefined || earlier === undefined) return;
+    const { disk, folder, outputPath } = places;
+    const results = await earlierResults(earlier, { keptBatches, disk, folder, outputPath, form });
+    const { pool, poolNumber, openCalls } = results;
+    const calls = openCalls.map((call) => openCall(call, replay));
+    this.hasEarlier = pool.offsets.length > 0 || calls.length > 0;
+    this.pool = new ResultPool(poolPath(folder, poolNumber ?? 0), pool, calls);
+    const place = earlier.batches[keptBatches - 1];
+    this.rows = place?.rows ?? 0;
+    if (place !== undefined) this.figures = await this.figuresUpTo(place, folder);
+    this.journal = await disk.openFile(journalPath(folder), earlier.bytes);
+    const resumed = {
+      rows: this.rows,
+      pool: poolNumber ?? null,
+      poolSize: pool.offsets.length,
+      pooledCalls: results.pooledCalls,
+      calls: openCalls.map(({ id }, index) => [id, calls[index]?.size ?? 0] as const),
+    };
+    await this.journal.write(journalLine({ resumed }));
+    for (const path of results.obsolete) await disk.remove(path);
+    this.output = await disk.openFile(outputPath, place?.bytes ?? 0);
+  }
+
+  /** Writes the header of the output. */
+  async begin(header: string, begun: Omit<Begun, 'bytes'>): Promise<void> {
+    const bytes = await this.write(header);
+    await this.journal?.write(journalLine({ begun: { ...begun, bytes } }));
+  }
+
+  /** Writes the lines of a batch, then its entry of the journal. */
+  async keep(text: string, batch: Omit<KeptBatch, 'bytes'>): Promise<void> {
+    const bytes = await this.write(text);
+    await this.journal?.write(journalLine({ kept: { ...batch, bytes } }));
+    this.rows = batch.rows;
+    this.figures = batch.figures;
+    await this.calls.remove(batch.calls);
+  }
+
+  /** Whether `rows` and `figures` include those of earlier runs. */
+  get knowsEarlier(): boolean {
+    return this.isResumed;
+  }
+
+  /** Removes the progress of a complete run. */
+  async removeProgress(): Promise<void> {
+    if (this.places !== undefined) await removeProgress(this.places.disk, this.places.folder);
+  }
+
+  /** Removes progress and output of a run without results. */
+  async removeAll(): Promise<void> {
+    // An output that could not be opened is not of this run.
+    if (this.places !== undefined && this.output !== undefined) await this.places.disk.remove(this.places.outputPath);
+    await this.removeProgress();
+  }
+
+  async close(): Promise<void> {
+    await this.output?.close();
+    await this.journal?.close();
+  }
+
+  private async write(text: string): Promise<number> {
+    await this.output?.write(text);
+    return this.output?.bytes ?? 0;
+  }
+
+  /** The usage of the month is that of the last reply. */
+  private async figuresUpTo(place: JournalContent['batches'][number], folder: string): Promise<RunFigures> {
+    const { figures } = await readKept(journalPath(folder), place);
+    const last = this.batches.at(-1);
+    const { usage } = last === undefined ? figures : (await readKept(journalPath(folder), last)).figures;
+    return usage === undefined ? figures : { ...figures, usage };
+  }
+}
+
+function openCall(call: EarlierCall, replay: Replay): OpenCall {
+  const rows = Buffer.from(call.rows, 'base64');
+  const size = rows.length / digestBytes;
+  let outcomes: ReturnType<Replay> | undefined;
+  return {
+    rows,
+    size,
+    outcomes: () => {
+      outcomes ??= replay(call, size);
+      return outcomes;
+    },
+  };
+}
