@@ -51,6 +51,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       rows,
       slices: count,
       header_line,
+      notices,
     } = await readInput(uploads.read(job._id), job.options, {
       knownFields: compiled.knownFields,
       onSlices: (added) =>
@@ -66,7 +67,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
     });
     const file = { shape, rows, slices: count, header_line };
     const running = await jobs.change(job._id, ['reading'], {
-      $set: { state: 'running', file, started_at: new Date(clock.now()) },
+      $set: { state: 'running', file, started_at: new Date(clock.now()), ...(notices.length > 0 && { notices }) },
     });
     if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was noted');
     await uploads.remove(job._id);

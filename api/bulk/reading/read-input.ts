@@ -1,4 +1,5 @@
 import { FileRecords } from '../../../shared/files/reading/file-records.js';
+import { footerNotice } from '../../../shared/files/reading/footer-watch.js';
 import { inflatedPieces } from '../../../shared/files/reading/inflate-file.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import { type TextForm, utf8Pieces } from '../../../shared/files/reading/text-pieces.js';
@@ -19,6 +20,8 @@ export interface ReadFile {
   readonly slices: number;
   /** The first line of the results with its line end: see `resultHeader`. */
   readonly header_line: string;
+  /** Sentences for people about rows that were passed over. */
+  readonly notices: readonly string[];
 }
 
 /** The limits of jobs; tests lower them. */
@@ -74,7 +77,13 @@ export async function readInput(
     await cutter.end();
     const { footer } = footers;
     const whole = footer === undefined ? shape : { ...shape, footer };
-    return { shape: whole, rows: cutter.rows, slices: cutter.slices, header_line: resultHeader(shape, options) };
+    return {
+      shape: whole,
+      rows: cutter.rows,
+      slices: cutter.slices,
+      header_line: resultHeader(shape, options),
+      notices: footer === undefined ? [] : [footerNotice(footer)],
+    };
   } finally {
     await cutter.settled();
   }

@@ -58,6 +58,7 @@ function jobReply(
     progress: progressOf(job, nowMs),
     ...(pause === undefined ? {} : { pause: pauseOf(pause) }),
     ...(failure === undefined ? {} : { error: failureOf(failure) }),
+    ...(job.notices === undefined ? {} : { notices: job.notices }),
     usage,
     validation: verdict,
     expires_at: job.purge_at.toISOString(),

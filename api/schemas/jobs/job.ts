@@ -83,6 +83,11 @@ export const jobSchema = objectSchema('A bulk job: one file that is scored.', {
   progress: progressSchema,
   'pause?': pauseSchema,
   'error?': failureSchema,
+  'notices?': {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Sentences about rows of the file that were passed over, such as the footer of a report.',
+  },
   usage: usageSchema,
   validation: validationSchema,
   expires_at: instantSchema('When the job is removed with its files. It changes when the job ends.'),

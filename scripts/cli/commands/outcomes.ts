@@ -115,7 +115,10 @@ function resultOf(
   const { stdout } = of.context;
   const problems = mistakeSentences(mistakes, of.fileName);
   const unseen = complete ? of.values.unseen(report.won ?? []) : [];
-  const notes = unseen.map((value) => `No imported row has the value ${JSON.stringify(value)} of --won-values`);
+  const notes = [
+    ...unseen.map((value) => `No imported row has the value ${JSON.stringify(value)} of --won-values`),
+    ...report.notices,
+  ];
   const fields = renderFields(
     [
       ['Rows', countText(rows)],

@@ -18,6 +18,8 @@ export interface JobReply {
   readonly pause?: { readonly reason: string; readonly message: string; readonly resumes_at?: string };
   /** Why a failed job cannot be read. */
   readonly error?: { readonly message: string; readonly line?: number; readonly column?: number };
+  /** Sentences about rows of the file that were passed over. */
+  readonly notices?: readonly string[];
   readonly usage?: ReplyUsage;
   readonly validation?: ReplyValidation;
   readonly expires_at?: string;

@@ -23,6 +23,7 @@ export function jobText(
       ['Pace', paceText(job)],
       ['Paused', job.pause && pauseText(job.pause)],
       ['Failure', job.error && failureText(job.error)],
+      ['Notices', job.notices?.join('\n')],
       ['Usage', usage && usageText(usage)],
       ['Validation', validation?.summary],
       ...more,

@@ -1,4 +1,5 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
 import type { Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { FileListener } from '../context/file-run.js';
 import type { InputFile } from '../score/input/input-file.js';
@@ -24,6 +25,8 @@ export interface ImportRun {
 export interface ImportReport extends ImportFigures {
   /** Rows read in all runs. */
   readonly rows: number;
+  /** Sentences about the file: what was passed over, and repeated ids. */
+  readonly notices: readonly string[];
   /** False after an interruption: the same command resumes. */
   readonly complete: boolean;
 }
@@ -51,19 +54,25 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
     listener.progress({ done: rows, fraction: Math.min(1, endByte / Math.max(1, input.inflatedBytes())) });
   };
   let endByte = 0;
-  for await (const row of outcomeRows(input, { columns, values, now })) {
+  const notices: string[] = [];
+  const ids = new RepeatedIds();
+  const onNotice = (notice: string) => notices.push(notice);
+  for await (const row of outcomeRows(input, { columns, values, now, onNotice })) {
     rows += 1;
     endByte = row.endByte;
+    if ('outcome' in row) ids.add(row.outcome.crmId, row.line);
     if (rows <= before.rows) continue;
     figures = withRow(figures, row);
     if ('outcome' in row) pending.push(row.outcome);
     if (rows % batchRows !== 0) continue;
     await flush(endByte);
-    if (run.signal.aborted) return { ...figures, rows, complete: false };
+    if (run.signal.aborted) return { ...figures, rows, notices: [], complete: false };
   }
   await flush(endByte);
   await progressFile.remove();
-  return { ...figures, rows, complete: true };
+  const repeats = repeatsText(ids.repeats);
+  if (repeats !== undefined) notices.push(`${repeats}. The last row of a lead counts`);
+  return { ...figures, rows, notices, complete: true };
 }
 
 function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {

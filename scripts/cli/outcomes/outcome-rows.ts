@@ -47,7 +47,7 @@ export async function* outcomeRows(
     readonly columns: OutcomeColumns;
     readonly values: ConvertedValues;
     readonly now: Date;
-    readonly onNotice?: (notice: string) => void;
+    readonly onNotice?: (notice: string) => unknown;
   },
 ): AsyncGenerator<OutcomeRow> {
   const { columns, onNotice } = reading;

@@ -139,6 +139,8 @@ export interface Job {
     /** The line of a CSV that begins the results. */
     readonly header_line: string;
   };
+  /** Sentences about rows of the file that were passed over. Absent without one. */
+  readonly notices?: readonly string[];
   /** Sums over the settled prefix. Results and progress come from it, so both only grow. */
   readonly settled: JobTotals;
   /** Failed rows at the last resumption from too many errors. They no longer count against `max_errors`. */

@@ -47,6 +47,20 @@ describe('a bulk job through the API', () => {
     expect(usage.current).to.equal(await own.ledgerSum());
   });
 
+  it('reads the report of a CRM in UTF-16, and names the footer that it passes over', async function () {
+    this.timeout(90_000);
+    const { job_id: id } = await newJob(own, { input: { format: 'csv', crm_id_field: 'Lead ID' } });
+    const text = '\uFEFFLead ID\tcompany_size\r\na\t7\r\nNULL\t8\r\n\r\nCopyright (c) Example\r\n';
+    await upload(id, Buffer.from(text, 'utf16le'));
+    const job = await until(id, 'completed');
+    expect(job.progress).to.include({ rows: 4, scored: 2, failed: 0, empty: 2 });
+    expect(job.notices).to.deep.equal(['Line 5 is the footer of a report and was passed over']);
+    const lines = String(await downloaded(`${id}/results`))
+      .split('\n')
+      .slice(3, -1);
+    expect(lines).to.deep.equal(['\t'.repeat(8), `Copyright (c) Example${'\t'.repeat(8)}`]);
+  });
+
   it('goes on after too many errors when it is resumed', async function () {
     this.timeout(90_000);
     const { job_id: id } = await newJob(own, { input: { format: 'jsonl' }, max_errors: 10 });

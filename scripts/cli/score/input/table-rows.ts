@@ -24,7 +24,7 @@ export interface TableRules {
   /** @returns the index of the column with the crm_id */
   readonly readHeader: (names: readonly string[], place: HeaderPlace) => Promise<number | undefined>;
   readonly canBeHeader: CanBeHeader | undefined;
-  readonly onNotice?: ((notice: string) => void) | undefined;
+  readonly onNotice?: ((notice: string) => unknown) | undefined;
 }
 
 /** A call takes at most 8 MiB. */

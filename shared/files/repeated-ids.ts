@@ -1,0 +1,103 @@
+import { countText } from '../contract/figures.js';
+
+/** A repeated id: rows with an id that an earlier row has, and one of them. */
+export interface Repeats {
+  readonly rows: number;
+  readonly example: { readonly id: string; readonly line: number };
+  /** False when some ids were no longer remembered: then there may be more. */
+  readonly areAll: boolean;
+}
+
+const firstSlots = 1 << 12;
+const [offsetBasis, prime, otherBasis, otherPrime] = [0x811c9dc5, 0x01000193, 0x9e3779b9, 0x85ebca6b];
+
+/**
+ * Counts repeated ids in bounded memory: a hash of 64 bits for each of up to some millions of ids. Among five million
+ * ids, two different ones share a hash with a probability below one in a million.
+ */
+export class RepeatedIds {
+  private slots = firstSlots;
+  private low = new Uint32Array(firstSlots);
+  private high = new Uint32Array(firstSlots);
+  private ids = 0;
+  private rows = 0;
+  private example: Repeats['example'] | undefined;
+  private isFull = false;
+
+  /** @param maxSlots a power of two. Each has 8 bytes, and two of three hold an id */
+  constructor(private readonly maxSlots = 1 << 23) {}
+
+  /** The repeated ids so far; undefined without one. */
+  get repeats(): Repeats | undefined {
+    const { rows, example } = this;
+    return example === undefined ? undefined : { rows, example, areAll: !this.isFull };
+  }
+
+  add(id: string, line: number): void {
+    let low = offsetBasis;
+    let high = otherBasis;
+    for (let at = 0; at < id.length; at += 1) {
+      const code = id.charCodeAt(at);
+      low = Math.imul(low ^ code, prime);
+      high = Math.imul(high ^ code, otherPrime);
+      high ^= high >>> 13;
+    }
+    // Zero marks a free slot.
+    if (this.has(low >>> 0 || 1, high >>> 0)) {
+      this.rows += 1;
+      this.example ??= { id, line };
+    }
+  }
+
+  /** Whether a hash was added before. Adds it unless there is no room. */
+  private has(low: number, high: number): boolean {
+    const slot = this.slotOf(low, high);
+    if (this.low[slot] !== 0) return true;
+    if (3 * this.ids >= 2 * this.slots) {
+      if (this.slots >= this.maxSlots) {
+        this.isFull = true;
+        return false;
+      }
+      this.grow();
+      return this.has(low, high);
+    }
+    this.low[slot] = low;
+    this.high[slot] = high;
+    this.ids += 1;
+    return false;
+  }
+
+  /** The slot of a hash, or a free one for it. */
+  private slotOf(low: number, high: number): number {
+    const mask = this.slots - 1;
+    let slot = (low ^ (high >>> 7)) & mask;
+    while (this.low[slot] !== 0 && (this.low[slot] !== low || this.high[slot] !== high)) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  private grow(): void {
+    const { low, high } = this;
+    this.slots *= 2;
+    this.low = new Uint32Array(this.slots);
+    this.high = new Uint32Array(this.slots);
+    for (const [index, each] of low.entries()) {
+      if (each === 0) continue;
+      const slot = this.slotOf(each, high[index] as number);
+      this.low[slot] = each;
+      this.high[slot] = high[index] as number;
+    }
+  }
+}
+
+const maxShown = 40; // characters
+
+/** The sentence about repeated ids; undefined without one. */
+export function repeatsText(repeats: Repeats | undefined): string | undefined {
+  if (repeats === undefined) return undefined;
+  const { rows, example, areAll } = repeats;
+  const shown = JSON.stringify(
+    example.id.length > maxShown ? `${example.id.slice(0, maxShown).toWellFormed()}…` : example.id,
+  );
+  const count = `${areAll ? '' : 'At least '}${countText(rows)} ${rows === 1 ? 'row has' : 'rows have'}`;
+  return `${count} a crm_id that an earlier row has, such as ${shown} in line ${example.line}`;
+}
