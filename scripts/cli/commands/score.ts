@@ -32,9 +32,15 @@ export function addScoreCommand(program: Command, context: CliContext): void {
 
 const notes = `
 A CSV file needs a header line. The delimiter (comma, semicolon, tab or |) is
-detected. Empty cells are not sent, so for a known record the service fills them
-from its earlier values. In JSONL, null is sent and means missing. Columns
-without a name are not sent. Empty rows are skipped.
+detected, or named by a first line such as sep=; Text is UTF-8 or UTF-16. Empty
+cells are not sent, so for a known record the service fills them from its earlier
+values. In JSONL, null is sent and means missing. Columns without a name are not
+sent. Empty rows and the footer of a report are skipped. Cells left out at the
+end of a row are empty.
+
+The column of the crm_id is found regardless of case, spaces, _ and -. NULL, #N/A,
+- and the like are no crm_id. A file with a crm_id such as 1.20214E+17, which a
+spreadsheet has shortened, is refused.
 
 A CSV of a CSV has all columns of the file as they are, then score,
 conversion_likelihood, enriched, previous_score, delta, warnings and error. If
