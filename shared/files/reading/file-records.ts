@@ -192,7 +192,8 @@ export class FileRecords {
     const titles = titlesFault(names, { line, lineAfter, after, canBeHeader });
     if (titles !== undefined) throw titles;
     const crmIdColumn = await readHeader(names, { line, delimiter });
-    this.form = { delimiter, columns: names.length, crmIdColumn };
+    const namedColumns = names.findLastIndex((name) => name.trim() !== '') + 1;
+    this.form = { delimiter, columns: names.length, namedColumns, crmIdColumn };
   }
 
   /** Reads the few rows that have several lines, or perhaps a shortened crm_id. */

@@ -17,6 +17,8 @@ export interface RowBytes {
 export interface RowForm {
   readonly delimiter: string;
   readonly columns: number;
+  /** The columns up to the last one with a name. */
+  readonly namedColumns: number;
   /** The column with the crm_id. */
   readonly crmIdColumn: number | undefined;
 }
@@ -45,14 +47,15 @@ const minColumns = 4;
  * - Or each of its lines alone has as many cells as the header.
  * @throws InputFault
  */
-export function refuseSwallowedRows({ bytes, line }: RowBytes, { delimiter, columns }: RowForm): void {
+export function refuseSwallowedRows({ bytes, line }: RowBytes, form: RowForm): void {
+  const { delimiter, columns, namedColumns } = form;
   const text = bytes.toString();
   const row = new CsvRows(text, { delimiter, maxCells: columns, firstLine: line });
   row.next();
   if (columns < 2) return;
   const cell = firstLongCell(text, delimiter);
   if (cell === undefined || !text.slice(cell.from, cell.to).includes(delimiter)) return;
-  const hasOtherCells = row.count < columns || row.hasMore;
+  const hasOtherCells = row.count < namedColumns || row.hasMore;
   const lines = text.slice(0, row.end).split(/\r\n|\r|\n/);
   const areWhole = columns >= minColumns && lines.every((each) => each.split(delimiter).length === columns);
   if (!hasOtherCells && !areWhole) return;

@@ -103,7 +103,7 @@ describe('rows that cannot be scored', () => {
     await writeFile(desk.file('leads.csv'), 'n,crm_id\n,\n,\n');
     const { exitCode, stderr } = await desk.score('leads.csv');
     expect(exitCode).to.equal(1);
-    expect(stderr).to.include('leads.csv has no row with a value, so nothing was scored');
+    expect(stderr).to.include('leads.csv: The file has a header, but no rows with content');
   });
 });
 

@@ -85,9 +85,9 @@ describe('leadscore score after an interruption', () => {
   });
 
   it('resumes after rows were corrected, and counts a scored row again only if its values have changed', async () => {
-    await writeFile(desk.file('leads.csv'), `${csvOf(1_500)}too,many,cells\n`);
+    await writeFile(desk.file('leads.csv'), `${csvOf(1_500)}"not,closed\n`);
     const stopped = await desk.score('leads.csv');
-    expect(stopped.stderr).to.include('leads.csv, line 1502 has 3 cells, but the header has 2 columns');
+    expect(stopped.stderr).to.include('leads.csv: The quote in line 1502, column 1 is not closed');
     expect(stopped.exitCode).to.equal(1);
     await writeFile(desk.file('leads.csv'), csvOf(1_500).replace('\n7,', '\n8,'));
     expect((await desk.score('leads.csv')).exitCode).to.equal(0);
