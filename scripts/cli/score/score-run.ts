@@ -13,7 +13,8 @@ import type { OpenRun } from './output/open-run.js';
 import { headerText, type KeptColumns, keptColumns, scoredText } from './output/scored-output.js';
 import { rangesOf } from './progress/journal.js';
 import { skipRows, unchangedBatches } from './progress/match-file.js';
-import { FileDigest } from './progress/row-digests.js';
+import type { ResultPool } from './progress/result-pool.js';
+import { FileDigest, textDigest } from './progress/row-digests.js';
 import type { Replay } from './progress/run-progress.js';
 import { FigureSums } from './run-figures.js';
 import type { RunReport, ScoreFileOptions } from './run-report.js';
@@ -57,7 +58,10 @@ export class ScoreRun {
       reading = await this.read(await openInput(options.path));
       await skipRows(reading.records, before[unchanged - 1]?.rows ?? 0, reading.digest);
     }
-    await progress.resume(unchanged, { form: this.form, replay: this.replay });
+    const check = async (earlier: ResultPool): Promise<void> => {
+      if (unchanged === 0 && before.length > 0 && earlier.size > 0) await this.requireCommonRow(earlier);
+    };
+    await progress.resume(unchanged, { form: this.form, replay: this.replay, check });
     this.resumedAfterRow = progress.rows;
     if (progress.rows === 0) await this.begin();
     this.announce(before.at(-1)?.rows ?? 0);
@@ -138,6 +142,14 @@ export class ScoreRun {
       input.format === 'csv' ? csvRecords(input, reading) : jsonlRecords(input, reading),
     );
     return { records, digest };
+  }
+
+  /** Another file under the same name must not take the place of the output, or be counted without a word. */
+  private async requireCommonRow(earlier: ResultPool): Promise<void> {
+    const { path } = this.parts.options;
+    const { records } = await this.read(await openInput(path));
+    for await (const { text } of records) if (text !== undefined && earlier.has(textDigest(text))) return;
+    throw noCommonRow(this.parts.input.name, earlier.size);
   }
 
   private readonly replay: Replay = async (call, rows) => {
@@ -224,6 +236,12 @@ const nothingToScore = (name: string): CliError =>
   new CliError(`${name} has no row with a value, so nothing was scored. Check that it is the right file`, {
     code: 'nothing_scored',
   });
+
+const noCommonRow = (name: string, rows: number): CliError =>
+  new CliError(
+    `${name} has none of the ${countText(rows)} rows that earlier runs have scored into this output. For another file, name another output with --out. If all rows have changed, use --restart: all of them are scored and counted again`,
+    { code: 'input_changed' },
+  );
 
 /** States what was counted, where it is, and how to go on. */
 function keptSentences({

@@ -121,6 +121,11 @@ export class ResultPool {
     }
   }
 
+  /** Whether there is, or was, a result of a row. */
+  has(digest: Buffer): boolean {
+    return this.size > 0 && this.table[this.placeOf(digest, 0)] !== free;
+  }
+
   /** Takes the next result of a row out of the pool. */
   take(digest: Buffer): HeldResult | undefined {
     if (this.size === 0) return undefined;

@@ -68,18 +68,28 @@ export class RunProgress {
    */
   async resume(
     keptBatches: number,
-    { form, replay }: { readonly form: Pick<WrittenForm, 'format' | 'explain'>; readonly replay: Replay },
+    {
+      form,
+      replay,
+      check,
+    }: {
+      readonly form: Pick<WrittenForm, 'format' | 'explain'>;
+      readonly replay: Replay;
+      /** Throws when the run must not go on. Nothing is changed before. */
+      readonly check: (pool: ResultPool) => Promise<void>;
+    },
   ): Promise<void> {
     const { places } = this;
     const earlier = this.earlier?.content;
-    this.isResumed = true;
     if (places === undefined || earlier === undefined) return;
     const { disk, folder, outputPath } = places;
     const results = await earlierResults(earlier, { keptBatches, disk, folder, outputPath, form });
     const { pool, poolNumber, openCalls } = results;
     const calls = openCalls.map((call) => openCall(call, replay));
-    this.hasEarlier = pool.offsets.length > 0 || calls.length > 0;
     this.pool = new ResultPool(poolPath(folder, poolNumber ?? 0), pool, calls);
+    await check(this.pool);
+    this.hasEarlier = this.pool.size > 0;
+    this.isResumed = true;
     const place = earlier.batches[keptBatches - 1];
     this.rows = place?.rows ?? 0;
     if (place !== undefined) this.figures = await this.figuresUpTo(place, folder);
@@ -113,7 +123,7 @@ export class RunProgress {
 
   /** Whether `rows` and `figures` include those of earlier runs. */
   get knowsEarlier(): boolean {
-    return this.isResumed;
+    return this.isResumed || this.places === undefined;
   }
 
   /** Removes the progress of a complete run. */

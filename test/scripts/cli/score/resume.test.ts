@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { csvOf, ScoreDesk } from './score-desk.js';
 
@@ -93,6 +94,48 @@ describe('leadscore score after an interruption', () => {
     expect((await desk.score('leads.csv')).exitCode).to.equal(0);
     expect((await desk.scoredRows('leads.scored.csv'))[6]?.slice(0, 3)).to.deep.equal(['8', 'crm-7', '8']);
     expect(desk.service.used).to.equal(1_501);
+  });
+
+  it('refuses another file under the same name, and leaves the output as it is', async () => {
+    await desk.writeRows('leads.csv', 1_500);
+    desk.service.answering = (call) => (call.number === 1 ? { status: 402, code: 'expired_read_only' } : undefined);
+    await desk.score('leads.csv');
+    await writeFile(desk.file('leads.csv'), csvOf(1_500).replaceAll('crm-', 'other-'));
+    const { exitCode, stderr } = await desk.score('leads.csv');
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.include('leads.csv has none of the 1,000 rows that earlier runs have scored into this output');
+    await desk.writeRows('leads.csv', 1_500);
+    expect((await desk.score('leads.csv')).exitCode).to.equal(0);
+    await desk.expectAllRows('leads.scored.csv', 1_500);
+    expect(desk.service.used).to.equal(1_500);
+  });
+
+  it('asks for --send-again when the lost reply is so old that the service has forgotten the call', async () => {
+    await desk.writeRows('leads.csv', 1_500);
+    const { process: child, ended } = desk.startScore('leads.csv', '--concurrency', '1');
+    desk.service.answering = (call) => {
+      if (call.number === 0) return undefined;
+      child.kill('SIGKILL');
+      return 'hang up';
+    };
+    await ended;
+    desk.service.answering = () => undefined;
+    const folder = desk.file('leads.scored.csv.resume');
+    const [name = ''] = (await readdir(folder)).filter((each) => each.startsWith('call-'));
+    const [line = ''] = (await readFile(join(folder, name), 'utf8')).split('\n');
+    const call = { ...JSON.parse(line), sentAtMs: Date.now() - 24 * 3_600_000 };
+    await writeFile(join(folder, name), `${JSON.stringify(call)}\n`);
+    const refused = await desk.score('leads.csv');
+    expect(refused.exitCode).to.equal(1);
+    expect(refused.stderr)
+      .to.include('500 rows were sent more than 24 hours ago and their reply was lost')
+      .and.include('1,000 rows were scored and counted; all of them are in');
+    expect((await desk.score('leads.csv', '--send-again')).exitCode).to.equal(0);
+    await desk.expectAllRows('leads.scored.csv', 1_500);
+    expect(desk.service.callsWith(1_001).map(({ idempotencyKey }) => idempotencyKey === call.key)).to.deep.equal([
+      true,
+      false,
+    ]);
   });
 
   it('refuses the progress of another version unless --restart is given', async () => {
