@@ -14,6 +14,7 @@ import type {
   ScoredPart,
 } from '../../shared/messages/score-job.js';
 import type { AdmittedModel } from '../scoring/admission.js';
+import type { ReadInput } from '../scoring/input/input-report.js';
 import { endStep, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 import { ChunkAges } from './chunk-ages.js';
 import { FairQueue } from './fair-queue.js';
@@ -30,6 +31,8 @@ export interface ScoredRows {
   readonly fields: readonly string[];
   /** The first problem of each refused record, in order. Empty unless the call is tolerant; see `acceptedCall`. */
   readonly refused: readonly RecordProblem[];
+  /** Only for a call that asks for a report on its input. */
+  readonly input?: ReadInput;
 }
 
 export interface DispatcherOptions {
@@ -135,6 +138,7 @@ export class Dispatcher {
       parts: scored,
       fields: fieldsOf(parts, scored),
       refused: scored.flatMap((part) => part.refused ?? []),
+      ...(call.inputReport !== undefined && { input: { names, model } }),
     };
   }
 

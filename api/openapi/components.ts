@@ -1,11 +1,19 @@
 import { jobLimits } from '../../shared/store/jobs/job-documents.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
+import {
+  ignoredNameSchema,
+  inputFieldSchema,
+  inputSchema,
+  inputSummarySchema,
+  unreadValueSchema,
+  unseenValueSchema,
+} from '../schemas/input/input-report.js';
 import { jobLimitSchema, jobListSchema, jobSchema } from '../schemas/jobs/job.js';
 import { jobRequestSchema } from '../schemas/jobs/job-request.js';
 import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
 import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
-import { modelIdSchema, recordSchema, scoreRequestSchema } from '../schemas/score-request.js';
+import { inputReportSchema, modelIdSchema, recordSchema, scoreRequestSchema } from '../schemas/score-request.js';
 import {
   driverSchema,
   legacyScoreResponseSchema,
@@ -38,6 +46,12 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   V1ScoreResponse: scoreResponseSchema,
   V1ScoreRow: scoreRowSchema,
   V1Driver: driverSchema,
+  V1Input: inputSchema,
+  V1UnreadValue: unreadValueSchema,
+  V1UnseenValue: unseenValueSchema,
+  V1InputSummary: inputSummarySchema,
+  V1InputField: inputFieldSchema,
+  V1IgnoredName: ignoredNameSchema,
   V1Usage: usageSchema,
   V1Validation: validationSchema,
   V1Error: errorSchema,
@@ -223,6 +237,13 @@ export const parameters = {
     'Whether to add `drivers` and top reasons to the reply. `1` and `0` are read too. An `explain` in the body takes ' +
       'precedence.',
     { type: 'boolean' },
+  ),
+  webhookInputReport: parameter(
+    'query',
+    'input_report',
+    'Reports how the fields were read, in `input_summary` and, with `records`, in `input`. An `input_report` in the body ' +
+      'takes precedence.',
+    { type: 'string', enum: inputReportSchema.enum },
   ),
 } as const satisfies Record<string, Parameter>;
 

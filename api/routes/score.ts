@@ -62,6 +62,7 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
     records: request.records.map(recordOf),
     nameOfRecord: (index) => `records[${index}]`,
     explain: request.explain ?? false,
+    ...(request.input_report !== undefined && { inputReport: request.input_report }),
     lane: length === 1 ? 'singles' : 'batches',
     idempotency,
     atMs,

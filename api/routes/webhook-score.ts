@@ -40,7 +40,7 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
   }
 }
 
-/** The route of a call, with its query: `model_id` and `explain` in the query are part of the call. */
+/** The route of a call, with its query: settings in the query are part of the call. */
 const routeOf = (context: Context): string => `${context._matchedRoute}?${context.querystring}`;
 
 function callOf(
@@ -58,6 +58,7 @@ function callOf(
     records: [{ crmId: request.crmId, echo: request.echo, fields: request.record }],
     nameOfRecord: () => 'record',
     explain: request.explain,
+    ...(request.inputReport !== undefined && { inputReport: request.inputReport }),
     lane: 'singles',
     idempotency: received.idempotency ?? repeatedCallback(received, request, route),
     atMs,

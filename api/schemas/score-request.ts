@@ -1,4 +1,5 @@
 import { maxCrmId } from '../../shared/contract/texts.js';
+import { type InputReport, inputReports } from '../scoring/scoring-call.js';
 
 /** A crm_id: 1-255 code points, without NUL or lone surrogates. Compared exactly; an empty one counts as absent. */
 export const crmIdSchema = {
@@ -31,6 +32,15 @@ export const recordSchema = {
   examples: [{ crm_id: 'LEAD-00042', lead_source: 'Webinar', company_size: 120, demo_requested: true }],
 } as const;
 
+export const inputReportSchema = {
+  type: 'string',
+  enum: inputReports,
+  description:
+    'Reports how the fields were read. `summary` adds `input_summary` to the reply: fields without values, values that ' +
+    'the model could not read or has not seen, and names that it does not know. `records` also adds `input` to each row. ' +
+    'Absent: no report.',
+} as const;
+
 /** ScoreRequest: the body of `POST /v1/score`. */
 export const scoreRequestSchema = {
   type: 'object',
@@ -49,6 +59,7 @@ export const scoreRequestSchema = {
       description:
         'True adds `drivers` and `top_reason_1` to `top_reason_3` to each row, in a few milliseconds. Absent: false.',
     },
+    input_report: inputReportSchema,
   },
   additionalProperties: true,
   description:
@@ -61,4 +72,5 @@ export interface ScoreRequest {
   readonly model_id: string;
   readonly records: readonly Readonly<Record<string, unknown>>[];
   readonly explain?: boolean;
+  readonly input_report?: InputReport;
 }

@@ -1,4 +1,5 @@
 import type { LikelihoodName } from '../scoring/score-reply.js';
+import { inputSchema, inputSummarySchema } from './input/input-report.js';
 import { countSchema, objectSchema } from './object-schema.js';
 import { modelIdSchema } from './score-request.js';
 import { usageSchema } from './usage.js';
@@ -78,6 +79,7 @@ export const rowMembers = (likelihoodName: LikelihoodName) =>
       description:
         "Present only when the record's age is outside the range of the training data. The score is " + 'unchanged.',
     },
+    'input?': inputSchema,
   }) as const;
 
 /** V1ScoreRow. */
@@ -118,6 +120,7 @@ const responseSchema = <Row extends object>(row: Row, description: string) =>
     usage: usageSchema,
     validation: validationSchema,
     'test?': testSchema,
+    'input_summary?': inputSummarySchema,
   });
 
 /** V1ScoreResponse: the reply of `POST /v1/score`. */

@@ -33,6 +33,10 @@ function describe({ instancePath, keyword, params, message }: ErrorObject): stri
   if (keyword === 'required')
     return `${place === 'The body' ? '' : `${place}.`}${String(params.missingProperty)} is missing`;
   if (keyword === 'type') return `${place} must be of type ${String(params.type)}`;
+  if (keyword === 'enum') {
+    const allowed = (params.allowedValues as readonly unknown[]).map((value) => JSON.stringify(value));
+    return `${place} must be ${allowed.join(' or ')}`;
+  }
   if (keyword === 'pattern' || keyword === 'format')
     return `${place} contains a character that is not allowed (NUL or half of a surrogate pair)`;
   if (keyword === 'maxLength') return `${place} must have at most ${String(params.limit)} characters`;

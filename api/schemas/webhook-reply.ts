@@ -1,4 +1,5 @@
 import type { LikelihoodName } from '../scoring/score-reply.js';
+import { inputSummarySchema } from './input/input-report.js';
 import { objectSchema } from './object-schema.js';
 import { rowMembers, testSchema, usedModelMembers } from './score-response.js';
 import { usageSchema } from './usage.js';
@@ -18,7 +19,7 @@ const flatMembers = {
 
 /** The object that HubSpot's custom actions read: the flat members, and the state of the action. */
 function outputFieldsSchema(likelihoodName: LikelihoodName) {
-  const { 'drivers?': _drivers, 'warnings?': _warnings, ...scalars } = rowMembers(likelihoodName);
+  const { 'drivers?': _drivers, 'warnings?': _warnings, 'input?': _input, ...scalars } = rowMembers(likelihoodName);
   return objectSchema(
     'Only for HubSpot custom actions: every flat member of the reply, in the object that HubSpot reads.',
     {
@@ -41,6 +42,7 @@ const replySchema = (likelihoodName: LikelihoodName, description: string) =>
     ...flatMembers,
     usage: usageSchema,
     validation: validationSchema,
+    'input_summary?': inputSummarySchema,
     'outputFields?': outputFieldsSchema(likelihoodName),
   });
 

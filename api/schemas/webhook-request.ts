@@ -1,6 +1,6 @@
 import type { Schema } from '../openapi/openapi-types.js';
 import { objectSchema } from './object-schema.js';
-import { crmIdSchema, modelIdSchema } from './score-request.js';
+import { crmIdSchema, inputReportSchema, modelIdSchema } from './score-request.js';
 
 /*
  * The bodies of `POST /v1/webhooks/score` in the formats of CRMs and automation tools. `webhook/` parses them without
@@ -32,6 +32,7 @@ const settings = {
       '`objectId`, `object.objectId`, `Id` and `id` is used, as text. In a body of HubSpot, `dealId` and `companyId` follow.',
   },
   'explain?': webhookExplainSchema,
+  'input_report?': inputReportSchema,
 } as const;
 
 const anyObject = { type: 'object', additionalProperties: true } as const;
@@ -80,8 +81,8 @@ export const pipedriveSchema = formatSchema('A Pipedrive webhook: the record is 
 
 /** Any object in none of the other formats. */
 export const flatWebhookSchema = formatSchema(
-  'The format of Salesforce, Zapier and most other tools. `model_id`, `crm_id` and `explain` are ' +
-    'settings; every other member is a field.',
+  'The format of Salesforce, Zapier and most other tools. `model_id`, `crm_id`, `explain` and ' +
+    '`input_report` are settings; every other member is a field.',
   { 'record?': plainValue, 'inputFields?': notAnObject, 'properties?': notAnObject, 'meta?': notAnObject },
 );
 
@@ -147,6 +148,7 @@ export const webhookFormSchema = {
     model_id: { ...settings['model_id?'], type: 'string' },
     crm_id: { ...settings['crm_id?'], type: 'string' },
     explain: webhookExplainSchema,
+    input_report: inputReportSchema,
   },
   additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
   description:

@@ -4,6 +4,7 @@ import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { Reply } from '../idempotency/idempotency.js';
 import type { Yielding } from '../request/receive-call.js';
 import type { ScoreOutcome, WriteReply } from '../score-records.js';
+import { type InputReport, inputReport } from './input/input-report.js';
 import { endStep } from './scoring-call.js';
 
 const tenThousandths = 10_000;
@@ -121,12 +122,13 @@ export type LikelihoodName = 'conversion_likelihood' | 'probability';
  */
 export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
   // A stored reply is written twice, with different usage. Its rows are written once.
-  const written = new WeakMap<ScoredRows, string>();
+  const written = new WeakMap<ScoredRows, { readonly scores: string; readonly summary: string }>();
   const prepare = async ({ call, rows }: Pick<ScoreOutcome, 'call' | 'rows'>): Promise<void> => {
+    const report = await inputReport(call, rows);
     const steps: string[] = [];
     let step: string[] = [];
     let characters = 0;
-    for (const row of scoreRows({ call, rows }, likelihoodName)) {
+    for (const row of scoreRows({ call, rows, report }, likelihoodName)) {
       step.push(row);
       characters += row.length;
       if (characters < stepCharacters) continue;
@@ -137,10 +139,8 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
     }
     if (step.length > 0) steps.push(step.join(','));
     // Concatenation copies nothing; `join` would copy all of a long reply at once.
-    written.set(
-      rows,
-      steps.reduce((text, each) => `${text},${each}`),
-    );
+    const scores = steps.reduce((text, each) => `${text},${each}`);
+    written.set(rows, { scores, summary: summaryMember(report) });
   };
   const write = (outcome: ScoreOutcome): string => {
     const { call, modelVersion, verdict, usage } = outcome;
@@ -152,14 +152,19 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
       ...(call.bucket === 'test' ? { test: true } : {}),
     };
     const head = JSON.stringify({ model_id: call.modelId, model_version: modelVersion }).slice(0, -1);
-    return `${head},"scores":[${written.get(outcome.rows)}],${JSON.stringify(tail).slice(1)}`;
+    const { scores, summary = '' } = written.get(outcome.rows) ?? {};
+    return `${head},"scores":[${scores}],${JSON.stringify(tail).slice(1, -1)}${summary}}`;
   };
   return Object.assign(write, { prepare });
 }
 
+/** The member `input_summary` with a leading comma; empty without a report. */
+export const summaryMember = (report: InputReport | undefined): string =>
+  report === undefined ? '' : `,"input_summary":${report.summary}`;
+
 /** The rows of an outcome, each a V1ScoreRow as JSON, in the order of the call's records. */
 export function* scoreRows(
-  { call, rows }: Pick<ScoreOutcome, 'call' | 'rows'>,
+  { call, rows, report }: Pick<ScoreOutcome, 'call' | 'rows'> & { readonly report?: InputReport | undefined },
   likelihoodName: LikelihoodName,
 ): Generator<string> {
   let record = 0;
@@ -168,8 +173,9 @@ export function* scoreRows(
     const drivers = driverMembers(part.explained);
     for (let index = 0; index < part.scores.length; index += 1) {
       const crmId = call.records[record]?.crmId ?? call.records[record]?.echo ?? null;
+      const input = report?.ofRecord?.(record);
       record += 1;
-      yield scoreRow(part, index, { crmId, warning: warnings.get(index), drivers, likelihoodName });
+      yield scoreRow(part, index, { crmId, warning: warnings.get(index), drivers, input, likelihoodName });
     }
   }
 }
@@ -181,6 +187,7 @@ function scoreRow(
     readonly crmId: string | null;
     readonly warning: string | undefined;
     readonly drivers: (index: number) => string;
+    readonly input: string | undefined;
     readonly likelihoodName: LikelihoodName;
   },
 ): string {
@@ -192,6 +199,7 @@ function scoreRow(
     previousScore: part.previous[index] ?? null,
     explained: of.drivers(index),
     warnings: of.warning === undefined ? [] : [of.warning],
+    input: of.input,
   };
   return `{${rowMembers(members, of.likelihoodName)}}`;
 }
@@ -207,6 +215,8 @@ export interface ScoreRowMembers {
   /** See `driverMembers`. */
   readonly explained: string;
   readonly warnings: readonly string[];
+  /** JSON of the report on the record's fields. */
+  readonly input?: string | undefined;
 }
 
 /** Writes the members of a V1ScoreRow as JSON, without braces. */
@@ -217,6 +227,7 @@ export function rowMembers(row: ScoreRowMembers, likelihoodName: LikelihoodName)
   if (previousScore !== null) members += `,"previous_score":${previousScore},"delta":${score - previousScore}`;
   members += row.explained;
   if (row.warnings.length > 0) members += `,"warnings":${JSON.stringify(row.warnings)}`;
+  if (row.input !== undefined) members += `,"input":${row.input}`;
   return members;
 }
 

@@ -5,7 +5,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A webhook's body, separated into record and settings. */
 export interface Envelope {
-  /** The objects that may hold `model_id`, `crm_id` and `explain`, in order of precedence. */
+  /** The objects that may hold settings, in order of precedence. */
   readonly settings: readonly JsonObject[];
   readonly record: JsonObject;
   /** HubSpot's `object.objectId`. */
@@ -22,7 +22,7 @@ export const memberOf = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
 /** Members that are settings, never fields of the record. */
-export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
+export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain', 'input_report']);
 
 /**
  * Detects the format of a body by its members and extracts the record. The formats are canonical (`record`), HubSpot

@@ -1,5 +1,7 @@
+import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { WriteReply } from '../score-records.js';
-import { type LikelihoodName, scoreRows } from '../scoring/score-reply.js';
+import { type InputReport, inputReport } from '../scoring/input/input-report.js';
+import { type LikelihoodName, scoreRows, summaryMember } from '../scoring/score-reply.js';
 
 /**
  * Writes the flat reply of a webhook: the members of one V1ScoreRow, then model, usage and verdict. Usage and verdict
@@ -10,9 +12,14 @@ export function webhookReplyWriter(form: {
   readonly likelihoodName: LikelihoodName;
   readonly forHubSpotAction: boolean;
 }): WriteReply {
-  return (outcome) => {
+  const reports = new WeakMap<ScoredRows, InputReport | undefined>();
+  const prepare: WriteReply['prepare'] = async ({ call, rows }) => {
+    reports.set(rows, await inputReport(call, rows));
+  };
+  const write: WriteReply = (outcome) => {
     const { call, modelVersion, usage, verdict } = outcome;
-    const [row = '{}'] = scoreRows(outcome, form.likelihoodName);
+    const report = reports.get(outcome.rows);
+    const [row = '{}'] = scoreRows({ ...outcome, report }, form.likelihoodName);
     const flat = {
       model_id: call.modelId,
       model_version: modelVersion,
@@ -23,11 +30,13 @@ export function webhookReplyWriter(form: {
     };
     const reply = { ...flat, usage, validation: verdict };
     // The row is JSON text already; append the other members to it.
-    const written = (rest: object): string => `${row.slice(0, -1)},${JSON.stringify(rest).slice(1)}`;
+    const written = (rest: object): string =>
+      `${row.slice(0, -1)},${JSON.stringify(rest).slice(1, -1)}${summaryMember(report)}}`;
     if (!form.forHubSpotAction) return written(reply);
     const scalarMembers = scalars({ ...(JSON.parse(row) as Record<string, unknown>), ...flat });
     return written({ ...reply, outputFields: { ...scalarMembers, hs_execution_state: 'SUCCESS' } });
   };
+  return Object.assign(write, { prepare });
 }
 
 /** The members that are not objects or arrays. Null stays: a missing top reason is null. */

@@ -2,6 +2,7 @@ import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
 import { modelIdSchema } from '../schemas/score-request.js';
+import { type InputReport, inputReports } from '../scoring/scoring-call.js';
 import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, settingNames } from './envelopes.js';
 
 /** A webhook's request, independent of the tool. */
@@ -11,12 +12,13 @@ export interface WebhookRequest {
   /** See `CallRecord`. */
   readonly echo: string | undefined;
   readonly explain: boolean;
+  readonly inputReport: InputReport | undefined;
   readonly record: JsonObject;
   /** HubSpot custom actions only: they need `outputFields` in the reply, and retry a call under the same id. */
   readonly hubSpotCallbackId: string | undefined;
 }
 
-type InAddress = (name: 'model_id' | 'explain') => string | undefined;
+type InAddress = (name: 'model_id' | 'explain' | 'input_report') => string | undefined;
 
 /** Names under which tools send the record's id, in order of precedence. */
 const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
@@ -29,7 +31,7 @@ const { maxLength: maxModelIdLength } = modelIdSchema;
 /**
  * Reads record and settings from the body and the query of a webhook.
  * @param body parsed JSON, or the members of a form
- * @param inAddress returns a query parameter: `model_id` or `explain`
+ * @param inAddress returns a query parameter: `model_id`, `explain` or `input_report`
  * @throws ApiError unreadableRequest for an unknown format; refusedRequest for events without a record
  */
 export function readWebhook(body: unknown, inAddress: InAddress): WebhookRequest {
@@ -38,6 +40,7 @@ export function readWebhook(body: unknown, inAddress: InAddress): WebhookRequest
     modelId: modelIdOf(envelope, inAddress),
     ...crmIdOf(envelope),
     explain: explainOf(envelope, inAddress),
+    inputReport: inputReportOf(envelope, inAddress),
     record: envelope.record,
     hubSpotCallbackId: envelope.callbackId,
   };
@@ -92,7 +95,7 @@ function withoutWrappers(body: JsonObject): JsonObject {
 /** Whether an object has this setting. A null or empty id counts as absent, and so does what is no crm_id. */
 const isSetting = (object: JsonObject, name: string): boolean =>
   Object.hasOwn(object, name) &&
-  (name === 'explain' || !isAbsent(object[name])) &&
+  (!name.endsWith('_id') || !isAbsent(object[name])) &&
   (name !== 'crm_id' || typeof object[name] !== 'string' || checkedCrmId(object[name]) !== null);
 
 /** The body inside an n8n item or inside the output of n8n's Webhook node; undefined without such a wrapper. */
@@ -128,14 +131,27 @@ function modelIdOf({ settings }: Envelope, inAddress: InAddress): string {
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${maxModelIdLength} characters.`);
 }
 
-function explainOf({ settings }: Envelope, inAddress: InAddress): boolean {
-  const sent = settings.map((members) => memberOf(members, 'explain')).find((value) => value !== undefined);
-  const explain = sent === undefined ? inAddress('explain') : sent;
+/** A setting other than an id: null and an empty text do not count as absent. */
+function settingOf(name: 'explain' | 'input_report', { settings }: Envelope, inAddress: InAddress): unknown {
+  const sent = settings.map((members) => memberOf(members, name)).find((value) => value !== undefined);
+  return sent === undefined ? inAddress(name) : sent;
+}
+
+function explainOf(envelope: Envelope, inAddress: InAddress): boolean {
+  const explain = settingOf('explain', envelope, inAddress);
   if (explain === undefined) return false;
   const text = typeof explain === 'string' ? explain.trim().toLowerCase() : explain;
   if (text === true || text === 'true' || text === '1' || text === 1) return true;
   if (text === false || text === 'false' || text === '0' || text === 0) return false;
   throw new ApiError('unreadableRequest', 'explain must be true, false, 1 or 0.');
+}
+
+function inputReportOf(envelope: Envelope, inAddress: InAddress): InputReport | undefined {
+  const sent = settingOf('input_report', envelope, inAddress);
+  if (sent === undefined) return undefined;
+  const inputReport = inputReports.find((each) => each === sent);
+  if (inputReport !== undefined) return inputReport;
+  throw new ApiError('unreadableRequest', 'input_report must be "summary" or "records".');
 }
 
 /** The sent crm_id, at the top level or in the record, else the tool's own id. A text that is no id counts as absent. */

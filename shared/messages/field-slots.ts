@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Manifest } from '../bundle/manifest/manifest.js';
+import { expectedOf } from '../contract/expected-values.js';
 import { foldFieldName } from '../contract/texts.js';
 import { type Cell, cutFilledList, cutList, cutTexts, cutValue, isAbsent, isLongText, packCell } from './cells.js';
 
@@ -11,6 +12,10 @@ import { type Cell, cutFilledList, cutList, cutTexts, cutValue, isAbsent, isLong
 export interface KnownFields {
   /** The field of each slot. A name appears twice when two features give one field different aliases. */
   readonly slotNames: readonly string[];
+  /** Further names of each slot's field. */
+  readonly slotAliases: readonly (readonly string[])[];
+  /** The value that the first feature of each slot expects, for messages. The recency guard's own slot has none. */
+  readonly slotExpectations: readonly string[];
   readonly slotCount: number;
   /** Features read the slots below this one; only the recency guard reads the slot after them. */
   readonly scoredSlotCount: number;
@@ -75,7 +80,10 @@ export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recenc
   };
   const recencySlot = manifest.recency && recencySlotOf(manifest.recency.field);
   const listSlots = new Set(slotOfFeature.filter((_, index) => manifest.features[index]?.type === 'multi'));
-  return new CompiledFields({ slots, scoredSlotCount, slotOfFeature, recencySlot, listSlots });
+  const slotExpectations: string[] = [];
+  for (const [index, feature] of manifest.features.entries())
+    slotExpectations[slotOfFeature[index] ?? 0] ??= expectedOf(feature);
+  return new CompiledFields({ slots, slotExpectations, scoredSlotCount, slotOfFeature, recencySlot, listSlots });
 }
 
 /**
@@ -94,6 +102,11 @@ export class SentNames {
   /** Characters of the names that were folded. A character takes up to 0.5 µs of CPU time. */
   get foldedCharacters(): number {
     return this.folded;
+  }
+
+  /** The names so far that the model does not know. */
+  *unknown(): Generator<string> {
+    for (const [name, targets] of this.matched) if (targets.length === 0) yield name;
   }
 
   /** The slots that a name may feed. */
@@ -131,6 +144,8 @@ function foldedName(name: string): string {
 
 class CompiledFields implements KnownFields {
   readonly slotNames: readonly string[];
+  readonly slotAliases: readonly (readonly string[])[];
+  readonly slotExpectations: readonly string[];
   readonly slotCount: number;
   readonly scoredSlotCount: number;
   readonly slotOfFeature: readonly number[];
@@ -147,12 +162,15 @@ class CompiledFields implements KnownFields {
 
   constructor(shape: {
     slots: readonly { field: string; aliases: readonly string[] }[];
+    slotExpectations: readonly string[];
     scoredSlotCount: number;
     slotOfFeature: readonly number[];
     recencySlot: number | undefined;
     listSlots: ReadonlySet<number>;
   }) {
     this.slotNames = shape.slots.map((slot) => slot.field);
+    this.slotAliases = shape.slots.map((slot) => slot.aliases);
+    this.slotExpectations = shape.slotExpectations;
     this.slotCount = shape.slots.length;
     this.scoredSlotCount = shape.scoredSlotCount;
     this.slotOfFeature = shape.slotOfFeature;

@@ -1,4 +1,5 @@
 import type { Feature } from '../../shared/bundle/manifest/manifest.js';
+import { expectedOfType } from '../../shared/contract/expected-values.js';
 import type { Cell } from '../../shared/messages/cells.js';
 import type { Steps } from '../drivers/time-slices.js';
 import { compileBooleanWriter } from './boolean-value.js';
@@ -19,14 +20,6 @@ export interface FeatureReader {
   readonly expected: string;
   readonly write: FeatureWriter;
 }
-
-const expectedOfType: Readonly<Record<Feature['type'], string>> = {
-  number: 'a number',
-  boolean: 'true or false',
-  category: 'one text',
-  multi: 'a text or an array of texts',
-  date: 'a date',
-};
 
 /**
  * Compiles one feature.

@@ -40,7 +40,8 @@ export function* fieldReadings(
       if (isFilled) tally.count(slot, filled);
       if (isFilled && reportsRecords) ofRecord.push(slot, filled, '');
       const kind = kindOfReading[reading];
-      if (kind === -1) continue;
+      // A filled field is not missing, even if the model takes its value for missing.
+      if (kind === -1 || (isFilled && reading === wasMissing)) continue;
       tally.count(slot, kind);
       const value = reading === wasMissing ? '' : reportedValue(cells[slot]);
       if (reading !== wasMissing) tally.addValue(slot, kind, value);

@@ -66,13 +66,19 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
       'user name of HTTP Basic. The model may be named in the body or in the query.\n\nThe first member ' +
       'found decides the format, in this order: `record` (plain), `inputFields` (HubSpot custom action), ' +
       '`properties` (HubSpot workflow), `meta` and `data` (Pipedrive). Without any of them the body is ' +
-      'flat: `model_id`, `crm_id` and `explain` are settings, and every other member is a field. An ' +
-      'array of one such body is accepted, and so are the wrappers of n8n. HubSpot app events are ' +
+      'flat: `model_id`, `crm_id`, `explain` and `input_report` are settings, and every other member is a ' +
+      'field. An array of one such body is accepted, and so are the wrappers of n8n. HubSpot app events are ' +
       'refused, because they do not contain the fields; the message names the alternative. A body has at ' +
       `most ${maxValues.ofRecord} values. ${limitOfNames}`,
     tags: ['Scoring'],
     security: webhookSecurity,
-    parameters: [parameters.webhookModelId, parameters.webhookExplain, parameters.idempotencyKey, parameters.requestId],
+    parameters: [
+      parameters.webhookModelId,
+      parameters.webhookExplain,
+      parameters.webhookInputReport,
+      parameters.idempotencyKey,
+      parameters.requestId,
+    ],
     requestBody: webhookRequestBody(),
     responses: {
       200: jsonReply(

@@ -176,6 +176,28 @@ describe('readWebhook', () => {
     });
   });
 
+  describe('input_report', () => {
+    it('takes it from the body, then the record, then the query, else asks for none', () => {
+      const query = { input_report: 'records' };
+      const reportIn = (body: unknown, inAddress = query) => read(body, inAddress).inputReport;
+      expect(reportIn({ model_id: 'm', input_report: 'summary', record: { input_report: 'records' } })).to.equal(
+        'summary',
+      );
+      expect(reportIn({ model_id: 'm', record: { input_report: 'summary' } })).to.equal('summary');
+      expect(reportIn({ model_id: 'm', record: {} })).to.equal('records');
+      expect(read({ model_id: 'm' }).inputReport).to.equal(undefined);
+      expect(read({ model_id: 'm', input_report: 'summary', size: 1 }).record).to.deep.equal({ size: 1 });
+    });
+
+    it('refuses any other value', () => {
+      for (const value of ['', 'all', 'Summary', true, 1, null, ['summary']])
+        expect(() => withModel({ input_report: value }), JSON.stringify(value)).to.throw(
+          ApiError,
+          'input_report must be "summary" or "records"',
+        );
+    });
+  });
+
   describe('crm_id', () => {
     const ids = { hs_object_id: 'a', vid: 'b', objectId: 'c', object: { objectId: 'd' }, Id: 'e', id: 'f' };
 

@@ -45,6 +45,8 @@ export const badMembers = rowsAs('422 bad_request', [
   ['a string as explain', withMembers({ explain: 'true' }), /explain must be of type boolean/],
   ['explain: null', withMembers({ explain: null }), /explain must be of type boolean/],
   ['a number as explain', withMembers({ explain: 1 }), /explain must be of type boolean/],
+  ['an unknown input_report', withMembers({ input_report: 'all' }), /input_report must be "summary" or "records"/],
+  ['input_report: true', withMembers({ input_report: true }), /input_report must be of type string/],
   ['crm_id: null', withCrmId('null'), /records\[1\]\.crm_id must be of type string/],
   ['a number as crm_id', withCrmId('17'), /records\[1\]\.crm_id must be of type string/],
   ['crm_id: true', withCrmId('true'), /records\[1\]\.crm_id must be of type string/],

@@ -79,6 +79,9 @@ export const badWebhooks = rowsAs('422 bad_request', [
   ['an object as explain', flat({ explain: {} }), /explain must be/],
   ['explain=on in the query', flat({}, '?explain=on'), /explain must be/],
   ['explain twice in the query', flat({}, '?explain=1&explain=1'), /explain must come once in the/],
+  ['input_report: all', flat({ input_report: 'all' }), /input_report must be "summary" or "records"\.$/],
+  ['input_report: null', flat({ input_report: null }), /input_report must be/],
+  ['input_report=1 in the query', flat({}, '?input_report=1'), /input_report must be/],
   [
     'a batch body',
     sent('{"model_id":"{{model_id}}","crm_id":"L-1","records":[{"company_size":5}]}'),

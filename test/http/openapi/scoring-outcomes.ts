@@ -85,6 +85,8 @@ function scoringOutcomes(
       () => send({ fields: { ...known, company_size: 10 } }),
       () => send({ key: plain.test }),
       () => send({ extra: { explain: true } }),
+      () => send({ fields: { ...known, company_sise: 1 }, extra: { input_report: 'records' } }),
+      () => send({ fields: { company_size: 'x', lead_source: 'Fax' }, extra: { input_report: 'summary' } }),
       () => send(replayed),
       () => send(replayed),
     ],

@@ -61,6 +61,17 @@ describe('fieldReadings', () => {
     });
   });
 
+  it('does not count a field as missing whose value of an earlier prediction means missing', () => {
+    const slots = new SlotReadings(1, 1);
+    slots.noteFilled(0, 0);
+    slots.note(0, 0, wasMissing);
+    expect(report([['n/a']], slots, true)).to.deep.equal({
+      counts: [0, filled, 1],
+      values: [],
+      records: [[0, filled, '']],
+    });
+  });
+
   it('names at most 20 different values, each with at most 64 characters', () => {
     const rows = Array.from({ length: 50 }, (_, index) => [`${index} ${'x'.repeat(62)}😀 ${'y'.repeat(5_000)}`]);
     const slots = new SlotReadings(50, 1);
