@@ -190,7 +190,7 @@ export const parameters = {
     'Makes a retry safe. For 24 hours, the same key with the same body returns the first 200 reply ' +
       'again, without counting it again, and with `Idempotent-Replayed: true`. The same key with another ' +
       'body is refused. Only calls that end in 200 are stored. A reply above 15.9 MiB cannot be stored and ' +
-      'is refused; only an explained batch can have one. Use a new random value per call, such as a UUID.',
+      'is refused; only a batch with `explain` or `input_report` can have one. Use a new random value per call, such as a UUID.',
     { type: 'string', maxLength: 255 },
   ),
   modelId: parameter('path', 'model_id', 'The model.', modelId, exampleModelId),

@@ -139,7 +139,7 @@ const replyTooLarge = (bytes: number, keyName: string): ApiError =>
   new ApiError(
     'refusedRequest',
     `The reply has ${mebibytes(bytes)} MiB; under an ${keyName} it is stored, and may have ` +
-      `${mebibytes(maxDocumentBytes)} MiB. Send fewer records, or send them without explain. ` +
+      `${mebibytes(maxDocumentBytes)} MiB. Send fewer records, or send them without explain and input_report. ` +
       'Nothing of the call was counted.',
   );
 

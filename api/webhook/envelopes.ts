@@ -111,7 +111,9 @@ function pipedrive(body: JsonObject): Envelope {
   }
   const customFields = memberOf(data, 'custom_fields');
   const record = Object.fromEntries([
-    ...Object.entries(data).map(pipedriveField),
+    ...Object.entries(data)
+      .filter(([name, value]) => name !== 'custom_fields' || !isJsonObject(value))
+      .map(pipedriveField),
     ...(isJsonObject(customFields) ? Object.entries(customFields).map(pipedriveField) : []),
   ]);
   return plain([body, record], record);

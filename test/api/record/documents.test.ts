@@ -65,7 +65,10 @@ describe('entryOf', () => {
     const call = { ...scoredCall({ isKeyed: true }), writeWith: () => text };
     expect(entryOf(call).reply?.reply).to.have.length(text.length);
     expect(() => entryOf({ ...call, writeWith: () => `${text}x` }))
-      .to.throw(ApiError, /^The reply has 15\.94 MiB; .* fewer records, or send them without explain\. Nothing/)
+      .to.throw(
+        ApiError,
+        /^The reply has 15\.94 MiB; .* fewer records, or send them without explain and input_report\. Nothing/,
+      )
       .with.nested.property('entry.status', 400);
     expect(entryOf({ ...scoredCall(), writeWith: () => `${text}x` }).reply).to.equal(undefined);
   });

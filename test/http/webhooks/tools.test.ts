@@ -44,7 +44,7 @@ describe('recorded requests of tools to POST /v1/webhooks/score', () => {
       const model = modelOf(fixture);
       const call = callOf(fixture, { modelId: model._id, secret: own.live.secret });
       const before = await own.ledgerSum();
-      const reply = await rawCall(service.url(), call);
+      const reply = await rawCall(service.url(), { ...call, path: withReport(call.path) });
       const { expected } = fixture;
       if ('refused' in expected) {
         expect(refused(reply, expected.refused).error.message).to.include(expected.message);
@@ -54,6 +54,7 @@ describe('recorded requests of tools to POST /v1/webhooks/score', () => {
       const answer = scoredWebhook(reply);
       expect(answer).to.include({ model_id: model._id, crm_id: expected.crm_id, enriched: false });
       expect(await fieldsScored(own)).to.deep.equal(expected.fields);
+      expect(answer.input).to.deep.include({ unread: [], unseen: [], did_you_mean: {}, ...expected.input });
       expect(answer).to.include(await batchAnswer(own, model, expected));
       expect(answer.outputFields !== undefined).to.equal(expected.outputFields === true);
       expect(await own.ledgerSum()).to.equal(before + 2); // includes the batch call for comparison
@@ -76,6 +77,8 @@ describe('recorded requests of tools to POST /v1/webhooks/score', () => {
     }
   });
 });
+
+const withReport = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}input_report=records`;
 
 /** The sent fields of the newest prediction, by name. */
 async function fieldsScored(own: TestWorkspace): Promise<Record<string, unknown>> {

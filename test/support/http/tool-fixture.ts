@@ -27,6 +27,8 @@ export interface ExpectedReading {
   readonly crm_id: string;
   /** Stored cells by field: a sent null is stored as `[]`. */
   readonly fields: Readonly<Record<string, unknown>>;
+  /** Members of the report on the fields. */
+  readonly input: Readonly<Record<string, unknown>>;
   readonly outputFields?: boolean;
 }
 

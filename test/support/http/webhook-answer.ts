@@ -14,6 +14,7 @@ export interface WebhookAnswer extends ScoreRow {
   readonly usage_remaining: string;
   readonly validation_state: string;
   readonly validation_summary: string;
+  readonly input?: Readonly<Record<string, unknown>>;
   readonly outputFields?: Readonly<Record<string, unknown>>;
 }
 
