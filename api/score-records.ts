@@ -3,6 +3,7 @@ import type { Verdict } from '../shared/contract/verdict.js';
 import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
 import type { IdempotencyKeys, Reply } from './idempotency/idempotency.js';
 import type { Metering } from './metering/metering.js';
+import type { FieldDays } from './record/field-days.js';
 import type { Recorder } from './record/recorder.js';
 import { CallerGone } from './request/receive-call.js';
 import type { Admission } from './scoring/admission.js';
@@ -31,6 +32,7 @@ export interface ScoringDeps {
   readonly metering: Metering;
   readonly dispatcher: Dispatcher;
   readonly recorder: Recorder;
+  readonly fieldDays: Pick<FieldDays, 'add'>;
 }
 
 /**
@@ -42,10 +44,10 @@ export interface ScoringDeps {
  * 3. Reserve holds the call's records in the month's quota. A single is scored meanwhile, which saves a round trip.
  * 4. Dispatch sends the records to the workers and waits for their scores.
  * 5. Record writes the ledger row, the predictions and the stored reply, all or nothing. This is the commit point.
- * 6. Settle turns the reservation into usage.
+ * 6. Settle turns the reservation into usage. The readings of the fields join the sums of the day.
  */
 export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: ScoringDeps): Promise<Reply> {
-  const { admission, idempotencyKeys, metering, dispatcher, recorder } = deps;
+  const { admission, idempotencyKeys, metering, dispatcher, recorder, fieldDays } = deps;
   const story = async (ended: Promise<void>): Promise<Reply> => {
     const { organisation, model, verdict } = await admission.admit(call);
     const score = () => dispatcher.score(call, model, ended);
@@ -58,6 +60,7 @@ export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: S
       const writeWith = (usage: UsageReport) => write({ call, modelVersion: model.version, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
       const usage = await reservation.settle(rows);
+      fieldDays.add({ call, model, rows });
       return await idempotencyKeys.updateStoredReply(call, recorded, writeWith(usage));
     });
   };

@@ -8,6 +8,7 @@ import { IdempotencyStore, type RecordedCall } from '../shared/store/calls/idemp
 import { UsageLedger } from '../shared/store/calls/usage-ledger.js';
 import { voidCall } from '../shared/store/calls/void-call.js';
 import { SliceStore } from '../shared/store/jobs/job-slices.js';
+import { FieldDayStore } from '../shared/store/models/field-days.js';
 import type { ModelVerdicts } from '../shared/store/validation/model-verdicts.js';
 import type { Connections, ScoringProcess } from './connections.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
@@ -15,6 +16,7 @@ import { LaneQueues } from './dispatch/lane-queues.js';
 import { ReplyStream } from './dispatch/reply-stream.js';
 import { Metering } from './metering/metering.js';
 import { CallVoider } from './metering/void-calls.js';
+import { FieldDays } from './record/field-days.js';
 import { Recorder } from './record/recorder.js';
 import { Admission } from './scoring/admission.js';
 import type { WorkspaceCache } from './scoring/workspace-cache.js';
@@ -45,11 +47,19 @@ export async function startScoring(owner: ScoringProcess, connections: Connectio
   const callVoider = new CallVoider({ voids: new CallVoids({ redis: commands, quota, latest, voidInLedger }), logger });
   lifecycle.onStop('call voider', () => callVoider.stop());
   const { queues, dispatcher } = await startDispatcher(owner, connections);
+  const fieldDays = new FieldDays({
+    store: new FieldDayStore(database),
+    ...config.timings.fieldDays,
+    retentionDays: config.retentionDays,
+    logger,
+  });
+  lifecycle.add(fieldDays);
   return {
     ledger,
     idempotency,
     slices,
     recorder,
+    fieldDays,
     latest,
     callVoider,
     admission: new Admission({ ...caches, clock }),

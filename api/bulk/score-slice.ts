@@ -14,7 +14,8 @@ import type { ScoringServices } from '../services.js';
 import type { ReservePlace } from './reserve-order.js';
 import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
 
-export interface SliceDeps extends Pick<ScoringServices, 'admission' | 'metering' | 'dispatcher' | 'recorder'> {
+export interface SliceDeps
+  extends Pick<ScoringServices, 'admission' | 'metering' | 'dispatcher' | 'recorder' | 'fieldDays'> {
   readonly client: MongoClient;
   readonly slices: SliceStore;
   readonly workspaces: Pick<WorkspaceCache, 'manifest' | 'workspace'>;
@@ -52,7 +53,7 @@ export async function scoreSlice(
   place: ReservePlace,
   deps: SliceDeps,
 ): Promise<SliceOutcome> {
-  const { admission, metering, dispatcher, recorder, slices } = deps;
+  const { admission, metering, dispatcher, recorder, fieldDays, slices } = deps;
   const rows = await inflatedRows(job.file.shape, slice, await slices.read(slice._id, 'input'));
   const whole = await callOf(job, rows, deps);
   const { organisation } = await admission.admit(whole);
@@ -78,6 +79,7 @@ export async function scoreSlice(
     });
     await reservation.settle(scored);
   });
+  fieldDays.add({ call, model, rows: scored });
   return outcome;
 }
 

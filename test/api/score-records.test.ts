@@ -3,7 +3,7 @@ import { CallerGone } from '../../api/request/receive-call.js';
 import { type ScoringDeps, scoreRecords } from '../../api/score-records.js';
 import type { ScoringCall } from '../../api/scoring/scoring-call.js';
 
-type Step = 'reserve' | 'score' | 'record' | 'settle';
+type Step = 'reserve' | 'score' | 'record' | 'settle' | 'sum up';
 
 /** Dependencies that note the steps of a call. The test ends each step. */
 function heldSteps() {
@@ -31,6 +31,7 @@ function heldSteps() {
     metering: { reserve: () => step('reserve', reservation) },
     dispatcher: { score: () => step('score', { parts: [] }) },
     recorder: { record: () => step('record', undefined) },
+    fieldDays: { add: () => void begun.push('sum up') },
   };
   const end = async (name: Step, error?: Error): Promise<void> => {
     const ending = ends.get(name);
@@ -54,7 +55,7 @@ async function begin(call: ScoringCall, deps: ScoringDeps) {
 }
 
 describe('scoreRecords', () => {
-  it('reserves, scores, records and settles a batch, in this order', async () => {
+  it('reserves, scores, records, settles and sums up a batch, in this order', async () => {
     const { begun, end, deps } = heldSteps();
     const reply = begin(batch, deps);
     await turn();
@@ -63,7 +64,7 @@ describe('scoreRecords', () => {
       await end(name);
     }
     expect(await reply).to.deep.equal({ body: 'the reply', isReplay: false });
-    expect(begun).to.deep.equal(['reserve', 'score', 'record', 'settle']);
+    expect(begun).to.deep.equal(['reserve', 'score', 'record', 'settle', 'sum up']);
   });
 
   it('scores a single while it is reserved, and records it after both', async () => {

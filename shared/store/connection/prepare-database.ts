@@ -15,6 +15,7 @@ import { UploadStore } from '../console/uploads.js';
 import { SliceStore } from '../jobs/job-slices.js';
 import { JobUploadStore } from '../jobs/job-uploads.js';
 import { JobStore } from '../jobs/jobs.js';
+import { FieldDayStore } from '../models/field-days.js';
 import { ModelStore } from '../models/models.js';
 import { OutcomeStore } from '../validation/outcomes.js';
 import { ValidationDailyStore } from '../validation/validation-daily.js';
@@ -43,6 +44,7 @@ async function prepareOnce(database: Db): Promise<void> {
     new ChangeLog(database).prepare(),
     new ApiKeyStore(database).prepare(),
     new ModelStore(database).prepare(),
+    new FieldDayStore(database).prepare(),
     new PredictionStore(database).prepare(),
     new UsageLedger(database).prepare(),
     new ErasureStore(database).prepare(),

@@ -32,6 +32,7 @@ export const shardedCollections: readonly ShardedCollection[] = [
   { name: 'job_blobs', key: { _id: 1 }, keyFrom: byJob },
   { name: 'job_uploads', key: { _id: 1 }, keyFrom: byJob },
   { name: 'usage_daily', key: { _id: 1 }, keyFrom: byOrganisation },
+  { name: 'field_days', key: { _id: 1 }, keyFrom: byOrganisation },
 ];
 
 /** The parts of a cluster's state that the commands depend on. */

@@ -34,7 +34,7 @@ describe('leadscore shard', () => {
       ['V0', 'kV', 'leadscore-c'],
       ['kV', new MaxKey(), 'leadscore-d'],
     ]);
-    for (const name of ['idempotency', 'usage_daily'])
+    for (const name of ['idempotency', 'usage_daily', 'field_days'])
       expect(rangesOf(after, `leadscore.${name}`).map(([from]) => from)).to.deep.equal([
         new MinKey(),
         'org_FV',
@@ -47,7 +47,7 @@ describe('leadscore shard', () => {
     });
     expect(after.sharded).to.have.members(
       [
-        ...['calls', 'idempotency', 'outcomes', 'call_hours', 'usage_daily'],
+        ...['calls', 'idempotency', 'outcomes', 'call_hours', 'usage_daily', 'field_days'],
         ...['job_slices', 'job_blobs', 'job_uploads'],
       ].map((name) => `leadscore.${name}`),
     );

@@ -1,0 +1,138 @@
+import { type AnyBulkWriteOperation, type Collection, type Db, type Document, MongoBulkWriteError } from 'mongodb';
+import { dayMs, dayStartMs, dayText } from '../../contract/dates.js';
+import { maxReportedValues, type ReadingKind, readingKinds } from '../../messages/score-job.js';
+import { withMongoTimeout } from '../connection/connect.js';
+
+/** Days that are kept, today included; fewer if `RETENTION_DAYS` is less. */
+export const maxCoverageDays = 90;
+/** Unseen values are kept of the first so many slots. A day with all of them stays far below MongoDB's 16 MiB. */
+export const maxSlotsWithValues = 200;
+
+/** A version of a model, and the organisation that has it. */
+export interface VersionOwner {
+  readonly org: string;
+  readonly model: string;
+  readonly version: string;
+}
+
+/** How the fields of one version were read on one day, summed up in memory. Slots are those of `KnownFields`. */
+export interface FieldSums extends VersionOwner {
+  /** Number of the UTC day. */
+  readonly day: number;
+  records: number;
+  /** By slot, in the order of `readingKinds`. */
+  readonly counts: Map<number, number[]>;
+  /** The unseen values of each slot with their records, at most 20. */
+  readonly values: Map<number, Map<string, number>>;
+}
+
+/** A value, and the records that had it. */
+export interface ValueCount {
+  readonly value: string;
+  readonly records: number;
+}
+
+/** One document of `field_days`: how the fields of a version were read on one day. Processes that score add to it. */
+export interface FieldDay extends VersionOwner {
+  /** `<organisation>:<model>:<version>:<YYYY-MM-DD>` */
+  readonly _id: string;
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
+  readonly records: number;
+  /** By slot. Names and values of callers are no keys: they may contain any character. */
+  readonly fields?: Readonly<Record<string, SlotDay>>;
+  readonly expires_at: Date;
+}
+
+export interface SlotDay extends Readonly<Partial<Record<ReadingKind, number>>> {
+  /** The commonest unseen values, at most 20. */
+  readonly values?: readonly ValueCount[];
+}
+
+const timeoutMs = 10_000;
+/** A day may have half a megabyte of values. */
+const daysAtOnce = 10;
+
+/** How the fields of each version were read, by day. */
+export class FieldDayStore {
+  private readonly collection: Collection<FieldDay>;
+
+  constructor(database: Db) {
+    this.collection = database.collection<FieldDay>('field_days');
+  }
+
+  async prepare(): Promise<void> {
+    await this.collection.createIndex({ expires_at: 1 }, { expireAfterSeconds: 0 });
+  }
+
+  /**
+   * Adds sums to what is stored. Several processes may add to one day at once.
+   * @param keptDays after which a day is removed
+   * @returns the sums that MongoDB refused
+   * @throws the driver's error, or MongoTimeout, when it is not known what was stored
+   */
+  async add(sums: readonly FieldSums[], keptDays = maxCoverageDays): Promise<readonly FieldSums[]> {
+    if (sums.length === 0) return [];
+    const writes = sums.map((each): AnyBulkWriteOperation<FieldDay> => {
+      const filter = { _id: idOf(each, dayText(each.day)) };
+      return { updateOne: { filter, update: [{ $set: added(each, keptDays) }], upsert: true } };
+    });
+    try {
+      await withMongoTimeout(timeoutMs, () => this.collection.bulkWrite(writes, { ordered: false }));
+      return [];
+    } catch (error) {
+      if (!(error instanceof MongoBulkWriteError)) throw error;
+      const failed = new Set([error.writeErrors].flat().map(({ index }) => index));
+      if (failed.size === 0) throw error;
+      return sums.filter((_, index) => failed.has(index));
+    }
+  }
+
+  /** The stored days of a version among some days (`YYYY-MM-DD`), in any order. */
+  async *days(owner: VersionOwner, days: readonly string[]): AsyncGenerator<FieldDay> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const filter = { _id: { $in: days.map((day) => idOf(owner, day)) } };
+    yield* this.collection.find(filter, { signal, batchSize: daysAtOnce });
+  }
+}
+
+const idOf = ({ org, model, version }: VersionOwner, day: string): string => `${org}:${model}:${version}:${day}`;
+
+/** The members of a day with sums added, as expressions of a pipeline: `$inc` cannot bound the list of values. */
+function added({ org, model, version, day, records, counts, values }: FieldSums, keptDays: number): Document {
+  const members: Document = {
+    ...{ org: { $literal: org }, model: { $literal: model }, version: { $literal: version }, day: dayText(day) },
+    records: plus('$records', records),
+    expires_at: new Date(dayStartMs(day) + Math.min(keptDays, maxCoverageDays) * dayMs),
+  };
+  for (const [slot, ofSlot] of counts)
+    for (const [kind, name] of readingKinds.entries()) {
+      const count = ofSlot[kind] ?? 0;
+      if (count > 0) members[`fields.${slot}.${name}`] = plus(`$fields.${slot}.${name}`, count);
+    }
+  for (const [slot, ofSlot] of values) {
+    const further = [...ofSlot].map(([value, count]) => ({ value, records: count }));
+    members[`fields.${slot}.values`] = mergedValues(`$fields.${slot}.values`, further);
+  }
+  return members;
+}
+
+const plus = (path: string, count: number): Document => ({ $add: [{ $ifNull: [path, 0] }, count] });
+
+/** The commonest of the values at a path and further ones. `$literal`: a value may begin with `$`. */
+function mergedValues(path: string, values: readonly ValueCount[]): Document {
+  const further = { $literal: values };
+  const same = { $filter: { input: further, as: 'new', cond: { $eq: ['$$new.value', '$$old.value'] } } };
+  const more = { $sum: { $map: { input: same, as: 'each', in: '$$each.records' } } };
+  const stored = {
+    $map: {
+      input: { $ifNull: [path, []] },
+      as: 'old',
+      in: { value: '$$old.value', records: { $add: ['$$old.records', more] } },
+    },
+  };
+  const isStored = { $in: ['$$new.value', { $ifNull: [`${path}.value`, []] }] };
+  const others = { $filter: { input: further, as: 'new', cond: { $not: isStored } } };
+  const input = { $concatArrays: [stored, others] };
+  return { $slice: [{ $sortArray: { input, sortBy: { records: -1, value: 1 } } }, maxReportedValues] };
+}
