@@ -47,8 +47,9 @@ export async function startScoring(owner: ScoringProcess, connections: Connectio
   const callVoider = new CallVoider({ voids: new CallVoids({ redis: commands, quota, latest, voidInLedger }), logger });
   lifecycle.onStop('call voider', () => callVoider.stop());
   const { queues, dispatcher } = await startDispatcher(owner, connections);
+  const fieldDayStore = new FieldDayStore(database);
   const fieldDays = new FieldDays({
-    store: new FieldDayStore(database),
+    store: fieldDayStore,
     ...config.timings.fieldDays,
     retentionDays: config.retentionDays,
     logger,
@@ -60,6 +61,7 @@ export async function startScoring(owner: ScoringProcess, connections: Connectio
     slices,
     recorder,
     fieldDays,
+    fieldDayStore,
     latest,
     callVoider,
     admission: new Admission({ ...caches, clock }),

@@ -4,9 +4,11 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { ErasureStores } from '../../shared/latest-scores/erase-everywhere.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
+import type { FieldDayStore } from '../../shared/store/models/field-days.js';
 import type { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
 import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
 import type { OutcomeLimit } from '../metering/outcome-limit.js';
+import { coverageRoute } from '../routes/coverage.js';
 import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
 import type { JobDeps } from '../routes/jobs/job-access.js';
 import { addJobs } from '../routes/jobs/job-routes.js';
@@ -28,6 +30,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly score: ScoreRouteDeps;
   readonly reading: ReadingDeps;
   readonly verdicts: ModelVerdicts;
+  readonly fieldDayStore: FieldDayStore;
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
   readonly outcomeLimit: OutcomeLimit;
@@ -65,6 +68,7 @@ export function createApp(options: AppOptions): Koa {
   router.get('/v1/usage', usageRoute(reading, options.score.scoring.metering));
   router.get('/v1/models', modelsRoute(reading, options.verdicts));
   router.get('/v1/models/:model_id', modelRoute(reading, options.verdicts));
+  router.get('/v1/models/:model_id/coverage', coverageRoute(reading, options.fieldDayStore));
   router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
   router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options.erasing));
   router.post(

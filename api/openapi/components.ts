@@ -10,7 +10,8 @@ import {
 } from '../schemas/input/input-report.js';
 import { jobLimitSchema, jobListSchema, jobSchema } from '../schemas/jobs/job.js';
 import { jobRequestSchema } from '../schemas/jobs/job-request.js';
-import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
+import { coverageDaysSchema, coverageSchema, fieldCoverageSchema } from '../schemas/models/coverage.js';
+import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/models/model.js';
 import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
 import { inputReportSchema, modelIdSchema, recordSchema, scoreRequestSchema } from '../schemas/score-request.js';
@@ -72,6 +73,8 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   V1ModelSummary: modelSummarySchema,
   V1Model: modelSchema,
   V1ModelField: modelFieldSchema,
+  V1Coverage: coverageSchema,
+  V1FieldCoverage: fieldCoverageSchema,
   V1ScoreHistory: scoreHistorySchema,
   V1PastScore: pastScoreSchema,
   V1ValidationDetail: validationDetailSchema,
@@ -207,6 +210,8 @@ export const parameters = {
     'Returns only the scores of this model. Absent or empty: the scores of all models.',
     text,
   ),
+  days: parameter('query', 'days', 'The number of days (UTC), today included.', coverageDaysSchema),
+  version: parameter('query', 'version', 'The version. Absent or empty: the current one.', text),
   limit: parameter('query', 'limit', 'The maximum number of scores on a page.', historyLimitSchema),
   cursor: parameter('query', 'cursor', 'The `next_cursor` of the previous page.', { type: 'string', minLength: 1 }),
   jobId: parameter('path', 'job_id', 'The job.', { type: 'string', minLength: 1 }, 'job_4kTq9Z01kb3f7q0h8m2v5t6w9x'),

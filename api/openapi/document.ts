@@ -13,6 +13,7 @@ import {
   listJobsOperation,
 } from './operations/job-operations.js';
 import {
+  coverageOperation,
   eraseScoresOperation,
   getModelOperation,
   listModelsOperation,
@@ -103,6 +104,7 @@ const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
   '/v1/jobs/{job_id}/errors': { get: jobFileOperation('errors', docsUrl) },
   '/v1/models': { get: listModelsOperation(docsUrl) },
   '/v1/models/{model_id}': { get: getModelOperation(docsUrl) },
+  '/v1/models/{model_id}/coverage': { get: coverageOperation(docsUrl) },
   '/v1/scores/{crm_id}': { get: scoreHistoryOperation(docsUrl), delete: eraseScoresOperation(docsUrl) },
   '/v1/outcomes': { post: outcomesOperation(docsUrl) },
   '/v1/usage': { get: usageOperation(docsUrl) },

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import { queryParameter } from '../request/receive-call.js';
 
-/** The schema of a `limit`. */
+/** The schema of a `limit`, or of another number. */
 export interface LimitSchema {
   readonly minimum: number;
   readonly maximum: number;
@@ -10,12 +10,19 @@ export interface LimitSchema {
 }
 
 /** The query parameter `limit`: items of a page. @throws ApiError unreadableRequest */
-export function limitOf(context: Context, { minimum, maximum, default: usual }: LimitSchema): number {
-  const text = queryParameter(context, 'limit');
+export const limitOf = (context: Context, schema: LimitSchema): number => numberParameter(context, 'limit', schema);
+
+/** A query parameter that is a whole number of up to three digits. @throws ApiError unreadableRequest */
+export function numberParameter(
+  context: Context,
+  name: string,
+  { minimum, maximum, default: usual }: LimitSchema,
+): number {
+  const text = queryParameter(context, name);
   if (text === undefined) return usual;
-  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (limit >= minimum && limit <= maximum) return limit;
-  throw new ApiError('unreadableRequest', `limit must be a whole number from ${minimum} to ${maximum}.`);
+  const number = /^\d{1,3}$/.test(text) ? Number(text) : -1;
+  if (number >= minimum && number <= maximum) return number;
+  throw new ApiError('unreadableRequest', `${name} must be a whole number from ${minimum} to ${maximum}.`);
 }
 
 /**

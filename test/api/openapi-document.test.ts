@@ -41,6 +41,7 @@ describe('OpenAPI document', () => {
       'GET /v1/jobs/{job_id}/errors',
       'GET /v1/models',
       'GET /v1/models/{model_id}',
+      'GET /v1/models/{model_id}/coverage',
       'GET /v1/scores/{crm_id}',
       'DELETE /v1/scores/{crm_id}',
       'POST /v1/outcomes',

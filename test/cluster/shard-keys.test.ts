@@ -10,6 +10,7 @@ import { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { voidCall } from '../../shared/store/calls/void-call.js';
 import { connectMongo, type Mongo } from '../../shared/store/connection/connect.js';
 import { SliceStore } from '../../shared/store/jobs/job-slices.js';
+import { FieldDayStore } from '../../shared/store/models/field-days.js';
 import { dueVersions } from '../../worker/grading/job/due-versions.js';
 import { gradeVersion } from '../../worker/grading/job/grade-version.js';
 import { removeUnscoredOutcomes } from '../../worker/upkeep/outcome-retention.js';
@@ -83,6 +84,7 @@ describe('queries on collections that can be sharded', () => {
     await own.call(`/v1/scores/L-2?model_id=${own.model._id}&limit=10`);
     await own.call('/v1/scores/L-2', { method: 'DELETE' });
     await own.call('/v1/usage');
+    await own.call(`/v1/models/${own.model._id}/coverage`);
   }
 
   /** A whole job of each kind of key; results, an erasure, a cancellation and the removal. */
@@ -110,6 +112,11 @@ describe('queries on collections that can be sharded', () => {
     const nowMs = service.clock.now();
     const newCallId = callIdGenerator();
     const callIds = [own, other, own].map(({ id }) => newCallId(nowMs, id));
+    const fieldDays = new FieldDayStore(database);
+    const version = { org: own.id, model: newId('mdl'), version: '1' };
+    const values = new Map([[0, new Map([['SaaS', 1]])]]);
+    await fieldDays.add([{ ...version, day: 20_000, records: 1, counts: new Map(), values }]);
+    await fieldDays.removeModel(version);
     const counter = own.counter();
     await ledger.sum(counter);
     await ledger.snapshot(counter, { recentMs: 1_000, nowMs });
@@ -158,6 +165,8 @@ describe('queries on collections that can be sharded', () => {
       'find idempotency',
       'find outcomes',
       'find usage_daily',
+      'find field_days',
+      'update field_days',
       'find job_slices',
       'find job_blobs',
       'find job_uploads',

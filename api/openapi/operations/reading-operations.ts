@@ -1,6 +1,7 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
 import { maxValues } from '../../request/parse-json.js';
-import { modelListSchema, modelSchema } from '../../schemas/model.js';
+import { coverageSchema } from '../../schemas/models/coverage.js';
+import { modelListSchema, modelSchema } from '../../schemas/models/model.js';
 import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';
 import { monthUsageSchema } from '../../schemas/usage.js';
@@ -41,6 +42,24 @@ export const getModelOperation = (docsUrl: string): Operation => ({
   responses: replies(docsUrl, okReply('The model.', modelSchema, 'model'), ['modelNotFound']),
 });
 
+/** `GET /v1/models/{model_id}/coverage`. */
+export const coverageOperation = (docsUrl: string): Operation => ({
+  operationId: 'getModelCoverage',
+  summary: "Read how a model's fields were read",
+  description:
+    'Returns for each field of a model, over the last days and by day: how many scored records had a value, and how ' +
+    'many values were unreadable or not seen in training. It shows a CRM that stopped sending a field, or began to ' +
+    'send other values. Records of live keys and bulk jobs count; those of test keys do not. The counts may be up to ' +
+    'a minute old. They are no measure of usage. They are kept for 90 days at most. A model with thousands of ' +
+    'fields has fewer days in one reply.',
+  tags: ['Models'],
+  parameters: [parameters.modelId, parameters.days, parameters.version, parameters.requestId],
+  responses: replies(docsUrl, okReply('The coverage.', coverageSchema, 'coverage'), [
+    'modelNotFound',
+    'unreadableRequest',
+  ]),
+});
+
 /** `GET /v1/usage`. */
 export const usageOperation = (docsUrl: string): Operation => ({
   operationId: 'getUsage',
@@ -75,7 +94,7 @@ export const eraseScoresOperation = (docsUrl: string): Operation => ({
   description:
     'Permanently removes the `crm_id` and the fields from every recorded score of the record, for all ' +
     'models. Stored replies of idempotent calls lose them too: a replay then contains the score only. ' +
-    'Counted usage stays counted. Calls in flight may still store data; a second erasure removes it ' +
+    'Counted usage stays counted. The coverage of a model keeps unseen values, which name no record. Calls in flight may still store data; a second erasure removes it ' +
     'some minutes later. A call with `model_id` in the query is refused. With a test key, nothing is ' +
     'erased.',
   tags: ['Score history'],

@@ -1,4 +1,5 @@
 import type { Db } from '../../store/connection/connect.js';
+import { FieldDayStore } from '../../store/models/field-days.js';
 import { versionsByModel } from '../../store/models/model-versions.js';
 import { type Model, ModelStore } from '../../store/models/models.js';
 import { type ActionContext, defineAction, difference } from '../action.js';
@@ -92,6 +93,7 @@ export const deleteModel = defineAction({
     const { _id: id, name, organisation_id: organisationId } = await requireModel(context, input);
     const now = new Date(clock.now());
     await new ModelStore(database, session).update(id, { deleted_at: now });
+    await new FieldDayStore(database).removeModel({ org: organisationId, model: id }, session);
     await record({ organisationId, target: id, before: { name }, after: { deleted_at: now } });
     announce({ kind: 'model', id });
     return { model_id: id, deleted_at: now.toISOString() };

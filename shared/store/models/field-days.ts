@@ -1,7 +1,7 @@
 import { type AnyBulkWriteOperation, type Collection, type Db, type Document, MongoBulkWriteError } from 'mongodb';
 import { dayMs, dayStartMs, dayText } from '../../contract/dates.js';
 import { maxReportedValues, type ReadingKind, readingKinds } from '../../messages/score-job.js';
-import { withMongoTimeout } from '../connection/connect.js';
+import { type ClientSession, withMongoTimeout } from '../connection/connect.js';
 
 /** Days that are kept, today included; fewer if `RETENTION_DAYS` is less. */
 export const maxCoverageDays = 90;
@@ -86,6 +86,13 @@ export class FieldDayStore {
       if (failed.size === 0) throw error;
       return sums.filter((_, index) => failed.has(index));
     }
+  }
+
+  /** Removes the days of all versions of a model. A process may store its last minute afterwards. */
+  async removeModel({ org, model }: Pick<VersionOwner, 'org' | 'model'>, session?: ClientSession): Promise<void> {
+    // In ASCII `;` follows `:`.
+    const _id = { $gte: `${org}:${model}:`, $lt: `${org}:${model};` };
+    await this.collection.deleteMany({ _id }, session && { session });
   }
 
   /** The stored days of a version among some days (`YYYY-MM-DD`), in any order. */

@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import type { Coverage } from '../../../shared/store/models/coverage.js';
 import { eventually } from '../../support/eventually.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
@@ -45,6 +46,13 @@ describe('a bulk job through the API', () => {
     expect(String(gunzipSync(zipped))).to.equal(String(results));
     const usage = JSON.parse((await own.call('/v1/usage')).text) as { readonly current: number };
     expect(usage.current).to.equal(await own.ledgerSum());
+    await eventually(async () => {
+      const { text } = await own.call(`/v1/models/${own.model._id}/coverage?days=2`);
+      const { days, fields } = JSON.parse(text) as Coverage;
+      expect(days.reduce((sum, { records }) => sum + records, 0)).to.equal(1_500);
+      const sent = fields.map(({ field, sent: records }) => [field, records]);
+      expect(sent).to.deep.include.members([['company_size', 1_500]]);
+    }, 30_000);
   });
 
   it('reads the report of a CRM in UTF-16, and names the footer that it passes over', async function () {

@@ -19,7 +19,7 @@ export function readingOutcomes(scene: Scene, path: string, method: NonNullable<
   };
 }
 
-/** Calls that provoke every reply of `GET /v1/usage`, `GET /v1/models` and `GET /v1/models/{model_id}`. */
+/** Calls that provoke every reply of `GET /v1/usage`, `GET /v1/models`, `GET /v1/models/{model_id}` and its coverage. */
 export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>> {
   const { plain, readOnly, blocked, gradedModel, service } = scene;
   const read =
@@ -37,6 +37,12 @@ export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>>
       ...readingOutcomes(scene, model),
       '200': [read(model), read(`/v1/models/${gradedModel._id}`)],
       '404 model_not_found': [read(`/v1/models/${blocked.model._id}`)],
+    },
+    getModelCoverage: {
+      ...readingOutcomes(scene, `${model}/coverage`),
+      '200': [read(`${model}/coverage`), read(`${model}/coverage?days=90&version=`, plain.test)],
+      '404 model_not_found': [read(`/v1/models/${blocked.model._id}/coverage`), read(`${model}/coverage?version=none`)],
+      '422 bad_request': [read(`${model}/coverage?days=0`), read(`${model}/coverage?days=91`)],
     },
   };
 }

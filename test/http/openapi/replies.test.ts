@@ -9,7 +9,7 @@ import { batchOutcomes, type Outcomes, webhookOutcomes } from './scoring-outcome
 
 const operationIds = [
   ...['scoreRecords', 'scoreRecordsLegacy', 'scoreWebhook', 'scoreWebhookLegacy'],
-  ...['getUsage', 'listModels', 'getModel', 'getScoreHistory', 'eraseScores'],
+  ...['getUsage', 'listModels', 'getModel', 'getModelCoverage', 'getScoreHistory', 'eraseScores'],
   'recordOutcomes',
   ...['createJob', 'listJobs', 'getJob', 'pauseJob', 'resumeJob', 'cancelJob', 'deleteJob'],
   ...['uploadInput', 'getUploadOffset', 'continueUpload', 'getUploadOptions', 'getResults', 'getErrors'],

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { ObjectId } from 'mongodb';
 import { operatorName } from '../../../scripts/cli/context/operator.js';
+import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { requireReferenceBundles } from '../../support/models/golden-records.js';
 import { sampleFeatures } from '../../support/models/sample-bundle.js';
 import { callCli } from './cli-call.js';
@@ -250,10 +251,14 @@ describe('leadscore model', () => {
     expect(operatorName(() => ({ username: 'ada' }))).to.equal('ada');
   });
 
-  it('model delete removes a model from show and list', async () => {
+  it('model delete removes a model from show and list, and the coverage of its fields', async () => {
     const organisation = await desk.newOrganisation();
     const id = await newModel(organisation);
+    const sums = { version: '1.0.0', day: 20_000, records: 1, counts: new Map(), values: new Map() };
+    const models = [id, `${id}0`];
+    await new FieldDayStore(desk.stores.database).add(models.map((model) => ({ org: organisation, model, ...sums })));
     await desk.document('model', 'delete', id);
+    expect(await desk.stores.database.collection('field_days').distinct('model')).to.deep.equal([`${id}0`]);
     await desk.announced({ kind: 'model', id });
     expect((await desk.run('model', 'show', id)).exitCode).to.equal(1);
     expect((await desk.document('model', 'list', organisation)).models).to.deep.equal([]);

@@ -1,6 +1,6 @@
-import { objectSchema } from './object-schema.js';
-import { modelIdSchema } from './score-request.js';
-import { validationDetailSchema, validationSchema } from './validation.js';
+import { objectSchema } from '../object-schema.js';
+import { modelIdSchema } from '../score-request.js';
+import { validationDetailSchema, validationSchema } from '../validation.js';
 
 const summaryProperties = {
   model_id: { ...modelIdSchema, description: 'The id to score with.' },
