@@ -23,7 +23,7 @@ export const scoreOf = ({ v = '' }: SentRow): number =>
   [...v].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 101, 7);
 
 /** The end of a call. */
-export type Fate = 'scored' | 'lost before' | 'lost after' | 'internal error' | 'refused';
+export type Fate = 'scored' | 'lost before' | 'lost after' | 'internal error' | 'key refused' | 'refused';
 
 /** A service without HTTP. Like the real one, it counts a call under one key once, and refuses another body under it. */
 export class CountingService {
@@ -48,6 +48,8 @@ export class CountingService {
   private answer(key: string, body: string): HttpReply {
     const fate = this.fateOf();
     if (fate === 'lost before') throw new Error('the connection was lost');
+    // The service looks at the key of the caller before it looks for a stored reply.
+    if (fate === 'key refused') return refusal(401, 'invalid_api_key', 'The key was revoked.');
     if (fate === 'internal error') return refusal(500, 'internal_error', 'It failed.');
     const reply = this.replyTo(key, body, fate);
     if (fate === 'lost after') throw new Error('the connection was lost');

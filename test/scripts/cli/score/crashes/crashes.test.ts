@@ -126,9 +126,11 @@ class Story {
   }
 
   private async runWithFaults(): Promise<void> {
-    const kill = new KillSwitch(this.below(4) === 0 ? Number.POSITIVE_INFINITY : 1 + this.below(60), this.random);
+    // Most steps of a resumption are among the first twelve.
+    const killAt = [Number.POSITIVE_INFINITY, 1 + this.below(12), 1 + this.below(60)][this.below(3)] ?? 1;
+    const kill = new KillSwitch(killAt, this.random);
     const stop = new AbortController();
-    const fates: Fate[] = ['lost before', 'lost after', 'internal error', 'refused'];
+    const fates: Fate[] = ['lost before', 'lost after', 'internal error', 'key refused', 'refused'];
     const faults = this.below(3) * 0.08;
     this.service.fateOf = () => {
       if (this.random() < 0.02) stop.abort();
