@@ -54,4 +54,6 @@ export interface RunReport {
   readonly figures: RunFigures;
   /** Undefined when the model's fields are unknown. */
   readonly fields: FieldReport | undefined;
+  /** Sentences about the file of a completed run: what was passed over, and repeated ids. */
+  readonly notices: readonly string[];
 }

@@ -32,7 +32,7 @@ export async function scoreFile(options: ScoreFileOptions): Promise<RunReport> {
   const calls = new RecordedCalls(client, progress.calls);
   const scorer = new BatchScorer(calls, { modelId, explain });
   const names = new InputNames(input.format, fields);
-  const run = new ScoreRun({ options, input, opened, calls, scorer, names, limits });
+  const run = new ScoreRun({ options, input, opened, calls, scorer, fields, names, limits });
   try {
     return await run.finish(await run.sendAll());
   } catch (error) {

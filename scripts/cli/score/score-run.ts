@@ -1,3 +1,5 @@
+import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
+import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { CliError } from '../context/cli-error.js';
 import { mistakeSentences } from '../outcomes/mistakes.js';
 import { countText } from '../output/readable-numbers.js';
@@ -25,6 +27,8 @@ export interface RunParts {
   readonly opened: OpenRun;
   readonly calls: RecordedCalls;
   readonly scorer: BatchScorer;
+  /** Undefined when they could not be read. */
+  readonly fields: KnownFields | undefined;
   readonly names: InputNames;
   readonly limits: BatchLimits | undefined;
 }
@@ -33,12 +37,16 @@ export interface RunParts {
 interface Reading {
   readonly records: AsyncGenerator<InputRecord>;
   readonly digest: FileDigest;
+  /** Filled up to the end of the file. */
+  readonly notices: string[];
+  readonly ids: RepeatedIds;
 }
 
 /** One run over a file and its progress. */
 export class ScoreRun {
   private kept: KeptColumns | undefined;
   private resumedAfterRow = 0;
+  private reading: Pick<Reading, 'notices' | 'ids'> | undefined;
 
   constructor(private readonly parts: RunParts) {}
 
@@ -58,6 +66,7 @@ export class ScoreRun {
       reading = await this.read(await openInput(options.path));
       await skipRows(reading.records, before[unchanged - 1]?.rows ?? 0, reading.digest);
     }
+      this.reading = reading;
     const check = async (earlier: ResultPool): Promise<void> => {
       if (unchanged === 0 && before.length > 0 && earlier.size > 0) await this.requireCommonRow(earlier);
     };
@@ -98,6 +107,7 @@ export class ScoreRun {
       format: input.format,
       figures,
       fields: names.report(complete),
+      notices: complete ? this.notices() : [],
     };
   }
 
@@ -127,11 +137,21 @@ export class ScoreRun {
     );
   }
 
+  private notices(): string[] {
+    const repeats = repeatsText(this.reading?.ids.repeats);
+    return [...(this.reading?.notices ?? []), ...(repeats === undefined ? [] : [repeats])];
+  }
+
   private async read(input: InputFile): Promise<Reading> {
-    const { options, names } = this.parts;
+    const { options, fields, names } = this.parts;
+    const notices: string[] = [];
+    const ids = new RepeatedIds();
     const digest = new FileDigest(this.keepsColumns);
     const reading = {
       crmIdField: options.crmIdField,
+      fields,
+      onNotice: (notice: string) => void notices.push(notice),
+      onCrmId: (crmId: string, line: number) => ids.add(crmId, line),
       onNames: (seen: readonly string[]) => names.add(seen),
       onHeader: (header: CsvHeader) => {
         this.keepHeader(header, input.hasByteOrderMark());
@@ -141,7 +161,7 @@ export class ScoreRun {
     const records = await withFirstRead(
       input.format === 'csv' ? csvRecords(input, reading) : jsonlRecords(input, reading),
     );
-    return { records, digest };
+    return { records, digest, notices, ids };
   }
 
   /** Another file under the same name must not take the place of the output, or be counted without a word. */

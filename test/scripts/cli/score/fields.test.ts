@@ -129,12 +129,12 @@ describe('field names in leadscore score', () => {
   it('shortens long lists and names, and escapes control characters of names', async () => {
     const fields = Array.from({ length: 15 }, (_, index) => ({ field: `field ${index}` }));
     desk.service.model = { fields };
-    const names = ['n', '"a\u001b[31m\nb"', 'x'.repeat(90), 'c', 'd', 'e', 'f'];
+    const names = ['field 14', '"a\u001b[31m\nb"', 'x'.repeat(90), 'c', 'd', 'e', 'f'];
     await writeFile(desk.file('leads.csv'), `${names.join(',')},crm_id\n1,2,3,4,5,6,7,8\n`);
     const { stderr } = await desk.score('leads.csv');
     expect(stderr)
-      .to.include('"field 11" and 3 more (all 15 fields that the model knows)')
-      .and.include(`7 columns, "n", "a\\u001b[31m\\nb", "${'x'.repeat(59)}…", "c", "d" and 2 more`);
+      .to.include('"field 11" and 2 more (of 15 fields that the model knows)')
+      .and.include(`6 columns, "a\\u001b[31m\\nb", "${'x'.repeat(59)}…", "c", "d", "e" and 1 more`);
   });
 
   it('warns about records without a crm_id and names the option for the column', async () => {
