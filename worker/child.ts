@@ -81,11 +81,12 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
 /** Sends `ready` once, then heartbeats, which are `worn` when this process should be replaced. */
 function reportToPool(registry: ModelRegistry): void {
   if (process.send === undefined) return;
-  let reported = 0;
+  let reported = registry.cellCounts;
   const send = (kind: ChildMessage['kind']) => {
-    const { unreadableCount } = registry;
-    const message: ChildMessage = { kind, unreadable: unreadableCount - reported };
-    reported = unreadableCount;
+    const counts = registry.cellCounts;
+    const unreadable = counts.unreadable - reported.unreadable;
+    const message: ChildMessage = { kind, unreadable, unseen: counts.unseen - reported.unseen };
+    reported = counts;
     process.send?.(message);
   };
   send('ready');

@@ -12,6 +12,7 @@ import {
   wasMissing,
   wasRead,
   wasUnreadable,
+  wasUnseen,
 } from './cell-reading.js';
 import { compileFeatureReader, type FeatureReader, readStructure } from './feature-reader.js';
 import type { SlotReadings } from './slot-readings.js';
@@ -35,6 +36,8 @@ export interface FeatureRow {
   readonly width: number;
   /** Unreadable scalars that were treated as missing, counted since compilation. */
   readonly unreadableCount: number;
+  /** Values that the model has not seen, counted since compilation. */
+  readonly unseenCount: number;
   /**
    * Writes the input row of one record, in steps: a record may hold megabytes of text.
    * @returns undefined on success, else one problem per field; the row's content is then undefined
@@ -71,6 +74,7 @@ class CompiledRow implements FeatureRow {
   /** Whether another feature reads the slot of a feature as well. */
   private readonly isShared: readonly boolean[];
   private unreadable = 0;
+  private unseen = 0;
 
   constructor(
     private readonly readers: readonly FeatureReader[],
@@ -82,6 +86,10 @@ class CompiledRow implements FeatureRow {
 
   get unreadableCount(): number {
     return this.unreadable;
+  }
+
+  get unseenCount(): number {
+    return this.unseen;
   }
 
   write(request: RowRequest): readonly FieldProblem[] | undefined {
@@ -121,6 +129,7 @@ class CompiledRow implements FeatureRow {
     const cell = cells[reader.slot];
     row.anyKnown ||= !isAbsent(cell);
     if (reading === wasUnreadable) this.unreadable += 1;
+    else if (reading === wasUnseen) this.unseen += 1;
     if (typeof reading !== 'string') {
       if (readings !== undefined) readings[index] = reading;
       if (reading !== wasRead || this.isShared[index]) slotReadings?.note(slotRow, reader.slot, reading);

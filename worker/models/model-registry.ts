@@ -22,6 +22,12 @@ interface Entry {
   users: number;
 }
 
+/** Cells of records that need attention. */
+interface CellCounts {
+  unreadable: number;
+  unseen: number;
+}
+
 interface VersionId {
   readonly modelId: string;
   readonly version: string;
@@ -48,8 +54,8 @@ export class ModelRegistry {
   private readonly entries: LRUCache<string, { readonly entry: Entry }>;
   private readonly fields: LRUCache<string, KnownFields, VersionId>;
   private loads = 0;
-  private unreadable = 0;
-  private readonly unreadableBefore = new WeakMap<FeatureRow, number>();
+  private readonly counted: CellCounts = { unreadable: 0, unseen: 0 };
+  private readonly countedBefore = new WeakMap<FeatureRow, Readonly<CellCounts>>();
 
   /**
    * @param guard wraps every load and run of a version
@@ -78,9 +84,9 @@ export class ModelRegistry {
     return this.loads;
   }
 
-  /** Unreadable cells of records so far, of all versions; they count as missing. */
-  get unreadableCount(): number {
-    return this.unreadable;
+  /** Unreadable cells of records so far, which count as missing, and values that the model has not seen; of all versions. */
+  get cellCounts(): Readonly<CellCounts> {
+    return { ...this.counted };
   }
 
   /** Versions that are loaded or being loaded. */
@@ -98,7 +104,7 @@ export class ModelRegistry {
     try {
       const model = await entry.loading;
       const result = await work(model);
-      this.countUnreadable(model);
+      this.countCells(model);
       return result;
     } finally {
       leave(entry);
@@ -118,10 +124,12 @@ export class ModelRegistry {
     this.entries.clear();
   }
 
-  private countUnreadable({ featureRow }: LoadedModel): void {
-    const { unreadableCount } = featureRow;
-    this.unreadable += unreadableCount - (this.unreadableBefore.get(featureRow) ?? 0);
-    this.unreadableBefore.set(featureRow, unreadableCount);
+  private countCells({ featureRow }: LoadedModel): void {
+    const { unreadableCount: unreadable, unseenCount: unseen } = featureRow;
+    const before = this.countedBefore.get(featureRow);
+    this.counted.unreadable += unreadable - (before?.unreadable ?? 0);
+    this.counted.unseen += unseen - (before?.unseen ?? 0);
+    this.countedBefore.set(featureRow, { unreadable, unseen });
   }
 
   /**

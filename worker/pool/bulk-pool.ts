@@ -55,6 +55,11 @@ export class BulkPool implements Stoppable {
     return this.pool.unreadableCount;
   }
 
+  /** Values that models have not seen, as the processes have reported. */
+  get unseenCount(): number {
+    return this.pool.unseenCount;
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.pool.stop();

@@ -9,9 +9,11 @@ import type { BulkPool } from './bulk-pool.js';
 import type { WorkerPool } from './pool.js';
 import { quarantinedVersions } from './quarantine.js';
 
+type CountedBy = 'readyCount' | 'deathCount' | 'unreadableCount' | 'unseenCount';
+
 export interface PoolMetricsOptions {
-  readonly pool: Pick<WorkerPool, 'readyCount' | 'deathCount' | 'unreadableCount'>;
-  readonly bulkPool: Pick<BulkPool, 'wantedCount' | 'readyCount' | 'deathCount' | 'unreadableCount'>;
+  readonly pool: Pick<WorkerPool, CountedBy>;
+  readonly bulkPool: Pick<BulkPool, 'wantedCount' | CountedBy>;
   /** Configured number of processes. */
   readonly workers: number;
   /** Number of partitions. */
@@ -74,6 +76,15 @@ export function observePool(
     collect() {
       this.reset();
       this.inc(pool.unreadableCount + bulkPool.unreadableCount);
+    },
+  });
+  new Counter({
+    name: 'leadscore_unseen_values_total',
+    help: 'Values of fields of records that the model has not seen in training.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(pool.unseenCount + bulkPool.unseenCount);
     },
   });
   const queues = Array.from({ length: partitions }, (_, partition) =>

@@ -95,6 +95,8 @@ export interface ChildMessage {
   readonly kind: 'ready' | 'heartbeat' | 'worn';
   /** Unreadable cells of records since the message before. */
   readonly unreadable: number;
+  /** Values that the model has not seen, since the message before. */
+  readonly unseen: number;
 }
 
 export const heartbeatIntervalMs = 500; // a tenth of the hang limit

@@ -48,6 +48,7 @@ export class WorkerPool {
   private quickDeaths = 0;
   private deaths = 0;
   private unreadable = 0;
+  private unseen = 0;
 
   constructor(private readonly options: PoolOptions) {
     const { program, timings, logger } = options;
@@ -85,6 +86,11 @@ export class WorkerPool {
   /** Unreadable cells of records, as the processes have reported. */
   get unreadableCount(): number {
     return this.unreadable;
+  }
+
+  /** Values that models have not seen, as the processes have reported. */
+  get unseenCount(): number {
+    return this.unseen;
   }
 
   /** Processes that take jobs. */
@@ -128,6 +134,7 @@ export class WorkerPool {
 
   private onMessage(child: PoolChild, message: ChildMessage): void {
     this.unreadable += message.unreadable;
+    this.unseen += message.unseen;
     child.noteHeartbeat();
     if (message.kind === 'worn') child.askToLeave();
     if (message.kind !== 'ready') return;

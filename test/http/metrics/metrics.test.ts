@@ -81,9 +81,12 @@ describe('metrics', () => {
       );
   });
 
-  it('counts unreadable cells of scored records on a pool', async () => {
+  it('counts unreadable cells and unseen values of scored records on a pool', async () => {
     scored(await own.score([{ company_size: 'many' }, lead, { company_size: 'n/a', demo_requested: 'maybe' }]));
     await eventually(async () => expect(await read(poolUrl, 'leadscore_unreadable_cells_total')).to.equal(2));
+    const unseen = await read(poolUrl, 'leadscore_unseen_values_total');
+    scored(await own.score([{ lead_source: 'Trade fair' }, { lead_source: 'Webinar' }, { lead_source: 'Fair' }]));
+    await eventually(async () => expect(await read(poolUrl, 'leadscore_unseen_values_total')).to.equal(unseen + 2));
   });
 
   it('counts a killed worker and the outcomes of the sweep on a pool', async function () {

@@ -80,12 +80,12 @@ describe('compileFeatureRow', () => {
     }
   });
 
-  it('counts unreadable scalars but not missing ones', () => {
+  it('counts unreadable scalars and unseen values, but not missing ones', () => {
     const { row, write } = compiled();
     write({ age: 'many', 'opted in': 2, source: 'unheard of', seen: true, tags: 'x' });
-    expect(row.unreadableCount).to.equal(3);
+    expect([row.unreadableCount, row.unseenCount]).to.deep.equal([3, 3]);
     write({ age: null, 'opted in': '-', seen: '' });
-    expect(row.unreadableCount).to.equal(3);
+    expect([row.unreadableCount, row.unseenCount]).to.deep.equal([3, 3]);
   });
 
   it('reports objects, nested arrays, several values and numbers beyond float64 once per field', () => {

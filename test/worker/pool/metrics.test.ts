@@ -22,14 +22,14 @@ describe('the metrics of a pool', () => {
   it('remove their listeners from the connection when they are stopped, and leave it open', async () => {
     const before = listeners();
     const registry = new Registry();
-    const pool = { readyCount: 1, deathCount: 0, unreadableCount: 3 };
-    const bulkPool = { wantedCount: 2, readyCount: 1, deathCount: 4, unreadableCount: 5 };
+    const pool = { readyCount: 1, deathCount: 0, unreadableCount: 3, unseenCount: 1 };
+    const bulkPool = { wantedCount: 2, readyCount: 1, deathCount: 4, unreadableCount: 5, unseenCount: 6 };
     const metrics = observePool(registry, { pool, bulkPool, workers: 2, partitions: 2, redis });
     const text = await registry.metrics();
     expect(text).to.include('leadscore_bulk_worker_processes{state="wanted"} 2');
     expect(text).to.include('leadscore_bulk_worker_processes{state="ready"} 1');
     expect(text).to.include('leadscore_bulk_worker_deaths_total 4').and.include('leadscore_worker_deaths_total 0');
-    expect(text).to.include('leadscore_unreadable_cells_total 8');
+    expect(text).to.include('leadscore_unreadable_cells_total 8').and.include('leadscore_unseen_values_total 7');
     expect(text).to.include('leadscore_lane_depth{lane="bulk",partition="1"} 0');
     expect(await registry.metrics()).to.include('leadscore_lane_depth{lane="batches",partition="1"} 0');
     expect(listeners()).to.not.deep.equal(before);
@@ -42,8 +42,8 @@ describe('the metrics of a pool', () => {
     const away = new Redis({ port: await freePort(), maxRetriesPerRequest: null });
     away.on('error', () => undefined);
     const metrics = observePool(new Registry(), {
-      pool: { readyCount: 0, deathCount: 0, unreadableCount: 0 },
-      bulkPool: { wantedCount: 0, readyCount: 0, deathCount: 0, unreadableCount: 0 },
+      pool: { readyCount: 0, deathCount: 0, unreadableCount: 0, unseenCount: 0 },
+      bulkPool: { wantedCount: 0, readyCount: 0, deathCount: 0, unreadableCount: 0, unseenCount: 0 },
       workers: 2,
       partitions: 2,
       redis: away,
