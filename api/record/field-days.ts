@@ -20,6 +20,9 @@ const writeAtEntries = 50_000;
 /** MongoDB does not take the sums for long when there are more: further records are not counted. */
 const maxEntries = 100_000;
 
+/** Sums of one write. Writing the update of a day takes a gateway up to 8 ms. */
+const sumsAtOnce = 10;
+
 const unseen = readingKinds.indexOf('unseen');
 
 /**
@@ -73,19 +76,38 @@ export class FieldDays implements Stoppable {
     if (written.length === 0) return;
     this.sums = new Map();
     this.entries = 0;
-    const { store, retentionDays, logger } = this.options;
-    const failed = await store.add(written, retentionDays).catch((error: unknown) => {
-      logger.warn({ error }, 'the coverage of fields by day was not stored, and is written again in a minute');
-      return written;
-    });
-    this.hasFailed = failed.length > 0;
-    for (const sums of failed) this.keep(sums);
+    const { logger } = this.options;
+    this.hasFailed = false;
+    for (let first = 0; first < written.length; first += sumsAtOnce) {
+      const group = written.slice(first, first + sumsAtOnce);
+      // MongoDB that did not take one group is not asked to take the others.
+      const failed = this.hasFailed ? group : await this.refused(group);
+      for (const sums of failed) this.keep(sums);
+    }
     if (this.uncounted === 0) return;
     logger.warn(
       { records: this.uncounted },
       'the coverage of fields by day lacks records: MongoDB did not take the sums',
     );
     this.uncounted = 0;
+  }
+
+  /** Stores sums. Returns those that were not stored. */
+  private async refused(sums: readonly FieldSums[]): Promise<readonly FieldSums[]> {
+    const { store, retentionDays, logger } = this.options;
+    try {
+      const refused = await store.add(sums, retentionDays);
+      if (refused.length > 0)
+        logger.warn(
+          { days: refused.length },
+          'the coverage of fields was not stored for some days, and is written again',
+        );
+      return refused;
+    } catch (error) {
+      this.hasFailed = true;
+      logger.warn({ error }, 'the coverage of fields by day was not stored, and is written again in a minute');
+      return sums;
+    }
   }
 
   /** Adds sums that were not stored to those that have begun meanwhile. */

@@ -159,6 +159,23 @@ describe('the sums of how fields were read', () => {
     }
   });
 
+  it('are written in groups, and no other group is tried after one that MongoDB did not take', async () => {
+    const groups: number[] = [];
+    let isAway = true;
+    const add: FieldDayStore['add'] = async (sums) => {
+      groups.push(sums.length);
+      if (isAway) throw new Error('MongoDB is away');
+      return [];
+    };
+    const each = process({ store: { add } });
+    for (let model = 0; model < 25; model += 1) each.add(callOf(`mdl_group_${model}`, [{}]));
+    await each.write();
+    expect(groups).to.deep.equal([10]);
+    isAway = false;
+    await each.stop();
+    expect(groups).to.deep.equal([10, 10, 10, 5]);
+  });
+
   it('are written before the next minute when they are many, and are bounded while MongoDB takes none', async () => {
     const slots = Array.from({ length: 10_000 }, (_, slot) => slot);
     const wide = { counts: slots.flatMap((slot) => [slot, missing, 1]) };
