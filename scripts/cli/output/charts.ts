@@ -19,6 +19,16 @@ export function gauge(fraction: number, width: number): string {
   return bar(fraction, width).padEnd(width, '░');
 }
 
+const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+
+/** Shares as one character each: its height, or a point for null. */
+export const sparkline = (shares: readonly (number | null)[]): string =>
+  shares
+    .map((share) =>
+      share === null ? '·' : heights[Math.round(Math.min(1, Math.max(0, share)) * (heights.length - 1))],
+    )
+    .join('');
+
 export interface HistogramBin {
   readonly label: string;
   readonly count: number;

@@ -131,6 +131,34 @@ export const modelReportSchema = object({
   records_this_month: countOrNull,
 });
 
+export const coverageInput = object({
+  'org_id?': organisationId,
+  model_id: modelId,
+  /** Today included; 7 by default. */
+  'days?': { type: 'integer', minimum: 1, maximum: 90 },
+  /** The current one by default. */
+  'version?': version,
+});
+
+const fieldCounts = { sent: count, missing: count, filled: count, unread: count, unseen: count } as const;
+
+/** How the fields of live calls were read; up to a minute late. Oldest day first. */
+export const coverageOutput = object({
+  model_id: text,
+  name: text,
+  version: text,
+  days: list(object({ day, records: count })),
+  fields: list(
+    object({
+      field: text,
+      ...fieldCounts,
+      by_day: list(object({ day, ...fieldCounts })),
+      /** The commonest, at most 20. */
+      unseen_values: list(object({ value: text, records: count })),
+    }),
+  ),
+});
+
 /** Members that are absent stay. A reason gives the version an override, and null removes it. */
 export const setModelInput = object({
   'org_id?': organisationId,

@@ -28,6 +28,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'model.remove_override': 'admin',
   'model.rollback': 'admin',
   'model.report': 'viewer',
+  'model.coverage': 'admin',
   'overview.show': 'viewer',
   'usage.show': 'viewer',
   'crm.show': 'viewer',

@@ -18,7 +18,17 @@ const followMs = 5_000;
 
 /** Commands that change nothing that a gateway caches. New organisations and keys are in no cache. */
 const others = [
-  ...['org create', 'org show', 'org list', 'key create', 'key list', 'model list', 'model show', 'model check'],
+  ...[
+    'org create',
+    'org show',
+    'org list',
+    'key create',
+    'key list',
+    'model list',
+    'model show',
+    'model coverage',
+    'model check',
+  ],
   ...['usage show', 'usage reconcile', 'outcomes import', 'validation show', 'validation simulate', 'restore export'],
   ...['console member list', 'console member add', 'console member set', 'console member remove'],
   ...['console login', 'console token create', 'console token list', 'console token revoke', 'score', 'shard'],

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../../context/cli-context.js';
-import { defineCommand, type JsonOption, nonBlank, onOrOff, plainText } from '../define-command.js';
+import { defineCommand, type JsonOption, nonBlank, onOrOff, plainText, wholeNumber } from '../define-command.js';
 import type { ImportOptions } from './import-model.js';
 import type { DeleteModelOptions, SetModelOptions } from './set-model.js';
+import type { CoverageOptions } from './show-coverage.js';
 
-/** Adds `model import`, `check`, `set`, `list`, `show` and `delete`. */
+/** Adds `model import`, `check`, `set`, `list`, `show`, `coverage` and `delete`. */
 export function addModelCommands(program: Command, context: CliContext): void {
-  const models = program.command('model').description('Models: import, check, set, list, show, delete');
+  const models = program.command('model').description('Models: import, check, set, list, show, coverage, delete');
   addImport(models, context);
   addCheck(models, context);
   addSet(models, context);
@@ -22,12 +23,14 @@ export function addModelCommands(program: Command, context: CliContext): void {
 
   defineCommand(models, {
     usage: 'show <model>',
-    description: 'Show a model: versions, validation and fields',
+    description: 'Show a model: versions, validation, coverage and fields',
     examples: ['model show mdl_7Gx2dQpW0aZrTn5K'],
   }).action(async (modelId: string, options: JsonOption) => {
     const { showModel } = await import('./show-model.js');
     await context.present(options, showModel(context, modelId));
   });
+
+  addCoverage(models, context);
 
   defineCommand(models, {
     usage: 'delete <model>',
@@ -60,6 +63,22 @@ function addImport(models: Command, context: CliContext): void {
     .action(async (path: string, options: ImportOptions) => {
       const { importModel } = await import('./import-model.js');
       await context.present(options, importModel(context, path, options));
+    });
+}
+
+function addCoverage(models: Command, context: CliContext): void {
+  defineCommand(models, {
+    usage: 'coverage <model>',
+    description:
+      "Show how a model's fields were read in live calls and bulk jobs: sent, unreadable, not seen in training",
+    examples: ['model coverage mdl_7Gx2dQpW0aZrTn5K', 'model coverage mdl_7Gx2dQpW0aZrTn5K --days 30'],
+    notes: 'The counts are up to a minute old. A field that needs attention is named below the table.',
+  })
+    .option('--days <days>', 'days (UTC), today included; 7 by default', wholeNumber({ min: 1, max: 90 }))
+    .option('--version <version>', 'version of the model; by default the current one', nonBlank)
+    .action(async (modelId: string, options: CoverageOptions) => {
+      const { showCoverage } = await import('./show-coverage.js');
+      await context.present(options, showCoverage(context, modelId, options));
     });
 }
 

@@ -10,6 +10,7 @@ import { notFound } from '../../context/cli-error.js';
 import { perform } from '../../context/perform.js';
 import { readableDate } from '../../output/readable-numbers.js';
 import { renderFields, renderTable } from '../../output/table.js';
+import { coverageLine } from './show-coverage.js';
 
 type ModelDocument = ShapeOf<typeof modelSchema>;
 
@@ -40,8 +41,9 @@ export async function listModels(context: CliContext, organisationId: string): P
 export async function showModel(context: CliContext, modelId: string): Promise<CommandResult> {
   const document = await perform(context, showModelAction, { model_id: modelId });
   const { fields } = document;
+  const coverage = fields === undefined ? undefined : await coverageLine(context, modelId, document.version);
   const table = fields === undefined ? '' : `\n\n${fieldTable(fields, lineWidth(context.stdout))}`;
-  return { document, text: describeModel(document) + table };
+  return { document, text: describeModel(document, coverage) + table };
 }
 
 /** @throws CliError when the model does not exist or was deleted */
@@ -62,8 +64,8 @@ export function overrideText(
   return `none for ${model.version}. The one of version ${override.version} does not apply (${given})`;
 }
 
-/** A model as text, without its fields. */
-export function describeModel(model: ModelDocument): string {
+/** A model as text, without its fields. @param coverage what needs attention among the fields of its calls */
+export function describeModel(model: ModelDocument, coverage?: string): string {
   const listed = model.versions.map(
     ({ version, imported_at }) =>
       `${version}${version === model.version ? ' (active)' : ''}, imported ${readableDate(new Date(imported_at))} UTC`,
@@ -77,6 +79,7 @@ export function describeModel(model: ModelDocument): string {
     ['Validation', model.validation.state],
     ['', model.validation.summary],
     ['Override', overrideText(model)],
+    ['Coverage', coverage],
     ['Versions', listed.join('\n')],
   ]);
 }
