@@ -72,7 +72,11 @@ export const inputSummarySchema = objectSchema(
     'earlier prediction, with which a missing field was filled in.',
   {
     records: countSchema('Records of the call.'),
-    fields: { type: 'array', items: inputFieldSchema, description: 'The fields of the model.' },
+    fields: {
+      type: 'array',
+      items: inputFieldSchema,
+      description: 'The fields of the model, and `crm_id` if some record sent one that is no id.',
+    },
     ignored: list(
       ignoredNameSchema,
       'Names that the model does not know: first those that look misspelt, then the most frequent.',

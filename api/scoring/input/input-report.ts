@@ -20,6 +20,8 @@ export interface InputReport {
   readonly ofRecord?: (record: number) => string;
 }
 
+const noIdReason = 'expected the id of one record, not a placeholder or a shortened number';
+
 /** Ignored names of a call for which a field is sought. */
 const maxSought = 200;
 
@@ -79,19 +81,29 @@ function summaryOf(
   // A misspelt name must not be lost among many that the model was not trained on.
   const named = [...ignored.filter(isSuggested), ...ignored.filter((each) => !isSuggested(each))];
   const shown = named.slice(0, maxReportedValues);
+  const fields = of.fields.names.map((field, index) => {
+    const { unread = 0, unseen = 0 } = counts[index] ?? {};
+    return {
+      ...{ field, sent: sentOf(index), unread, unseen },
+      examples: (values.get(index) ?? []).slice(0, maxReportedValues),
+      ...(unread > 0 && { reason: reasonOf(of.fields, index) }),
+    };
+  });
   return {
     records: records.length,
-    fields: of.fields.names.map((field, index) => {
-      const { unread = 0, unseen = 0 } = counts[index] ?? {};
-      return {
-        ...{ field, sent: sentOf(index), unread, unseen },
-        examples: (values.get(index) ?? []).slice(0, maxReportedValues),
-        ...(unread > 0 && { reason: reasonOf(of.fields, index) }),
-      };
-    }),
+    fields: [...fields, ...idSummary(records)],
     ignored: shown,
     ...(of.ignored.different > shown.length && { ignored_more: of.ignored.different - shown.length }),
   };
+}
+
+/** The crm_id as a further field, if some record sent one that is no id. */
+function idSummary(records: readonly CallRecord[]): object[] {
+  const sent = records.filter(({ crmId, echo }) => crmId !== null || echo !== undefined).length;
+  const unread = records.flatMap(({ echo }) => (echo === undefined ? [] : [shownName(echo)]));
+  if (unread.length === 0) return [];
+  const examples = [...new Set(unread)].slice(0, maxReportedValues);
+  return [{ field: 'crm_id', sent, unread: unread.length, unseen: 0, examples, reason: noIdReason }];
 }
 
 const isSuggested = (ignored: object): boolean => 'did_you_mean' in ignored;
@@ -122,6 +134,8 @@ function recordReport(
   }
   const ignored = [...meant.map(([name]) => name), ...others];
   const used = fields.names.length - lists.missing.length - lists.unread.length;
+  if (record.echo !== undefined)
+    lists.unread.unshift({ field: 'crm_id', value: shownName(record.echo), reason: noIdReason });
   const shown = { ...mapLists(lists, (list) => list.slice(0, maxReportedValues)) };
   const more = Object.entries({ ...mapLists(lists, ({ length }) => length), ignored: ignored.length }).filter(
     ([, length]) => length > maxReportedValues,

@@ -154,6 +154,31 @@ describe('input_report of POST /v1/score and of webhooks', () => {
     expect(json(await own.call('/v1/webhooks/score', { body })).input_summary?.ignored).to.deep.equal([]);
   });
 
+  it('names a crm_id that is no id', async () => {
+    const reply = json(
+      await score(
+        [
+          { ...lead, crm_id: 'NULL' },
+          { ...lead, crm_id: 'L-1' },
+        ],
+        'records',
+      ),
+    );
+    const reason = 'expected the id of one record, not a placeholder or a shortened number';
+    const [first, second] = reply.scores as readonly {
+      readonly input: { readonly used: number; readonly unread: object[] };
+    }[];
+    expect(first?.input.unread[0]).to.deep.equal({ field: 'crm_id', value: 'NULL', reason });
+    expect(second?.input.unread).to.have.length(1);
+    expect(first?.input.used).to.equal(second?.input.used);
+    expect(fieldOf(reply, 'crm_id')).to.deep.equal({
+      ...{ field: 'crm_id', sent: 2, unread: 1, unseen: 0, examples: ['NULL'], reason },
+    });
+    const body = { model_id: own.model._id, input_report: 'records', crm_id: '1.20214E+17', ...lead };
+    const { input } = json(await own.call('/v1/webhooks/score', { body }));
+    expect((input as { unread: object[] }).unread[0]).to.deep.equal({ field: 'crm_id', value: '1.20214E+17', reason });
+  });
+
   it('works under the aliases', async () => {
     const body = { model_id: own.model._id, input_report: 'summary', records: [lead] };
     expect(json(await own.call('/score', { body }))).to.have.property('input_summary');
