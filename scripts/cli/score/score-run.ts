@@ -66,7 +66,7 @@ export class ScoreRun {
       reading = await this.read(await openInput(options.path));
       await skipRows(reading.records, before[unchanged - 1]?.rows ?? 0, reading.digest);
     }
-      this.reading = reading;
+    this.reading = reading;
     const check = async (earlier: ResultPool): Promise<void> => {
       if (unchanged === 0 && before.length > 0 && earlier.size > 0) await this.requireCommonRow(earlier);
     };

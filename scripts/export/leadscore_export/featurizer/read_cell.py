@@ -16,7 +16,8 @@ from leadscore_export.featurizer.record_values import folded_text, number_text, 
 Scalar = str | int | float | bool
 Value = TypeVar("Value", int, float)
 _ALWAYS_MISSING = (
-    *("", "-", "--", "n/a", "na", "null", "none", "nil", "nan", "nat", "undefined", "<na>", "#na", "-nan", r"\N"),
+    *("", "-", "--", "n/a", "na", "null", "none", "nil", "undefined", r"\N"),
+    *("nan", "-nan", "nat", "<na>", "#na"),
     *("(blank)", "(empty)", "(null)", "(none)", "(no value)", "--none--"),
     *("#n/a", "#ref!", "#value!", "#null!", "#div/0!", "#name?", "#num!", "#error!", "#spill!", "#calc!"),
     *("#nv", "#n/d"),
@@ -81,7 +82,10 @@ def number_reader(missing: frozenset[str], unit: str | None) -> Callable[[Scalar
 
 
 def boolean_reader(missing: frozenset[str]) -> Callable[[Scalar], float | NoValue]:
-    """A reader of boolean cells, to 1.0 or 0.0. Its words take precedence over texts that mean missing. "1.0" is 1.0."""
+    """A reader of boolean cells, to 1.0 or 0.0. "1.0" is 1.0.
+
+    Its words take precedence over texts that mean missing.
+    """
     words = dict.fromkeys(_TRUE_WORDS, 1.0) | dict.fromkeys(_FALSE_WORDS, 0.0)
 
     def read_text(folded: str) -> float | NoValue:
