@@ -4,6 +4,11 @@ const filledBit = 16;
 const bitOf = (reading: Reading): number => 1 << reading;
 /** The readings in the order in which they stand for a slot that several features read: one that could read it is enough. */
 const best: readonly Reading[] = [wasRead, wasUnseen, wasUnreadable, wasMissing];
+/** The reading that stands for each byte of a slot. A slot without a note was read. */
+const readingOfByte: readonly Reading[] = Array.from(
+  { length: 2 * filledBit },
+  (_, byte) => best.find((reading) => (byte & bitOf(reading)) !== 0) ?? wasRead,
+);
 
 /** How the fields of a part's records were read: a byte for each record and slot. */
 export class SlotReadings {
@@ -38,9 +43,16 @@ export class SlotReadings {
     this.bytes.copyWithin(to * this.slotCount, from * this.slotCount, (from + 1) * this.slotCount);
   }
 
+  /** The first slot of a row, from one on, that was not simply read; `slotCount` without one. Most were. */
+  nextNoted(row: number, from: number): number {
+    const start = row * this.slotCount;
+    let slot = from;
+    while (slot < this.slotCount && this.bytes[start + slot] === 0) slot += 1;
+    return slot;
+  }
+
   of(row: number, slot: number): Reading {
-    const noted = this.byteOf(row, slot) & ~filledBit;
-    return noted === 0 ? wasRead : (best.find((reading) => (noted & bitOf(reading)) !== 0) ?? wasRead);
+    return readingOfByte[this.byteOf(row, slot)] ?? wasRead;
   }
 
   isFilled(row: number, slot: number): boolean {

@@ -31,9 +31,9 @@ export function* fieldReadings(
 ): Steps<FieldReadings> {
   const tally = new Tally(slots.slotCount);
   const records: (number | string)[][] = [];
-  for (const [row, cells] of rows.entries()) {
+  for (let row = 0; row < rows.length; row += 1) {
     const ofRecord: (number | string)[] = [];
-    for (let slot = 0; slot < slots.slotCount; slot += 1) {
+    for (let slot = slots.nextNoted(row, 0); slot < slots.slotCount; slot = slots.nextNoted(row, slot + 1)) {
       const reading = slots.of(row, slot);
       const isFilled = slots.isFilled(row, slot);
       if (reading === wasRead && !isFilled) continue;
@@ -43,11 +43,11 @@ export function* fieldReadings(
       // A filled field is not missing, even if the model takes its value for missing.
       if (kind === -1 || (isFilled && reading === wasMissing)) continue;
       tally.count(slot, kind);
-      const value = reading === wasMissing ? '' : reportedValue(cells[slot]);
+      const value = reading === wasMissing ? '' : reportedValue(rows[row]?.[slot]);
       if (reading !== wasMissing) tally.addValue(slot, kind, value);
       if (reportsRecords) ofRecord.push(slot, kind, value);
     }
-    records.push(ofRecord);
+    if (reportsRecords) records.push(ofRecord);
     if (row % quickRecords === 0) yield;
   }
   return { ...tally.report(), ...(reportsRecords && { records }) };

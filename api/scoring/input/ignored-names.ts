@@ -3,6 +3,8 @@ import { type CallRecord, endStep, type ScoringCall } from '../scoring-call.js';
 
 /** Different names of a call that are counted. In JSONL they may be data. */
 const maxCounted = 1_000;
+/** So few names are looked for in each record, instead of each name of the record among them. */
+const fewNames = 8;
 /** Looking up so many takes some milliseconds. */
 const namesPerTurn = 50_000;
 
@@ -19,28 +21,41 @@ export async function ignoredNamesOf(
   call: Pick<ScoringCall, 'records' | 'yieldToEventLoop'>,
   names: SentNames,
 ): Promise<IgnoredNames> {
-  const counts = new Map<string, number>();
+  const wanted = new Set<string>();
   let different = 0;
   for (const name of names.unknown()) {
     if (name === 'crm_id') continue;
     different += 1;
-    if (counts.size < maxCounted) counts.set(name, 0);
+    if (wanted.size < maxCounted) wanted.add(name);
   }
-  if (counts.size === 0) return { counts, different };
+  if (wanted.size === 0) return { counts: new Map(), different };
+  const sums = [...wanted].map((name) => ({ name, records: 0 }));
+  if (sums.length <= fewNames) {
+    for (const record of call.records)
+      for (const sum of sums)
+        if (Object.hasOwn(record.fields, sum.name) && !isOwnId(record, sum.name)) sum.records += 1;
+  } else await countAll(call, new Map(sums.map((sum) => [sum.name, sum])));
+  const sent = sums.filter(({ records }) => records > 0).map(({ name, records }) => [name, records] as const);
+  sent.sort(([, one], [, other]) => other - one);
+  return { counts: new Map(sent), different: different - (wanted.size - sent.length) };
+}
+
+/** Counts names that are too many to look for each of them in each record. */
+async function countAll(
+  call: Pick<ScoringCall, 'records' | 'yieldToEventLoop'>,
+  sums: ReadonlyMap<string, { records: number }>,
+): Promise<void> {
   let looked = 0;
   for (const record of call.records) {
     for (const name in record.fields) {
       looked += 1;
-      const count = counts.get(name);
-      if (count !== undefined && !isOwnId(record, name)) counts.set(name, count + 1);
+      const sum = sums.get(name);
+      if (sum !== undefined && !isOwnId(record, name)) sum.records += 1;
     }
     if (looked < namesPerTurn) continue;
     looked = 0;
     await endStep(call);
   }
-  const sent = [...counts].filter(([, records]) => records > 0);
-  sent.sort(([, one], [, other]) => other - one);
-  return { counts: new Map(sent), different: different - (counts.size - sent.length) };
 }
 
 /** The names of a record that the model does not know. */
