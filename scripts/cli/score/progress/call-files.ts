@@ -50,8 +50,11 @@ export class CallFiles {
   async begin({ body, rows }: Pick<SentCall, 'body' | 'rows'>): Promise<SentCall> {
     const id = randomUUID();
     const call: SentCall = { id, key: `leadscore-score-${id}`, sentAtMs: Date.now(), rows, body };
-    if (this.folder !== undefined)
-      await this.disk.append(callPath(this.folder, id), `${JSON.stringify({ format: 2, ...call })}\n`);
+    if (this.folder !== undefined) {
+      const { body: _, ...head } = call;
+      // The body has no line end. A line of its own saves quoting all of it once more.
+      await this.disk.append(callPath(this.folder, id), `${JSON.stringify({ format: 2, ...head })}\n${body}\n`);
+    }
     this.open.add(id);
     return call;
   }
@@ -83,8 +86,9 @@ export class CallFiles {
 export async function readCall(folder: string, id: string): Promise<EarlierCall | undefined> {
   // The last item is empty, or a line that a crash has cut.
   const lines = (await readFile(callPath(folder, id), 'utf8')).split('\n').slice(0, -1);
-  const sent = parse(lines[0] ?? '') as SentCall | undefined;
-  if (sent === undefined) return undefined;
-  const replies = lines.slice(1).map((line) => parse(line) as Pick<ScoreReply, 'scores'> | undefined);
-  return { ...sent, scores: replies.findLast((reply) => reply !== undefined)?.scores };
+  const [head = '', body] = lines;
+  const sent = parse(head) as Omit<SentCall, 'body'> | undefined;
+  if (sent === undefined || body === undefined) return undefined;
+  const replies = lines.slice(2).map((line) => parse(line) as Pick<ScoreReply, 'scores'> | undefined);
+  return { ...sent, body, scores: replies.findLast((reply) => reply !== undefined)?.scores };
 }

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { InputRecord } from '../input/input-file.js';
 
 /** Bytes of a row's digest. Among ten million rows two equal digests are as likely as 1 to 10^15. */
 export const digestBytes = 12;
 
 /** Digest of the text that is sent for a row. It recognises the row wherever an edited file has it. */
-export const textDigest = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, digestBytes);
+export const textDigest = (text: string): Buffer => hash('sha256', text, 'buffer').subarray(0, digestBytes);
 
 /** In the place of the digest of a row that is not sent. */
 export const noDigest = Buffer.alloc(digestBytes);

@@ -122,9 +122,9 @@ describe('leadscore score after an interruption', () => {
     desk.service.answering = () => undefined;
     const folder = desk.file('leads.scored.csv.resume');
     const [name = ''] = (await readdir(folder)).filter((each) => each.startsWith('call-'));
-    const [line = ''] = (await readFile(join(folder, name), 'utf8')).split('\n');
+    const [line = '', body] = (await readFile(join(folder, name), 'utf8')).split('\n');
     const call = { ...JSON.parse(line), sentAtMs: Date.now() - 24 * 3_600_000 };
-    await writeFile(join(folder, name), `${JSON.stringify(call)}\n`);
+    await writeFile(join(folder, name), `${JSON.stringify(call)}\n${body}\n`);
     const refused = await desk.score('leads.csv');
     expect(refused.exitCode).to.equal(1);
     expect(refused.stderr)
