@@ -3,6 +3,7 @@ import { ScoreHistogram } from '../output/charts.js';
 import type { ReplyUsage, ScoreRow } from './calls/api-reply.js';
 import { crmIdOf } from './calls/refused-records.js';
 import type { ScoredBatch } from './calls/score-batch.js';
+import { withSummary } from './output/input-sums.js';
 import type { RunFigures } from './progress/journal.js';
 
 const maxGroups = 50; // bounds the journal: a reason may quote the row
@@ -20,7 +21,7 @@ export class FigureSums {
   }
 
   /** Adds a batch. */
-  with({ batch, outcomes, usage, validation }: ScoredBatch): RunFigures {
+  with({ batch, outcomes, usage, validation, inputs }: ScoredBatch): RunFigures {
     const before = this.figures;
     let { records, enriched, warned, withCrmId, refused, mistakes } = before;
     for (const [index, outcome] of outcomes.entries()) {
@@ -37,6 +38,8 @@ export class FigureSums {
       if ((scored.warnings ?? []).length > 0) warned += 1;
       if (hasCrmId(scored, batch.rows[index])) withCrmId += 1;
     }
+    let { input } = before;
+    for (const each of inputs) input = withSummary(input, each);
     this.figures = {
       records,
       emptyRows: before.emptyRows + batch.emptyRows,
@@ -48,6 +51,7 @@ export class FigureSums {
       histogram: this.histogram.toCounts(),
       elapsedMs: this.elapsedBeforeMs + (performance.now() - this.startMs),
       ...presentOnly({ usage: laterUsage(before.usage, usage), validation: validation ?? before.validation }),
+      ...(input !== undefined && { input }),
     };
     return this.figures;
   }

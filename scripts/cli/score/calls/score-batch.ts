@@ -1,6 +1,7 @@
 import { CliError } from '../../context/cli-error.js';
 import { countText } from '../../output/readable-numbers.js';
 import type { Batch, BatchRow } from '../input/record-batches.js';
+import { type InputSums, readInputSummary } from '../output/input-sums.js';
 import type { ApiFailure, ReplyUsage, ReplyValidation, RowOutcome, ScoreReply } from './api-reply.js';
 import type { RecordedCalls } from './recorded-calls.js';
 import { RefusalMemory, recordPlace, refusedRecords } from './refused-records.js';
@@ -23,6 +24,8 @@ export interface ScoredBatch {
   readonly took: readonly number[];
   readonly usage: ReplyUsage | undefined;
   readonly validation: ReplyValidation | undefined;
+  /** How the fields of the rows were read that this run has sent, one for each call. */
+  readonly inputs: readonly InputSums[];
 }
 
 /** Scores batches. A record that the service refuses costs only its own row. */
@@ -57,6 +60,7 @@ export class BatchScorer {
       took,
       usage: rounds.last?.usage,
       validation: rounds.last?.validation,
+      inputs: rounds.inputs,
     };
   }
 }
@@ -84,6 +88,7 @@ const maxStrikes = 3;
 /** The calls for one batch, one after another. */
 class Rounds {
   readonly ids: string[] = [];
+  readonly inputs: InputSums[] = [];
   last: ScoreReply | undefined;
 
   constructor(
@@ -116,6 +121,8 @@ class Rounds {
       const { id, reply } = await calls.score({ body, digests: rows.map(({ digest }) => digest) });
       this.ids.push(id);
       this.last = reply;
+      const input = readInputSummary(reply);
+      if (input !== undefined) this.inputs.push(input);
       limits.hasScored = true;
       for (const [index, row] of rows.entries()) {
         const scored = reply.scores[index];
@@ -186,7 +193,7 @@ const at = (rows: readonly BatchRow[], indexes: readonly number[]): BatchRow[] =
   indexes.flatMap((index) => rows[index] ?? []);
 
 function bodyOf(rows: readonly BatchRow[], { modelId, explain }: CallTemplate): string {
-  return `{"model_id":${JSON.stringify(modelId)},${explain ? '"explain":true,' : ''}"records":[${rows.map(textOf).join(',')}]}`;
+  return `{"model_id":${JSON.stringify(modelId)},${explain ? '"explain":true,' : ''}"input_report":"summary","records":[${rows.map(textOf).join(',')}]}`;
 }
 
 /**

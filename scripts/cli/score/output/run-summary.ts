@@ -6,6 +6,7 @@ import { renderFields } from '../../output/table.js';
 import type { ReplyUsage } from '../calls/api-reply.js';
 import { missingFields, unknownNames, withoutCrmId } from '../input/field-names.js';
 import type { RunReport } from '../run-report.js';
+import { inputTable } from './input-table.js';
 
 /** Summary of a run for `--json`. */
 export function summaryDocument(report: RunReport): Record<string, unknown> {
@@ -29,6 +30,7 @@ export function summaryDocument(report: RunReport): Record<string, unknown> {
     ...(report.fields === undefined ? {} : { fields: fieldsDocument(report.fields) }),
     ...(report.notices.length === 0 ? {} : { notices: report.notices }),
     histogram: new ScoreHistogram(figures.histogram).bins(),
+    ...(figures.input === undefined ? {} : { input_summary: figures.input }),
     ...(figures.usage === undefined ? {} : { usage: figures.usage }),
     ...(figures.validation === undefined ? {} : { validation: figures.validation }),
   };
@@ -63,7 +65,9 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
   const stopped = isNothing
     ? 'Stopped before any record was scored.'
     : `Stopped after row ${countText(report.rows)}. Run the same command again to resume.`;
-  return [fields, figures.records === 0 ? '' : `Scores\n${histogram}`, refusedText(report), complete ? '' : stopped]
+  const input = figures.input === undefined ? '' : inputTable(figures.input, { width });
+  const scores = figures.records === 0 ? '' : `Scores\n${histogram}`;
+  return [fields, scores, input, refusedText(report), complete ? '' : stopped]
     .filter((part) => part !== '')
     .join('\n\n');
 }

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { CliError, codeOf, fileProblem } from '../../context/cli-error.js';
 import type { MistakeGroup } from '../../outcomes/mistakes.js';
 import type { ReplyUsage, ReplyValidation } from '../calls/api-reply.js';
+import type { InputSums } from '../output/input-sums.js';
 import { FileParts, fileLines } from './journal-lines.js';
 
 /** Figures over all resumed parts of a run. */
@@ -20,6 +21,8 @@ export interface RunFigures {
   readonly elapsedMs: number;
   readonly usage?: ReplyUsage;
   readonly validation?: ReplyValidation;
+  /** How the fields were read; absent with an older service. */
+  readonly input?: InputSums;
 }
 
 export const noFigures: RunFigures = {

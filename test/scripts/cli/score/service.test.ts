@@ -53,6 +53,22 @@ describe('leadscore score with the real service', () => {
     }
   });
 
+  it('ends with the values and names that the model does not know, over all calls', async () => {
+    const rows = Array.from({ length: 1_500 }, (_, index) => `${index % 3 ? 5 : 'lots'},Fax,yes`);
+    await writeFile(join(directory, 'told.csv'), `company_size,lead_source,demo_requestd\n${rows.join('\n')}\n`);
+    const { exitCode, stdout, stderr } = await score('told.csv');
+    expect(exitCode, stderr).to.equal(0);
+    expect(stdout)
+      .to.match(/^lead_source +100 % +1,500 +Fax$/m)
+      .and.match(/^company_size +100 % +500 +lots +expected a number$/m)
+      .and.match(/^demo_requestd: did you mean demo_requested\?$/m);
+    const { input_summary } = JSON.parse((await score('told.csv', '--restart', '--json')).stdout);
+    expect(input_summary).to.deep.include({ records: 1_500 });
+    expect(input_summary.ignored).to.deep.equal([
+      { name: 'demo_requestd', records: 1_500, did_you_mean: 'demo_requested' },
+    ]);
+  });
+
   it('writes the reason, row and line of records that cannot be featurized, and counts only the others', async () => {
     const before = await own.ledgerSum();
     const longId = 'x'.repeat(300);

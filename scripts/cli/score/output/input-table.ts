@@ -1,0 +1,60 @@
+import { countText } from '../../output/readable-numbers.js';
+import { renderTable } from '../../output/table.js';
+import type { InputSums, SummedField } from './input-sums.js';
+
+/** Lines of the table, and of the names below it. */
+const maxLines = 20;
+
+/**
+ * The fields of which values were not read or not seen, most records first, and the names that look misspelt.
+ * @returns an empty text when there is nothing to tell
+ */
+export function inputTable(sums: InputSums, { width }: { readonly width: number }): string {
+  const told = sums.fields.filter(({ unread, unseen }) => unread + unseen > 0);
+  told.sort((one, other) => other.unread + other.unseen - (one.unread + one.unseen));
+  const rows = told.slice(0, maxLines).map((field) => rowOf(field, sums.records));
+  const table = rows.length === 0 ? [] : [renderTable(columns, rows, { width })];
+  const more = told.length - rows.length;
+  const lines = [
+    ...table,
+    ...(more > 0 ? [`and ${countText(more)} more fields, see --json`] : []),
+    ...misspelt(sums).slice(0, maxLines),
+  ];
+  return lines.length === 0 ? '' : ['Values and names that the model does not know', ...lines].join('\n');
+}
+
+const columns = [
+  { name: 'Field' },
+  { name: 'Sent', align: 'right' },
+  { name: 'Unread', align: 'right' },
+  { name: 'Unseen', align: 'right' },
+  { name: 'Example' },
+  { name: 'Unread because' },
+] as const;
+
+const rowOf = ({ field, sent, unread, unseen, examples, reason }: SummedField, records: number): string[] => [
+  shown(field),
+  shareText(sent, records),
+  unread === 0 ? '' : countText(unread),
+  unseen === 0 ? '' : countText(unseen),
+  examples[0] === undefined ? '' : shown(examples[0]),
+  unread === 0 ? '' : (reason ?? ''),
+];
+
+/** A field that other calls of the run sent was not meant. */
+function misspelt({ ignored, fields }: InputSums): string[] {
+  const sent = new Set(fields.filter((each) => each.sent > 0).map(({ field }) => field));
+  return ignored.flatMap(({ name, did_you_mean: meant }) =>
+    meant === undefined || sent.has(meant) ? [] : [`${shown(name)}: did you mean ${shown(meant)}?`],
+  );
+}
+
+/** A share that is not all is never shown as all, nor one above none as none. */
+function shareText(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return '0 %';
+  if (part === whole) return '100 %';
+  return `${Math.min(99, Math.max(1, Math.round((100 * part) / whole)))} %`;
+}
+
+/** Control characters of a file must not reach the terminal. */
+const shown = (text: string): string => text.replace(/\p{C}+/gu, ' ').trim();
