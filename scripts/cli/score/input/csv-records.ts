@@ -68,7 +68,9 @@ async function readHeader(names: readonly string[], line: number, options: Recor
   refuseRepeated(names, { line, isRead });
   // With --crm-id, a column called crm_id would produce a second crm_id.
   const columns = firstOfEach(names).filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id');
-  if (fields !== undefined && !columns.some(({ name }) => isRead?.(name)))
+  // A file of ids alone scores known leads again, from their earlier values.
+  const hasIdsAlone = crmIdColumn !== undefined && columns.length === 0;
+  if (fields !== undefined && !hasIdsAlone && !columns.some(({ name }) => isRead?.(name)))
     throw noKnownColumn(named(names), { line, fields });
   return { columns: columns.map(({ name, index }) => ({ index, key: `${JSON.stringify(name)}:` })), crmIdColumn };
 }

@@ -143,7 +143,7 @@ export class FakeScoreService {
 const scoredRow =
   (explain: boolean) =>
   (record: Readonly<Record<string, unknown>>): Record<string, unknown> => ({
-    score: fakeScore(Number(record.n)),
+    score: fakeScore(Number(record.n ?? 0)),
     conversion_likelihood: 0.25,
     enriched: record.crm_id !== undefined,
     ...(record.crm_id === undefined ? {} : { crm_id: record.crm_id, previous_score: 0, delta: 1 }),

@@ -42,6 +42,14 @@ describe('a file that leadscore score reads in an unusual way', () => {
     expect(desk.service.used).to.equal(0);
   });
 
+  it('is scored when it has ids alone: the leads have earlier values', async () => {
+    await writeFile(desk.file('leads.csv'), 'CRM ID\na\nb\n');
+    const { stdout, exitCode } = await desk.score('leads.csv', '--json');
+    expect(exitCode).to.equal(0);
+    expect(JSON.parse(stdout)).to.deep.include({ records: 2, with_crm_id: 2 });
+    expect(desk.service.calls[0]?.records).to.deep.equal([{ crm_id: 'a' }, { crm_id: 'b' }]);
+  });
+
   it('keeps the rows around one with too many cells', async () => {
     await writeFile(desk.file('leads.csv'), 'n,crm_id\n1,a\n2,b,c\n3,d\n');
     const { stdout, exitCode } = await desk.score('leads.csv', '--json');
