@@ -1,22 +1,31 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import type { BodyEncoding } from '../request/content-type.js';
 import { percentDecoded1252 } from '../request/windows-1252.js';
+import { settingNames } from './envelopes.js';
 
 /** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
 const maxFormFields = 10_000;
 
-/** Objects of a CRM whose `id` is that of a lead. The id of a form or a campaign would make all its leads one. */
+/** Longer names are not read by their parts. A field name has at most 255 characters. */
+const maxNestedName = 512;
+/** Objects of a CRM whose ids and settings are those of a lead. The id of a company would make all its leads one. */
 const leadObjects: ReadonlySet<string> = new Set(
   'contact lead person prospect customer subscriber deal opportunity record data'.split(' '),
 );
-const idNames: ReadonlySet<string> = new Set(['id', 'objectid']);
+const ofLeadAlone: ReadonlySet<string> = new Set([
+  'id',
+  'objectid',
+  'hsobjectid',
+  'vid',
+  ...[...settingNames].map(compared),
+]);
 
 /**
  * Parses a form. A repeated name becomes an array, because multi-selects repeat their name.
  *
  * Brackets in names: `x[]` and `x[0]` are `x`. A nested name (`contact[fields][lead_source]`) is read by its last part,
  * unless another name is the same or ends alike. Then the nested one keeps its whole name. `contact[id]` is an `id`, and so
- * is that of the other `leadObjects`.
+ * is that of the other `leadObjects`, as for all ids and settings.
  * @param text with spaces in place of plus signs
  * @param encoding of percent-encoded bytes that are not UTF-8
  * @throws ApiError unreadableRequest for an empty form and bad encoding; refusedRequest for too many fields
@@ -29,11 +38,12 @@ export function parseForm(text: string, encoding: BodyEncoding = 'utf-8'): unkno
   }
   const members = new Map<string, string | string[]>();
   const nested: NestedName[] = [];
+  const decoded = decoderOf(encoding);
   for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
-    const name = nameOf(decoded(equals === -1 ? pair : pair.slice(0, equals), encoding));
-    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1), encoding);
+    const name = nameOf(decoded(equals === -1 ? pair : pair.slice(0, equals)));
+    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
     const before = members.get(name.whole);
     if (before === undefined) {
       members.set(name.whole, value);
@@ -58,6 +68,7 @@ interface NestedName {
 
 /** Reads a name from its end, so that a megabyte of brackets costs one pass. */
 function nameOf(sent: string): NestedName | { readonly whole: string } {
+  if (sent.length > maxNestedName) return { whole: sent };
   let end = sent.length;
   while (sent[end - 1] === ']') {
     const open = sent.lastIndexOf('[', end - 2);
@@ -71,7 +82,9 @@ function nameOf(sent: string): NestedName | { readonly whole: string } {
 }
 
 /** Nearly `foldFieldName`, which takes 0.5 µs of a character and has a limit for that. */
-const compared = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
+function compared(name: string): string {
+  return name.length > maxNestedName ? name : name.toLowerCase().replace(/[\s_-]+/g, '');
+}
 
 /** Names the nested members by their last part where it is theirs alone. Plain members come first. */
 function byLastName(
@@ -87,18 +100,24 @@ function byLastName(
   }
   const named = nested.map(({ whole, parent, last }): [string, string | string[]] => {
     const folded = compared(last);
-    const isOwn = uses.get(folded) === 1 && (!idNames.has(folded) || leadObjects.has(compared(parent)));
+    const isOwn = uses.get(folded) === 1 && (!ofLeadAlone.has(folded) || leadObjects.has(compared(parent)));
     return [isOwn ? last : whole, members.get(whole) ?? ''];
   });
   return [...plain, ...named];
 }
 
-function decoded(text: string, encoding: BodyEncoding): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
+/** Decodes texts of one form. A form with a text that is not UTF-8 is windows-1252 from there on, if it says so. */
+function decoderOf(encoding: BodyEncoding): (text: string) => string {
+  let isUtf8 = true;
+  return (text) => {
+    try {
+      // Each error takes 15 µs, and a form has 20,000 texts.
+      if (isUtf8) return decodeURIComponent(text);
+    } catch {
+      isUtf8 = false;
+    }
     const otherText = encoding === 'windows-1252' ? percentDecoded1252(text) : undefined;
     if (otherText !== undefined) return otherText;
     throw new ApiError('unreadableRequest', 'The form is not percent-encoded UTF-8.');
-  }
+  };
 }

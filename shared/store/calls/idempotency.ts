@@ -158,6 +158,8 @@ export class IdempotencyStore {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const reasons: ReadonlySet<string> = new Set(['top_reason_1', 'top_reason_2', 'top_reason_3']);
+/** They quote values of the records. */
+const reports: ReadonlySet<string> = new Set(['input', 'input_summary']);
 
 /**
  * The reply of a scoring call without the data of an erased lead. Its rows keep the score, and look like rows of a
@@ -169,14 +171,15 @@ function replyWithoutLead(reply: string, crmId: string): string {
   const { scores } = answer;
   if (!Array.isArray(scores)) return JSON.stringify(rowWithoutLead(answer, crmId));
   const rows = scores.map((row: JsonObject) => rowWithoutLead(row, crmId));
-  return JSON.stringify({ ...answer, scores: rows });
+  // The examples of the summary may be values of the lead.
+  return JSON.stringify({ ...answer, scores: rows, input_summary: undefined });
 }
 
 function rowWithoutLead(row: JsonObject, crmId: string): JsonObject {
   if (row.crm_id !== crmId) return row;
   return changed(row, (name, value) => {
     // A warning reveals the age of the record, which comes from one of its fields.
-    if (name === 'crm_id' || name === 'warnings') return undefined;
+    if (name === 'crm_id' || name === 'warnings' || reports.has(name)) return undefined;
     if (name === 'drivers') return [];
     if (reasons.has(name)) return null;
     return name === 'outputFields' ? outputWithoutLead(value as JsonObject) : value;
@@ -185,7 +188,7 @@ function rowWithoutLead(row: JsonObject, crmId: string): JsonObject {
 
 /** HubSpot's `outputFields` leave out empty members. */
 const outputWithoutLead = (output: JsonObject): JsonObject =>
-  changed(output, (name, value) => (name === 'crm_id' || reasons.has(name) ? undefined : value));
+  changed(output, (name, value) => (name === 'crm_id' || reasons.has(name) || reports.has(name) ? undefined : value));
 
 /** Maps the values of an object in the same order, and leaves out members whose new value is undefined. */
 function changed(members: JsonObject, newValue: (name: string, value: unknown) => unknown): JsonObject {

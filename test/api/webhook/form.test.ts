@@ -66,10 +66,24 @@ describe('parseForm', () => {
       'contact[hs_object_id]',
     ])
       expect(idOf(name), name).to.equal('42');
-    for (const name of ['form[id]', 'account[id]', 'contact[fields][id]', 'fields[email][id]', 'event[objectId]'])
+    for (const name of [
+      ...['form[id]', 'account[id]', 'contact[fields][id]', 'fields[email][id]', 'event[objectId]'],
+      ...['company[hs_object_id]', 'form[vid]', 'company[crm_id]'],
+    ])
       expect(idOf(name), name).to.equal(null);
     expect(idOf('deal[id]', 'contact[id]')).to.equal(null);
     expect(idOf('form[id]', 'crm_id')).to.equal('42');
+  });
+
+  it('takes a setting of a lead, but not that of another object', () => {
+    const nested = { 'car[model_id]': '320i', 'page[explain]': 'lots', 'form[input_report]': 'x' };
+    expect(parsed(...Object.entries(nested))).to.deep.equal(nested);
+    expect(parsed(['record[model_id]', 'mdl_1'])).to.deep.equal({ model_id: 'mdl_1' });
+  });
+
+  it('reads windows-1252 from the first text on that is not UTF-8', () => {
+    expect(parseForm('a=%C3%A9&b=%E9&c=%E9%41', 'windows-1252')).to.deep.equal({ a: 'é', b: 'é', c: 'éA' });
+    expect(() => parseForm('a=%E9&b=1')).to.throw('The form is not percent-encoded UTF-8');
   });
 
   it('keeps brackets that are part of a label, or are not closed', () => {

@@ -111,6 +111,22 @@ describe('stored replies after a lead was erased', () => {
         expect(outputFields).to.include({ score: first.score, hs_execution_state: 'SUCCESS' });
       });
 
+      it('replays no values of the report on the input', async () => {
+        const headers = { 'idempotency-key': randomUUID() };
+        const record = { ...fields, crm_id: crmId, lead_source: 'Tell-tale' };
+        const body = { model_id: own.model._id, input_report: 'records', records: [record, { company_size: 1 }] };
+        const send = () => own.call('/v1/score', { body, key: own[bucket], headers });
+        const first = await send();
+        expect(first.text).to.include('"examples":["Tell-tale"]');
+        await erase();
+        const again = await send();
+        expect(again.text).to.not.include('Tell-tale');
+        const [one, two] = answerOf(again).scores as Answer[];
+        expect(one).to.not.have.property('input');
+        expect(two).to.have.property('input');
+        expect(answerOf(again)).to.not.have.property('input_summary');
+      });
+
       it('replays no reasons when the erased call had none', async () => {
         const headers = { 'idempotency-key': randomUUID() };
         const send = () => own.score([{ ...fields, crm_id: crmId }], { key: own[bucket], headers });
