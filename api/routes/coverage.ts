@@ -15,11 +15,13 @@ export function coverageRoute(deps: ReadingDeps, store: FieldDayStore): Middlewa
     const modelId = pathParameter(context, 'model_id');
     const workspace = await deps.workspaces.workspaceFor(organisation._id, modelId);
     const model = findModel(workspace ?? reader, modelId);
-    const days = numberParameter(context, 'days', coverageDaysSchema);
+    const asked = numberParameter(context, 'days', coverageDaysSchema);
     const version = queryParameter(context, 'version') || model.version;
     const compiled = await deps.workspaces.manifest(model._id, version);
     if (compiled === undefined) throw new ApiError('modelNotFound', 'The model has no version of this name.');
     const { knownFields } = compiled;
+    const isDefault = (queryParameter(context, 'days') ?? '') === '';
+    const days = isDefault ? Math.min(asked, maxDaysOf(knownFields)) : asked;
     if (days > maxDaysOf(knownFields))
       throw new ApiError(
         'unreadableRequest',

@@ -60,8 +60,9 @@ const reasonsOf = (drivers: readonly Driver[], fields: ExplainedRows['fields']):
     return driver === undefined ? null : reasonOf(driver, fields[driver.place]?.[1] ?? '');
   });
 
-function driversOf({ drivers: packedRows, unseen = [] }: ExplainedRows, row: number): Driver[] {
-  const packed = packedRows[row] ?? [];
+function driversOf(explained: ExplainedRows, row: number): Driver[] {
+  const packed = explained.drivers[row] ?? [];
+  const unseen = unseenPlaces(explained);
   const drivers: Driver[] = [];
   for (let at = 0; at + 2 < packed.length; at += 3) {
     const place = Number(packed[at]);
@@ -70,10 +71,20 @@ function driversOf({ drivers: packedRows, unseen = [] }: ExplainedRows, row: num
       contribution: Number(packed[at + 1]),
       // Many JSON parsers refuse a lone surrogate, even escaped.
       value: String(packed[at + 2]).toWellFormed(),
-      isUnseen: unseen.some(([ofRow, field]) => ofRow === row && field === place),
+      isUnseen: unseen.has(row * explained.fields.length + place),
     });
   }
   return drivers;
+}
+
+const unseenOf = new WeakMap<ExplainedRows, ReadonlySet<number>>();
+
+/** The unseen drivers of a part, each as row times fields plus field. */
+function unseenPlaces(explained: ExplainedRows): ReadonlySet<number> {
+  const { unseen = [], fields } = explained;
+  const known = unseenOf.get(explained) ?? new Set(unseen.map(([row, field]) => row * fields.length + field));
+  unseenOf.set(explained, known);
+  return known;
 }
 
 /** States a fact and the direction of the score. It never claims a cause. */
@@ -92,6 +103,7 @@ function shortened(value: string): string {
 
 /** Characters that are written or encoded in one step. They take some 5 ms. */
 const stepCharacters = 512 * 1024;
+const maxStepMs = 10;
 
 /** Sends the JSON of a 200, with a header on a replay. Encodes a long one in steps. */
 export async function sendReply(context: Context, { body, isReplay }: Reply, turn: Yielding): Promise<void> {
@@ -128,14 +140,18 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
     const steps: string[] = [];
     let step: string[] = [];
     let characters = 0;
+    let beganMs = performance.now();
     for (const row of scoreRows({ call, rows, report }, likelihoodName)) {
       step.push(row);
       characters += row.length;
-      if (characters < stepCharacters) continue;
+      // A report on a record of a model with many fields takes a millisecond, and is short.
+      const isLong = report !== undefined && performance.now() - beganMs > maxStepMs;
+      if (characters < stepCharacters && !isLong) continue;
       steps.push(step.join(','));
       step = [];
       characters = 0;
       await endStep(call);
+      beganMs = performance.now();
     }
     if (step.length > 0) steps.push(step.join(','));
     // Concatenation copies nothing; `join` would copy all of a long reply at once.

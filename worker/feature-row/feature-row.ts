@@ -81,7 +81,9 @@ class CompiledRow implements FeatureRow {
     private readonly missing: Float32Array,
   ) {
     this.width = missing.length;
-    this.isShared = readers.map(({ slot }) => readers.filter((reader) => reader.slot === slot).length > 1);
+    const uses = new Map<number, number>();
+    for (const { slot } of readers) uses.set(slot, (uses.get(slot) ?? 0) + 1);
+    this.isShared = readers.map(({ slot }) => (uses.get(slot) ?? 0) > 1);
   }
 
   get unreadableCount(): number {

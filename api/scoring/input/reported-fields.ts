@@ -35,8 +35,10 @@ export class ReportedFields {
     this.names = [...new Set(scored)];
     const places = new Map(this.names.map((name, field) => [name, field]));
     this.fieldOfSlot = scored.map((name) => places.get(name) ?? 0);
-    this.slotsOfField = this.names.map((_, field) => this.fieldOfSlot.filter((each) => each === field).length);
-    this.expected = this.names.map((name) => slotExpectations[scored.indexOf(name)] ?? 'another value');
+    const slotsOf = new Map<string, number[]>();
+    for (const [slot, name] of scored.entries()) slotsOf.set(name, [...(slotsOf.get(name) ?? []), slot]);
+    this.slotsOfField = this.names.map((name) => slotsOf.get(name)?.length ?? 0);
+    this.expected = this.names.map((name) => slotExpectations[slotsOf.get(name)?.[0] ?? -1] ?? 'another value');
     const named = scored.map((field, slot) => ({ field, names: [field, ...(slotAliases[slot] ?? [])] }));
     this.similar = new SimilarFields(modelKey, named);
   }

@@ -31,7 +31,7 @@ export interface Coverage {
 }
 
 /** Counts of a field and a day in one reply. A model may have thousands of fields, and a reply of megabytes delays other calls. */
-const maxCells = 100_000;
+const maxCells = 20_000;
 
 /** The days that one coverage of a model may have. */
 export const maxDaysOf = ({ scoredSlotCount }: Pick<KnownFields, 'scoredSlotCount'>): number =>
