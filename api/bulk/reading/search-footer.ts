@@ -24,10 +24,9 @@ export class FooterSearch {
     let start = from === 0 ? 0 : (ends[from - 1] as number);
     for (let index = from; index < to; index += 1) {
       this.row += 1;
-      const first = bytes[start] as number;
+      const begin = start;
       start = ends[index] as number;
-      const mayBeBlank = blankBytes.has(first) || first === delimiting;
-      if (this.watch.isIdle && !mayBeBlank) continue;
+      if (this.watch.isIdle && !isBlank(bytes, begin, start, delimiting)) continue;
       const record = recordAt(found, index);
       const row = new CsvRows(record.bytes.toString(), { delimiter, maxCells: 1, firstLine: record.line });
       row.next();
@@ -37,8 +36,16 @@ export class FooterSearch {
   }
 }
 
+function isBlank(bytes: Uint8Array, begin: number, end: number, delimiting: number): boolean {
+  for (let at = begin; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte !== delimiting && !blankBytes.has(byte)) return false;
+  }
+  return true;
+}
+
 function kindOf(text: string, hasMore: boolean, bytes: Uint8Array, delimiting: number): RowKind {
   if (text.trim() !== '') return hasMore ? 'other' : 'one';
   if (!hasMore) return 'blank';
-  return bytes.every((byte) => blankBytes.has(byte) || byte === delimiting) ? 'blank' : 'other';
+  return isBlank(bytes, 0, bytes.length, delimiting) ? 'blank' : 'other';
 }

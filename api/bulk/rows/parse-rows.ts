@@ -108,6 +108,8 @@ function csvReader({ columns, crm_id_field: crmIdField }: FileShape): (row: CsvR
     if ('problem' in read) return failed(crmIdField ?? 'crm_id', read.problem);
     const record: Record<string, unknown> = {};
     for (const { name, index } of fields) {
+      // A header may have 20,000 columns, and a row one cell.
+      if (index >= cells.length) break;
       const cell = cells[index];
       if (cell !== undefined && cell !== '') setMember(record, name, cell);
     }

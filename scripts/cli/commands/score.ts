@@ -51,7 +51,8 @@ instead of the columns.
 
 A row that cannot be scored has the reason in error, and is not counted. The end
 names these rows. Correct them and run the same command again: it sends only the
-rows that have no score. The run stops if no row of the first call has a score.
+rows that you have changed. The run stops if no row of the first call has a
+score.
 
 An added cell that a spreadsheet would take for a formula begins with an
 apostrophe, and so does a crm_id with --only-scores. This command and "outcomes

@@ -82,3 +82,12 @@ function presentOnly({
 }): Pick<RunFigures, 'usage' | 'validation'> {
   return { ...(usage === undefined ? {} : { usage }), ...(validation === undefined ? {} : { validation }) };
 }
+
+/** Rows of a batch whose scores earlier runs had kept. */
+export function reusedScores({ batch, took, outcomes }: ScoredBatch): number {
+  const taken = new Set(took);
+  return batch.rows.filter(({ held }, index) => {
+    const outcome = outcomes[index];
+    return held !== undefined && taken.has(held.number) && outcome !== undefined && 'scored' in outcome;
+  }).length;
+}

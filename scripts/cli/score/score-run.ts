@@ -18,7 +18,7 @@ import { skipRows, unchangedBatches } from './progress/match-file.js';
 import type { ResultPool } from './progress/result-pool.js';
 import { FileDigest, textDigest } from './progress/row-digests.js';
 import type { Replay } from './progress/run-progress.js';
-import { FigureSums } from './run-figures.js';
+import { FigureSums, reusedScores } from './run-figures.js';
 import type { RunReport, ScoreFileOptions } from './run-report.js';
 
 export interface RunParts {
@@ -123,7 +123,7 @@ export class ScoreRun {
     }
     if (!progress.knowsEarlier) return error;
     const { records } = progress.figures;
-    const waiting = progress.calls.answeredRows;
+    const waiting = progress.waitingRows;
     const counted = records + waiting;
     const { code, exitCode, details, message } = error;
     return new CliError(
@@ -221,14 +221,15 @@ export class ScoreRun {
     const { batch, calls, took } = scored;
     const figures = sums.with(scored);
     if (figures.records === 0 && figures.refused > 0 && progress.isEmpty) throw nothingScored(input.name, figures);
-    await progress.keep(scoredText(scored, this.form), {
+    const kept = {
       rows: batch.lastRow,
       digest: batch.fileDigest,
       lines: Buffer.concat(batch.rows.map(({ digest }) => digest)).toString('base64'),
       calls,
       took: rangesOf(took),
       figures,
-    });
+    };
+    await progress.keep(scoredText(scored, this.form), kept, reusedScores(scored));
     options.listener.progress({
       done: figures.records,
       fraction: Math.min(1, batch.endByte / input.inflatedBytes()),
@@ -285,7 +286,7 @@ function keptSentences({
   const sentences = [
     waiting === 0
       ? `${rows}; all of them are in ${output}.`
-      : `${rows}; ${written} ${output}. The next run writes the other ${countText(waiting)} from ${folder}.`,
+      : `${rows}; ${written} ${output}. The next run writes the other ${countText(waiting)} from ${folder}, unless you delete these rows.`,
     ...(hasOpen ? ['Other rows were sent, but their reply was lost. The next run asks for it within 24 hours.'] : []),
     'Run the same command again to resume. No row is counted twice, also if you edit the file before.',
   ];

@@ -23,7 +23,8 @@ export function idOfText(text: string): RowId {
     : { problem: problems[problem] };
 }
 
-const wholeNumber = /^-?\d+$/;
+/** Data frames write a zero fraction: `12.0`. */
+const wholeNumber = /^(-?\d+)(?:\.0+)?$/;
 
 /**
  * Reads the crm_id of a JSON record. A whole number has the digits that the line has, because parsing rounds large ones.
@@ -33,8 +34,12 @@ const wholeNumber = /^-?\d+$/;
 export function idOfJson(value: unknown, { text, name }: { readonly text: string; readonly name: string }): RowId {
   if (value === undefined || value === null) return { id: null };
   if (typeof value === 'string') return idOfText(value);
-  if (Number.isSafeInteger(value)) return { id: String(value) };
+  // `1.2E+15` is a whole number too, but its digits are lost.
+  if (Number.isSafeInteger(value) && !/\d[.eE]/.test(text)) return { id: String(value) };
   const digits = typeof value === 'number' ? memberText(text, name) : undefined;
-  if (digits !== undefined && wholeNumber.test(digits)) return idOfText(digits);
+  const [, whole] = wholeNumber.exec(digits ?? '') ?? [];
+  if (whole !== undefined) return idOfText(whole);
+  const read = idOfText(digits ?? '');
+  if ('problem' in read && read.isShortened === true) return read;
   return { problem: 'The crm_id must be a text or a whole number' };
 }

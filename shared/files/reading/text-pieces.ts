@@ -17,7 +17,7 @@ const otherFiles = [
 /** Names in the beginning of an `.xlsx`. */
 const workbookPart = /\[Content_Types\]\.xml|_rels\/|xl\/|docProps\//;
 const utf8Mark = [0xef, 0xbb, 0xbf] as const;
-const markup = /^\s*<(?:!doctype|html|head|body|meta|style|table|\?xml|!--|div)\b/i;
+const markup = /^\s*<(?:!--|(?:!doctype|html|head|body|meta|style|table|\?xml|div)\b)/i;
 const scanned = 4096; // bytes
 
 const begins = (bytes: Uint8Array, mark: readonly number[]): boolean => mark.every((byte, at) => bytes[at] === byte);

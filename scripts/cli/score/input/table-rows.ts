@@ -8,7 +8,7 @@ import { type InputFile, withFileName } from './input-file.js';
 
 /** A row of a CSV, without the header. */
 export interface TableRow {
-  /** Its cells, as many as the header has. */
+  /** Its cells, as many as the header has; none for a row with white space alone. */
   readonly cells: readonly string[];
   /** First line of the row, from 1. */
   readonly line: number;
@@ -49,10 +49,16 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     },
   });
   const watch = new FooterWatch();
-  let held: TableRow[] = [];
+  let held: HeldRow[] = [];
   let count = 0;
   let hasContent = false;
   const short = { rows: 0, line: 0 };
+  const noted = ({ isShort, ...row }: HeldRow): TableRow => {
+    hasContent ||= !row.isEmpty;
+    if (isShort) short.rows += 1;
+    if (isShort) short.line ||= row.line;
+    return row;
+  };
   for await (const { bytes, found, from, to, line, offset } of records.read(input.pieces())) {
     const start = from === 0 ? 0 : (found.ends[from - 1] as number);
     const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
@@ -61,34 +67,33 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     for (let index = from; rows.next(); index += 1) {
       count += 1;
       const row = rowOf(rows, header.columns, offset + (found.ends[index] as number));
-      hasContent ||= !row.isEmpty;
-      if (rows.count < header.columns && !row.isEmpty) {
-        short.rows += 1;
-        short.line ||= row.line;
-      }
       if (header.columns > 1) watch.see(kindOf(row), { row: count, line: row.line, text: row.cells[0] ?? '' });
       if (watch.isOpen) {
         held.push(row);
         continue;
       }
-      yield* held;
+      for (const each of [...held, row]) yield noted(each);
       held = [];
-      yield row;
     }
   }
   if (!records.hasHeader)
     throw new InputFault('The file has no header: it is empty. Begin it with a line that names the columns');
-  if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   const { footer } = watch;
+  for (const row of held) yield noted(footer === undefined ? row : { ...row, isEmpty: true, isShort: false });
+  if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   if (footer !== undefined) rules.onNotice?.(footerNotice(footer));
-  else if (short.rows > 0) rules.onNotice?.(shortRows(short));
-  for (const row of held) yield footer === undefined ? row : { ...row, isEmpty: true };
+  if (short.rows > 0) rules.onNotice?.(shortRows(short));
 }
 
-function rowOf(rows: CsvRows, columns: number, endByte: number): TableRow {
-  const { cells, line, problem, isBlank } = rows;
-  const whole = Array.from({ length: columns }, (_, index) => cells[index] ?? '');
-  return { cells: whole, line, endByte, isEmpty: isBlank, problem };
+interface HeldRow extends TableRow {
+  readonly isShort: boolean;
+}
+
+function rowOf(rows: CsvRows, columns: number, endByte: number): HeldRow {
+  const { cells, line, problem, isBlank, count } = rows;
+  const whole = isBlank ? [] : [...cells];
+  while (!isBlank && whole.length < columns) whole.push('');
+  return { cells: whole, line, endByte, isEmpty: isBlank, problem, isShort: !isBlank && count < columns };
 }
 
 function kindOf({ cells, isEmpty, problem }: TableRow): 'blank' | 'one' | 'other' {

@@ -48,6 +48,8 @@ export async function openRun(
   const earlier = await readJournal(journalPath(folder), await callIdsIn(folder));
   if (earlier === undefined) await refuseExisting(choice);
   else await requireSame(earlier, { options, outputPath });
+  // Without a journal the other files of the folder mean nothing.
+  if (earlier === undefined) await removeProgress(disk, folder);
   const content = earlier ?? (await beginJournal(disk, { folder, options }));
   const places = { disk, outputPath, folder };
   const progress = new RunProgress(undefined, places, { content, isNew: earlier === undefined }, disk);

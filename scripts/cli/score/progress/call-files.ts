@@ -29,6 +29,8 @@ export class CallFiles {
   private readonly answered = new Map<string, number>();
   /** Calls whose reply is unknown. */
   private readonly open = new Set<string>();
+  /** Calls of earlier runs that were sent again. Their rows are those of a pool. */
+  private readonly reopened = new Set<string>();
 
   /** @param folder undefined without progress: then only counts */
   constructor(
@@ -60,7 +62,7 @@ export class CallFiles {
   }
 
   async keepReply({ id }: SentCall, { scores }: ScoreReply): Promise<void> {
-    this.answered.set(id, scores.length);
+    if (!this.reopened.has(id)) this.answered.set(id, scores.length);
     if (this.folder !== undefined)
       // A crash may have cut the line of an earlier reply.
       await this.disk.append(callPath(this.folder, id), `\n${JSON.stringify({ scores })}\n`);
@@ -70,6 +72,7 @@ export class CallFiles {
   /** Notes that a call of an earlier run is sent again. */
   reopen({ id }: SentCall): void {
     this.open.add(id);
+    this.reopened.add(id);
   }
 
   /** Forgets calls whose scores are in the output, or that were not counted. */

@@ -35,6 +35,7 @@ export class PoolWriter {
   private digests = Buffer.alloc(64 * digestBytes);
   private offsets = new Float64Array(64);
   private size = 0;
+  private scored = 0;
   private bytes = 0;
   private buffered = '';
 
@@ -47,6 +48,7 @@ export class PoolWriter {
     this.digests.set(digest, this.size * digestBytes);
     this.offsets[this.size] = this.bytes;
     this.size += 1;
+    if ('scored' in outcome) this.scored += 1;
     this.bytes += Buffer.byteLength(text);
     this.buffered += text;
     if (this.buffered.length >= bufferedCharacters) await this.flush();
@@ -58,6 +60,7 @@ export class PoolWriter {
     return {
       digests: this.digests.subarray(0, this.size * digestBytes),
       offsets: this.offsets.subarray(0, this.size),
+      scored: this.scored,
     };
   }
 
@@ -80,9 +83,11 @@ export class PoolWriter {
 export interface PoolContent {
   readonly digests: Buffer;
   readonly offsets: Float64Array;
+  /** Lines with a score. The service has counted these rows. */
+  readonly scored: number;
 }
 
-export const emptyPool: PoolContent = { digests: Buffer.alloc(0), offsets: new Float64Array(0) };
+export const emptyPool: PoolContent = { digests: Buffer.alloc(0), offsets: new Float64Array(0), scored: 0 };
 
 const free = -1;
 

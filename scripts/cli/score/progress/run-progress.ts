@@ -36,6 +36,8 @@ export class RunProgress {
   /** Whether earlier runs have left results, or calls that may have been counted. */
   private hasEarlier: boolean;
   private isResumed = false;
+  /** Rows of earlier runs that the service has counted and that are not yet in the output. */
+  private earlierScored = 0;
 
   /**
    * @param output undefined: `resume` opens it
@@ -55,6 +57,11 @@ export class RunProgress {
   /** Batches of earlier runs that are in the output. */
   get batches(): JournalContent['batches'] {
     return this.earlier?.content.batches ?? [];
+  }
+
+  /** Rows that the service has counted and that are not yet in the output. */
+  get waitingRows(): number {
+    return this.calls.answeredRows + this.earlierScored;
   }
 
   /** Whether nothing has been counted, so that all files can be removed. */
@@ -85,9 +92,13 @@ export class RunProgress {
     const { disk, folder, outputPath } = places;
     const results = await earlierResults(earlier, { keptBatches, disk, folder, outputPath, form });
     const { pool, poolNumber, openCalls } = results;
-    const calls = openCalls.map((call) => openCall(call, replay));
+    const onScores = (rows: number): void => {
+      this.earlierScored += rows;
+    };
+    const calls = openCalls.map((call) => openCall(call, replay, onScores));
     this.pool = new ResultPool(poolPath(folder, poolNumber ?? 0), pool, calls);
     await check(this.pool);
+    this.earlierScored = pool.scored;
     this.hasEarlier = this.pool.size > 0;
     this.isResumed = true;
     const place = earlier.batches[keptBatches - 1];
@@ -112,12 +123,16 @@ export class RunProgress {
     await this.journal?.write(journalLine({ begun: { ...begun, bytes } }));
   }
 
-  /** Writes the lines of a batch, then its entry of the journal. */
-  async keep(text: string, batch: Omit<KeptBatch, 'bytes'>): Promise<void> {
+  /**
+   * Writes the lines of a batch, then its entry of the journal.
+   * @param reused rows with a score that earlier runs had kept
+   */
+  async keep(text: string, batch: Omit<KeptBatch, 'bytes'>, reused: number): Promise<void> {
     const bytes = await this.write(text);
     await this.journal?.write(journalLine({ kept: { ...batch, bytes } }));
     this.rows = batch.rows;
     this.figures = batch.figures;
+    this.earlierScored -= reused;
     await this.calls.remove(batch.calls);
   }
 
@@ -157,7 +172,7 @@ export class RunProgress {
   }
 }
 
-function openCall(call: EarlierCall, replay: Replay): OpenCall {
+function openCall(call: EarlierCall, replay: Replay, onScores: (rows: number) => void): OpenCall {
   const rows = Buffer.from(call.rows, 'base64');
   const size = rows.length / digestBytes;
   let outcomes: ReturnType<Replay> | undefined;
@@ -165,7 +180,10 @@ function openCall(call: EarlierCall, replay: Replay): OpenCall {
     rows,
     size,
     outcomes: () => {
-      outcomes ??= replay(call, size);
+      outcomes ??= replay(call, size).then((found) => {
+        onScores(found?.length ?? 0);
+        return found;
+      });
       return outcomes;
     },
   };

@@ -77,14 +77,20 @@ describe('the rows of a bulk job', () => {
   });
 
   it('keep JSONL values, and state the problem of a line that is no record', async () => {
-    const text = `{"Id":7,"crm_id":"old","n":[1]}\r\n\n{"Id":null,"n":2}\n{"Id":70000000000000001}\n{"Id":true}\n[1]\n{"a":NaN}\n${'['.repeat(50_000)}\n{"\\u0000":1}\n{"Id":"\\ud800"}`;
+    const text = `{"Id":7,"crm_id":"old","n":[1]}\r\n\n{"Id":null,"n":2}\n{"Id":70000000000000001}\n{"Id":12.0}\n{"Id":1.2E+15}\n{"Id":true}\n[1]\n{"a":NaN}\n${'['.repeat(50_000)}\n{"\\u0000":1}\n{"Id":"\\ud800"}`;
     const rows = await rowsOf(text, jsonlShape('Id'));
-    expect(rows.map(({ line }) => line)).to.deep.equal([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(rows.map(({ line }) => line)).to.deep.equal([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     expect(await recordsOf(text, jsonlShape('Id'))).to.deep.equal([
       ['7', { n: [1], crm_id: '7' }],
       [null, undefined],
       [null, { n: 2 }],
       ['70000000000000001', { crm_id: '70000000000000001' }],
+      ['12', { crm_id: '12' }],
+      {
+        field: 'Id',
+        message:
+          'The crm_id is a number that a spreadsheet has shortened. Export the file from the CRM again and do not save it in a spreadsheet',
+      },
       { field: 'Id', message: 'The crm_id must be a text or a whole number' },
       { field: '', message: 'The line is not a JSON object. Write one record in each line' },
       {

@@ -75,6 +75,23 @@ describe('leadscore score after an interruption', () => {
     expect(desk.service.used).to.equal(5_000);
   });
 
+  it('says what earlier runs have counted when it fails again before their results are written', async () => {
+    await desk.writeRows('leads.csv', 4_000);
+    const counted = '3,000 rows were scored and counted; 1,000 of them are in';
+    desk.service.answering = async (call) => {
+      if (!call.records.some((record) => record.n === '1001')) return undefined;
+      await Promise.all([2_001, 3_001].map((n) => desk.service.arrival(n)));
+      return { status: 402, code: 'expired_read_only' };
+    };
+    expect((await desk.score('leads.csv')).stderr).to.include(counted);
+    desk.service.answering = () => ({ status: 402, code: 'expired_read_only' });
+    expect((await desk.score('leads.csv')).stderr).to.include(counted);
+    desk.service.answering = () => undefined;
+    expect((await desk.score('leads.csv')).exitCode).to.equal(0);
+    await desk.expectAllRows('leads.scored.csv', 4_000);
+    expect(desk.service.used).to.equal(4_000);
+  });
+
   it('cuts off an incomplete line after the last written row', async () => {
     await desk.writeRows('leads.csv', 2_500);
     desk.service.answering = (call) => (call.number === 2 ? { status: 402, code: 'expired_read_only' } : undefined);

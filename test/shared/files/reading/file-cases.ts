@@ -68,6 +68,10 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1, 0]),
     message: 'The file is an Excel workbook (line 1, column 1). Save it as CSV in UTF-8',
   },
+  'an HTML table after a comment': {
+    file: '<!-- saved from url -->\n<table><tr><th>crm_id</th></tr></table>',
+    message: `The file is ${html} and save it as CSV in UTF-8`,
+  },
   'an HTML table': {
     file: '<html><body><table><tr><th>crm_id</th></tr></table></body></html>',
     message: `The file is ${html} and save it as CSV in UTF-8`,
