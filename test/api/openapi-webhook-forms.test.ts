@@ -49,7 +49,10 @@ const body = fc.record(
     model_id: fc.oneof(someText, anything),
     crm_id: fc.oneof(someText, anything),
     explain: fc.oneof(fc.constantFrom(true, false, 0, 1, 'true', 'false', '1', '0', 2, 'yes'), anything),
-    input_report: fc.oneof(fc.constantFrom('summary', 'records', 'all', ''), anything),
+    input_report: fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom('summary', 'records') },
+      { weight: 1, arbitrary: fc.oneof(fc.constantFrom('all', ''), anything) },
+    ),
     record: anything,
     inputFields: anything,
     callbackId: fc.oneof(someText, anything),
