@@ -81,8 +81,8 @@ describe('parseForm', () => {
     expect(parsed(['record[model_id]', 'mdl_1'])).to.deep.equal({ model_id: 'mdl_1' });
   });
 
-  it('reads windows-1252 from the first text on that is not UTF-8', () => {
-    expect(parseForm('a=%C3%A9&b=%E9&c=%E9%41', 'windows-1252')).to.deep.equal({ a: 'é', b: 'é', c: 'éA' });
+  it('reads each text that is not UTF-8 as windows-1252, if that is declared', () => {
+    expect(parseForm('a=%E9&b=%C3%A9&c=%E9%41', 'windows-1252')).to.deep.equal({ a: 'é', b: 'é', c: 'éA' });
     expect(() => parseForm('a=%E9&b=1')).to.throw('The form is not percent-encoded UTF-8');
   });
 
