@@ -24,8 +24,8 @@ export interface KnownFields {
   readonly recencySlot: number | undefined;
   /**
    * The cells of a record, by slot. A slot takes the best matching key: equal to its field, else folding to it, else
-   * folding to an alias; among equals the first. One key may feed several slots. A text too long for every feature of
-   * the slot is cut, and stays too long.
+   * folding to an alias; among equals the first. One key may feed several slots, but a key that equals a field feeds no
+   * other field that folds to it. A text too long for every feature of the slot is cut, and stays too long.
    * @param record a parsed JSON object; own keys such as `__proto__` are ordinary
    * @param names of the call
    */
@@ -186,13 +186,21 @@ class CompiledFields implements KnownFields {
     for (const { field, aliases } of shape.slots) {
       for (const name of [field, ...aliases]) {
         const targets = this.byFoldedName.get(foldFieldName(name)) ?? noTargets;
-        const isExact = ({ slot }: Target): boolean => this.slotNames[slot] === name;
-        this.byName.set(
-          name,
-          targets.map((target) => (isExact(target) ? { ...target, rank: rankOf.exact } : target)),
-        );
+        this.byName.set(name, this.exactly(name, targets));
       }
     }
+  }
+
+  /** The targets of a name as the manifest writes it. The name of one field is not folded to that of another. */
+  private exactly(name: string, targets: readonly Target[]): readonly Target[] {
+    const isOwn = ({ slot }: Target): boolean => this.slotNames[slot] === name;
+    if (!targets.some(isOwn)) return targets;
+    const isAlias = ({ slot, rank }: Target): boolean =>
+      rank === rankOf.alias || this.slotAliases[slot]?.includes(name) === true;
+    return targets.flatMap((target) => {
+      if (isOwn(target)) return { ...target, rank: rankOf.exact };
+      return isAlias(target) ? target : [];
+    });
   }
 
   sentNames(): SentNames {

@@ -100,6 +100,23 @@ describe('pack', () => {
     expect(fields.pack({ work: 'x' })).to.deep.equal(['x', 'x']);
   });
 
+  it('does not fold the key of one field to another field that differs by case alone', () => {
+    const fields = compileKnownFields({ features: [numberFeature('Stage'), numberFeature('stage')] });
+    expect(fields.pack({ stage: 1 })).to.deep.equal([undefined, 1]);
+    expect(fields.pack({ Stage: 1 })).to.deep.equal([1, undefined]);
+    expect(fields.keysOf({ stage: 1, Stage: 2 })).to.deep.equal(['Stage', 'stage']);
+    expect(fields.pack({ STAGE: 1 }), 'a name of neither').to.deep.equal([1, 1]);
+    expect(fields.pack({ STAGE: 3, stage: 1 }), 'one by its name, one by folding').to.deep.equal([3, 1]);
+    const cells = fields.pack({});
+    expect(fields.mergeStored({ cells, stored: { names: ['stage'], cells: [5] } })).to.equal(true);
+    expect(cells).to.deep.equal([undefined, 5]);
+  });
+
+  it('feeds a field that names the other one as its alias', () => {
+    const features = [numberFeature('Stage', ['stage']), numberFeature('stage')];
+    expect(compileKnownFields({ features }).pack({ stage: 1 })).to.deep.equal([1, 1]);
+  });
+
   const packings: readonly (readonly [string, unknown])[] = [
     ['"text"', 'text'],
     ['""', ''],
@@ -188,25 +205,31 @@ describe('pack', () => {
       numberFeature('source', ['Lead_Source']),
       numberFeature('JOB'),
       numberFeature('__proto__', ['other']),
+      numberFeature('LEADSOURCE'),
     ];
     const fields = compileKnownFields({ features });
     fc.assert(
       fc.property(fc.shuffledSubarray(keys), (sent) => {
         const entries = sent.map((key, index) => `${JSON.stringify(key)}:${index}`);
         const record = parsed(`{${entries.join(',')}}`);
-        expect(fields.pack(record)).to.deep.equal(features.map((feature) => naiveMatch(feature, record)));
+        expect(fields.pack(record)).to.deep.equal(features.map((feature) => naiveMatch(feature, record, features)));
       }),
     );
   });
 });
 
 /** The rule, with one pass for each rank. */
-function naiveMatch({ field, aliases = [] }: Feature, record: Record<string, unknown>): unknown {
+function naiveMatch(
+  { field, aliases = [] }: Feature,
+  record: Record<string, unknown>,
+  features: readonly Feature[],
+): unknown {
+  const isField = (name: string) => features.some((feature) => feature.field === name);
   const fold = (name: string) => name.toLowerCase().replace(/[ _-]/g, '');
   const keys = Object.keys(record);
   const key =
     keys.find((name) => name === field) ??
-    keys.find((name) => fold(name) === fold(field)) ??
+    keys.find((name) => fold(name) === fold(field) && !isField(name)) ??
     keys.find((name) => aliases.some((alias) => fold(alias) === fold(name)));
   return key === undefined ? undefined : record[key];
 }

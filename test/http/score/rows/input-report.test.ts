@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { HttpReply } from '../../../support/http/http-call.js';
 import { scored } from '../../../support/http/score-reply.js';
 import { demoBundleWith } from '../../../support/http/tool-fixture.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 
@@ -38,6 +39,22 @@ describe('input_report of POST /v1/score and of webhooks', () => {
 
   const score = (records: readonly object[], inputReport?: string, further: object = {}) =>
     own.post({ model_id: own.model._id, records, ...(inputReport && { input_report: inputReport }) }, further);
+
+  it('does not take the key of one field for another that differs by case alone', async () => {
+    const features = ['Stage', 'stage'].map((field, column) => ({
+      ...{ field, label: field, type: 'number' as const },
+      ...{ columns: [column], impute: 0 },
+    }));
+    const cased = await workspace(service, { bundle: sampleBundle({ features, weights: [3, 0.5], intercept: 0 }) });
+    const likelihoods = [1 / (1 + Math.exp(-0.5)), 1 / (1 + Math.exp(-3))].map((value) => Number(value.toFixed(4)));
+    const records = [{ stage: 1 }, { Stage: 1 }];
+    const { scores } = json(await cased.post({ model_id: cased.model._id, records, input_report: 'records' }));
+    expect(scores).to.have.length(2);
+    for (const [index, row] of (scores as readonly Reported[]).entries()) {
+      expect(row).to.include({ conversion_likelihood: likelihoods[index] });
+      expect(row.input).to.deep.include({ used: 1, missing: [index === 0 ? 'Stage' : 'stage'] });
+    }
+  });
 
   it('reports each record and sums up with "records"', async () => {
     const reply = json(await score([misspelt, lead], 'records'));

@@ -126,6 +126,14 @@ describe('field names in leadscore score', () => {
     expect(await desk.files()).to.deep.equal(['leads.csv']);
   });
 
+  it('names a missing field, although the column of a field that differs by case alone is there', async () => {
+    desk.service.model = { fields: [{ field: 'Stage' }, { field: 'stage' }] };
+    await writeFile(desk.file('leads.csv'), 'stage,crm_id\n1,L1\n');
+    expect((await desk.score('leads.csv')).stderr).to.include(
+      'Not in the file: "Stage" (of 2 fields that the model knows)',
+    );
+  });
+
   it('shortens long lists and names, and escapes control characters of names', async () => {
     const fields = Array.from({ length: 15 }, (_, index) => ({ field: `field ${index}` }));
     desk.service.model = { fields };
