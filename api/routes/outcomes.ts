@@ -1,4 +1,5 @@
 import type { Middleware } from 'koa';
+import { storedCrmId } from '../../shared/contract/crm-id.js';
 import { firstYear, isoInstant, isTooFarAhead, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../shared/store/validation/outcomes.js';
@@ -82,7 +83,7 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
   }
   return outcomes.map(({ crm_id, converted, at: text }, index) => {
     const at = isoInstant(text);
-    if (at !== undefined && !isTooFarAhead({ converted, at }, nowMs)) return { crmId: crm_id, converted, at };
+    if (at !== undefined && !isTooFarAhead({ converted, at }, nowMs)) return { crmId: storedCrmId(crm_id), converted, at };
     const must =
       at === undefined
         ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, ` +

@@ -10,7 +10,7 @@ import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringDeps, scoreRecords, type WriteReply } from '../score-records.js';
 import { sendReply } from '../scoring/score-reply.js';
-import { answerInTime, type CallRecord, type ScoringCall } from '../scoring/scoring-call.js';
+import { answerInTime, type CallRecord, idOfRecord, type ScoringCall } from '../scoring/scoring-call.js';
 
 export interface ScoreRouteDeps {
   readonly keys: Authenticator;
@@ -84,5 +84,5 @@ function recordOf(fields: Readonly<Record<string, unknown>>): CallRecord {
   const sent = Object.hasOwn(fields, 'crm_id') ? fields.crm_id : undefined;
   if (typeof sent !== 'string' || sent === '') return { fields, crmId: null };
   const read = readCrmId(sent);
-  return 'id' in read ? { fields, crmId: read.id } : { fields, crmId: null, echo: sent };
+  return 'id' in read ? { fields, ...idOfRecord(read.id) } : { fields, crmId: null, echo: sent };
 }

@@ -1,4 +1,5 @@
 import type { Context, Middleware } from 'koa';
+import { storedCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { type ErasureStores, eraseEverywhere } from '../../shared/latest-scores/erase-everywhere.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
@@ -13,6 +14,7 @@ const predictionIdForm = /^[0-9A-Za-z]{26}\.\d{4}$/;
 export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStore): Middleware {
   return readingRoute(deps, async (context, { apiKey, organisation }) => {
     const crmId = pathParameter(context, 'crm_id');
+    const lead = storedCrmId(crmId);
     if (apiKey.kind === 'test')
       throw new ApiError(
         'notFound',
@@ -20,13 +22,13 @@ export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStor
       );
     const { scores, isLast } = await predictions.history({
       organisationId: organisation._id,
-      crmId,
+      crmId: lead,
       modelId: modelOf(context),
       before: cursorOf(context, predictionIdForm),
       limit: limitOf(context, historyLimitSchema),
       timeoutMs: deps.timeoutMs,
     });
-    if (scores.length === 0 && !(await predictions.knows(organisation._id, crmId))) throw unknownLead();
+    if (scores.length === 0 && !(await predictions.knows(organisation._id, lead))) throw unknownLead();
     const last = scores.at(-1);
     return {
       crm_id: crmId,

@@ -9,7 +9,7 @@ export const outcomeSchema = objectSchema(
     crm_id: {
       ...crmIdSchema,
       minLength: 1,
-      description: 'The id under which the lead was scored. Compared exactly.',
+      description: 'The id under which the lead was scored. Compared as in `POST /v1/score`.',
     },
     converted: { type: 'boolean', description: 'Whether the lead has converted.' },
     at: {

@@ -1,15 +1,16 @@
 import { maxCrmId } from '../../shared/contract/texts.js';
 import { type InputReport, inputReports } from '../scoring/scoring-call.js';
 
-/** A crm_id: 1-255 code points, without NUL or lone surrogates. Compared exactly; an empty one counts as absent. */
+/** A crm_id: 1-255 code points, without NUL or lone surrogates. See `storedCrmId` for how it is compared; an empty one counts as absent. */
 export const crmIdSchema = {
   type: 'string',
   maxLength: maxCrmId,
   pattern: '^[^\\u0000]*$',
   format: 'well-formed-text',
   description:
-    'Your id of the record. It is echoed, and used to find the previous score. Compared exactly; an empty text counts ' +
-    'as absent. A placeholder (`NULL`, `#N/A`, `-`) and a number that a spreadsheet has shortened (`1.2E+17`) are only echoed.',
+    'Your id of the record. It is echoed, and used to find the previous score. Compared exactly, but both forms of ' +
+    "Salesforce's ids (15 and 18 characters) are one. An empty text counts as absent. A placeholder (`NULL`, `#N/A`, " +
+    '`-`) and a number that a spreadsheet has shortened (`1.2E+17`) are only echoed.',
   examples: ['LEAD-00042'],
 } as const;
 

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withTimeout } from '../../shared/async/timeouts.js';
+import { storedCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/messages/score-job.js';
 import type { UsageBucket } from '../../shared/redis/keys.js';
@@ -7,10 +8,17 @@ import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 
 /** One record of a call: the caller's fields, and the crm_id among them. */
 export interface CallRecord {
+  /** As it is stored. */
   readonly crmId: string | null;
-  /** The sent crm_id if it is no id, such as `NULL`. It is echoed and used for nothing else. */
+  /** The sent crm_id if it is no id, such as `NULL`, or is stored in another form. It is echoed and not looked up. */
   readonly echo?: string | undefined;
   readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** The id of a record: as it is stored and, if that is another form, as it is echoed. */
+export function idOfRecord(sent: string): Pick<CallRecord, 'crmId' | 'echo'> {
+  const crmId = storedCrmId(sent);
+  return crmId === sent ? { crmId } : { crmId, echo: sent };
 }
 
 /** A caller's Idempotency-Key, or its equivalent, with the digest of the call. */

@@ -2,7 +2,7 @@ import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
 import { modelIdSchema } from '../schemas/score-request.js';
-import { type InputReport, inputReports } from '../scoring/scoring-call.js';
+import { type InputReport, idOfRecord, inputReports } from '../scoring/scoring-call.js';
 import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, settingNames } from './envelopes.js';
 
 /** A webhook's request, independent of the tool. */
@@ -161,12 +161,14 @@ function crmIdOf(envelope: Envelope): Pick<WebhookRequest, 'crmId' | 'echo'> {
     const sent = memberOf(members, 'crm_id');
     if (isAbsent(sent)) continue;
     const id = checkedCrmId(sent);
-    if (id !== null) return { crmId: id, echo: undefined };
+    if (id !== null) return idsOf(id);
     echo ??= sent as string;
   }
-  const crmId = fallbackId(envelope);
-  return { crmId, echo: crmId === null ? echo : undefined };
+  const id = fallbackId(envelope);
+  return id === null ? { crmId: null, echo } : idsOf(id);
 }
+
+const idsOf = (id: string): Pick<WebhookRequest, 'crmId' | 'echo'> => ({ echo: undefined, ...idOfRecord(id) });
 
 function fallbackId(envelope: Envelope): string | null {
   const places = [...envelope.settings, envelope.record];

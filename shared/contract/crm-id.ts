@@ -30,7 +30,7 @@ const maxPlaceholder = 20; // characters; longer texts are not folded
 /** `1.20214E+17`: a spreadsheet has cut off digits. A form turns the plus sign into a space. */
 const scientific = /^[+-]?\d(?:[.,]\d+)?e[+ ]\d{2,3}$/i;
 
-/** Reads the text of an id as all endpoints and files do. The id is the text itself: ids are compared exactly. */
+/** Reads the text of an id as all endpoints and files do. The id is the text itself: see `storedCrmId`. */
 export function readCrmId(text: string): ReadCrmId {
   if (text === '') return { problem: 'absent' };
   if (text.length <= maxPlaceholder) {
@@ -40,4 +40,35 @@ export function readCrmId(text: string): ReadCrmId {
   }
   if (isCrmId(text)) return { id: text };
   return { problem: isLongerThan(text, maxCrmId) ? 'too_long' : 'characters' };
+}
+
+const salesforceLength = 15;
+const salesforceShort = /^[0-9A-Za-z]{15}$/;
+const salesforceLong = /^[0-9A-Za-z]{15}[A-Z0-5]{3}$/;
+const caseCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ012345';
+
+/**
+ * The form under which a lead is stored and compared. All ids are compared exactly, but Salesforce writes one id in two
+ * forms: 15 characters, or the same followed by three that encode their case. The longer form is stored as the shorter.
+ * The three characters are checked, so the shorter form of an id cannot be another lead's id by chance.
+ * https://help.salesforce.com/s/articleView?id=000383751
+ */
+export function storedCrmId(id: string): string {
+  if (id.length !== salesforceLength + 3 || !salesforceLong.test(id)) return id;
+  const short = id.slice(0, salesforceLength);
+  return id.endsWith(caseOf(short)) ? short : id;
+}
+
+/** The forms in which callers may have written a stored id, itself first. */
+export const writtenForms = (stored: string): readonly string[] =>
+  salesforceShort.test(stored) ? [stored, stored + caseOf(stored)] : [stored];
+
+/** One character for each five of the id: bit n tells whether the n-th is a capital. */
+function caseOf(short: string): string {
+  let characters = '';
+  for (let from = 0; from < short.length; from += 5) {
+    const isCapital = [...short.slice(from, from + 5)].map((each) => Number(each >= 'A' && each <= 'Z'));
+    characters += caseCharacters[isCapital.reduce((bits, bit, at) => bits + bit * 2 ** at, 0)] ?? '';
+  }
+  return characters;
 }

@@ -1,3 +1,4 @@
+import { storedCrmId } from '../contract/crm-id.js';
 import { countText } from '../contract/figures.js';
 
 /** A repeated id: rows with an id that an earlier row has, and one of them. */
@@ -33,7 +34,16 @@ export class RepeatedIds {
     return example === undefined ? undefined : { rows, example, areAll: !this.isFull };
   }
 
-  add(id: string, line: number): void {
+  /** @returns whether an earlier row has the id, also in its other form: see `storedCrmId` */
+  add(id: string, line: number): boolean {
+    const isRepeated = this.addStored(storedCrmId(id));
+    if (!isRepeated) return false;
+    this.rows += 1;
+    this.example ??= { id, line };
+    return true;
+  }
+
+  private addStored(id: string): boolean {
     let low = offsetBasis;
     let high = otherBasis;
     for (let at = 0; at < id.length; at += 1) {
@@ -43,10 +53,7 @@ export class RepeatedIds {
       high ^= high >>> 13;
     }
     // Zero marks a free slot.
-    if (this.has(low >>> 0 || 1, high >>> 0)) {
-      this.rows += 1;
-      this.example ??= { id, line };
-    }
+    return this.has(low >>> 0 || 1, high >>> 0);
   }
 
   /** Whether a hash was added before. Adds it unless there is no room. */

@@ -1,3 +1,4 @@
+import { storedCrmId } from '../contract/crm-id.js';
 import { type ErasingStores, type ErasureStore, eraseLead, type Lead, leadHash } from '../store/calls/erasures.js';
 import type { LatestScores } from './latest-scores.js';
 
@@ -17,10 +18,12 @@ export interface ErasureStores extends ErasingStores {
 /**
  * Erases a lead now. Notes it for the second erasure, unless there is nothing to erase then: the lead is unknown, and no
  * call is in flight.
+ * @param named by any form of its crm_id
  * @returns whether anything was stored of the lead
  */
-export async function eraseEverywhere(lead: Lead, stores: ErasureStores): Promise<boolean> {
+export async function eraseEverywhere(named: Lead, stores: ErasureStores): Promise<boolean> {
   const { predictions, outcomes, erasures, latest, hasCallsInFlight, redisNowMs, leaseMs, keyPepper } = stores;
+  const lead = { ...named, crmId: storedCrmId(named.crmId) };
   const { organisationId, crmId } = lead;
   const note = async (wasKnown: boolean): Promise<void> => {
     const atMs = await redisNowMs();

@@ -5,7 +5,7 @@ import type { FileShape, JobSlice, SliceOutcome } from '../../../shared/store/jo
 import type { ScoredRows } from '../../dispatch/dispatcher.js';
 import { problemText } from '../../dispatch/refusal.js';
 import { driverMembers, topReasons } from '../../scoring/score-reply.js';
-import type { CallRecord } from '../../scoring/scoring-call.js';
+import { type CallRecord, idOfRecord } from '../../scoring/scoring-call.js';
 import { type ParsedRow, parseRows, type RowProblem } from './parse-rows.js';
 import { errorText, type RowResult, resultText } from './result-text.js';
 
@@ -39,7 +39,10 @@ export async function inflatedRows(shape: FileShape, slice: JobSlice, input: Buf
   const first = { row: slice.first_row, line: slice.first_line };
   const parsed = await parseRows(await inflate(input), shape, first);
   const scorable = parsed.filter(({ fields }) => fields !== undefined);
-  const records = scorable.map(({ crmId, fields = {} }) => ({ crmId, fields }));
+  const records = scorable.map(({ crmId, fields = {} }) => ({
+    ...(crmId === null ? { crmId } : idOfRecord(crmId)),
+    fields,
+  }));
   return { parsed, records, rowOfRecord: (index) => scorable[index]?.row ?? slice.first_row };
 }
 

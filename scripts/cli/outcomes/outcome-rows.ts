@@ -1,3 +1,4 @@
+import { storedCrmId } from '../../../shared/contract/crm-id.js';
 import { isoInstant, isTooFarAhead, maxDaysAhead } from '../../../shared/contract/dates.js';
 import { foldFieldName } from '../../../shared/contract/texts.js';
 import { columnOf, listedNames } from '../../../shared/files/reading/csv-columns.js';
@@ -100,9 +101,10 @@ function readRow(
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
   const read = idOfText(cell);
   if ('problem' in read) return { mistake: { what: `${name(places.crmId)}: ${read.problem}` } };
-  const { id: crmId } = read;
-  if (crmId === null && cell === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
-  if (crmId === null) return { mistake: { what: `${name(places.crmId)} names no lead`, value: cell } };
+  const { id } = read;
+  if (id === null && cell === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
+  if (id === null) return { mistake: { what: `${name(places.crmId)} names no lead`, value: cell } };
+  const crmId = storedCrmId(id);
   const value = (record[places.converted] ?? '').trim();
   const converted = values.read(value);
   if (converted === undefined) return { mistake: { what: `${name(places.converted)} ${values.rule}`, value } };

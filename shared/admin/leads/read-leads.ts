@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { storedCrmId } from '../../contract/crm-id.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 
 import {
@@ -34,7 +35,7 @@ export const searchLeads = defineAction({
   output: searchLeadsOutput,
   async run({ database }, { org_id: organisationId, prefix }) {
     await requireOrganisation(new OrganisationStore(database), organisationId);
-    return { leads: (await leadsFrom(database, organisationId, prefix)).map((crm_id) => ({ crm_id })) };
+    return { leads: (await leadsFrom(database, organisationId, storedCrmId(prefix))).map((crm_id) => ({ crm_id })) };
   },
 });
 
@@ -71,7 +72,8 @@ export const showLead = defineAction({
   effect: 'read',
   input: leadInput,
   output: leadSchema,
-  async run({ database }, { org_id: organisationId, crm_id: crmId, before }) {
+  async run({ database }, { org_id: organisationId, crm_id: named, before }) {
+    const crmId = storedCrmId(named);
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const predictions = new PredictionStore(database);
     const page = { organisationId, crmId, modelId: undefined, before, limit: scoresPerPage, timeoutMs };
@@ -88,7 +90,7 @@ export const showLead = defineAction({
     const changed = await changedFields(database, scores);
     const last = scores.at(-1);
     return {
-      crm_id: crmId,
+      crm_id: named,
       scores: scores.map((score, index) => {
         const earlier = earlierOf(scores, index);
         const fields = changed.get(score.id);

@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb';
+import { writtenForms } from '../../contract/crm-id.js';
 import { dayMs, dayNumber } from '../../contract/dates.js';
 import { hashSecret } from '../../contract/identifiers.js';
 import { JobResultStore } from '../jobs/job-results.js';
@@ -58,8 +59,10 @@ export async function eraseLead(
     // Replies and results come before predictions, and predictions of these calls only: a reply is found by its call's
     // predictions.
     const callIds = ids.map(callIdOf);
-    await idempotency.eraseLead({ organisationId, crmId, callIds });
-    await jobResults.eraseLead({ organisationId, crmId, callIds });
+    for (const written of writtenForms(crmId)) {
+      await idempotency.eraseLead({ organisationId, crmId: written, callIds });
+      await jobResults.eraseLead({ organisationId, crmId: written, callIds });
+    }
     if (slices.length === 0) break;
     wasScored = true;
     await predictions.erase(lead, ids);

@@ -4,6 +4,7 @@ import { createClustered, withMongoTimeout } from '../connection/connect.js';
 
 /** Whether and when a lead converted, as reported by its organisation. */
 export interface Outcome {
+  /** As it is stored: see `storedCrmId`. */
   readonly crmId: string;
   readonly converted: boolean;
   /** When it converted, or the time up to which it had not. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { readCrmId } from '../../../shared/contract/crm-id.js';
+import fc from 'fast-check';
+import { readCrmId, storedCrmId, writtenForms } from '../../../shared/contract/crm-id.js';
 
 const problemOf = (text: string): string => {
   const read = readCrmId(text);
@@ -38,5 +39,44 @@ describe('readCrmId', () => {
   it('names a text that no id can be', () => {
     expect(problemOf('x'.repeat(256))).to.equal('too_long');
     for (const text of ['a\0', '\ud800']) expect(problemOf(text)).to.equal('characters');
+  });
+});
+
+describe('storedCrmId', () => {
+  // Computed by Salesforce's rule with another program.
+  const pairs = [
+    ['001A0000006Vm9u', '001A0000006Vm9uIAC'],
+    ['00Q5g00000ABcDe', '00Q5g00000ABcDeEAL'],
+    ['a0B000000000001', 'a0B000000000001EAA'],
+  ] as const;
+
+  it("stores both forms of Salesforce's ids as the one with 15 characters", () => {
+    for (const [short, long] of pairs) {
+      expect(storedCrmId(long)).to.equal(short);
+      expect(storedCrmId(short)).to.equal(short);
+      expect(writtenForms(short)).to.deep.equal([short, long]);
+    }
+  });
+
+  it('leaves every other id as it is', () => {
+    for (const [short, long] of pairs)
+      for (const id of [long.toLowerCase(), long.toUpperCase(), `${short}AAB`, `${long} `, long.slice(1), `${long}A`])
+        expect(storedCrmId(id)).to.equal(id);
+    for (const id of ['LEAD-00042', '', '123456789012345678', 'ä'.repeat(18)]) {
+      expect(storedCrmId(id)).to.equal(id);
+      expect(writtenForms(id)).to.deep.equal([id]);
+    }
+  });
+
+  it('never stores two ids as one, unless they are the two forms of one', () => {
+    const character = fc.constantFrom(...'0Aa5Zz');
+    const short = fc.string({ unit: character, minLength: 15, maxLength: 15 });
+    fc.assert(
+      fc.property(short, fc.string({ unit: fc.constantFrom(...'AZ05ab'), minLength: 3, maxLength: 3 }), (id, tail) => {
+        const [, long] = writtenForms(id);
+        expect(storedCrmId(long ?? '')).to.equal(id);
+        expect(storedCrmId(id + tail)).to.equal(id + tail === long ? id : id + tail);
+      }),
+    );
   });
 });

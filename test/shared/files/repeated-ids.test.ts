@@ -21,6 +21,13 @@ describe('RepeatedIds', () => {
     );
   });
 
+  it("counts the other form of one of Salesforce's ids", () => {
+    expect(repeatsOf(['001A0000006Vm9u', '001A0000006Vm9uIAC', '001A0000006VM9u'])).to.deep.include({
+      rows: 1,
+      example: { id: '001A0000006Vm9uIAC', line: 3 },
+    });
+  });
+
   it('finds no repeat among a million similar ids, and then each of them', function () {
     this.timeout(20_000);
     const repeated = new RepeatedIds();
