@@ -1,7 +1,8 @@
 import type { Middleware } from 'koa';
-import { storedCrmId } from '../../shared/contract/crm-id.js';
+import { type CrmIdProblem, readCrmId, storedCrmId } from '../../shared/contract/crm-id.js';
 import { firstYear, isoInstant, isTooFarAhead, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import { shortenedRemedy } from '../../shared/files/reading/row-faults.js';
 import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../shared/store/validation/outcomes.js';
 import type { OutcomeLimit } from '../metering/outcome-limit.js';
 import type { BodyMemory } from '../request/body-memory.js';
@@ -82,8 +83,10 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
     );
   }
   return outcomes.map(({ crm_id, converted, at: text }, index) => {
+    const read = readCrmId(crm_id);
+    if ('problem' in read) throw noId(`outcomes[${index}].crm_id`, crm_id, read.problem);
     const at = isoInstant(text);
-    if (at !== undefined && !isTooFarAhead({ converted, at }, nowMs)) return { crmId: storedCrmId(crm_id), converted, at };
+    if (at !== undefined && !isTooFarAhead({ converted, at }, nowMs)) return { crmId: storedCrmId(read.id), converted, at };
     const must =
       at === undefined
         ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, ` +
@@ -92,3 +95,12 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
     throw new ApiError('refusedRequest', `outcomes[${index}].at ${must}, but is "${text}".`);
   });
 }
+
+/** Refuses a text that the schema accepts and that is no id. */
+const noId = (place: string, text: string, problem: CrmIdProblem): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    problem === 'scientific'
+      ? `${place} is "${text}", a number that a spreadsheet has shortened. ${shortenedRemedy}.`
+      : `${place} is "${text}", which stands for a missing value. Leave out leads without an id.`,
+  );

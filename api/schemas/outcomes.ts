@@ -9,7 +9,9 @@ export const outcomeSchema = objectSchema(
     crm_id: {
       ...crmIdSchema,
       minLength: 1,
-      description: 'The id under which the lead was scored. Compared as in `POST /v1/score`.',
+      description:
+        'The id under which the lead was scored. Compared as in `POST /v1/score`. A placeholder (`NULL`, `#N/A`, `-`) and ' +
+        'a number that a spreadsheet has shortened (`1.2E+17`) are refused.',
     },
     converted: { type: 'boolean', description: 'Whether the lead has converted.' },
     at: {
