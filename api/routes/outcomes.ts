@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 import { type CrmIdProblem, readCrmId, storedCrmId } from '../../shared/contract/crm-id.js';
-import { firstYear, isoInstant, isTooFarAhead, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
+import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { shortenedRemedy } from '../../shared/files/reading/row-faults.js';
 import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../shared/store/validation/outcomes.js';
@@ -85,10 +85,10 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
   return outcomes.map(({ crm_id, converted, at: text }, index) => {
     const read = readCrmId(crm_id);
     if ('problem' in read) throw noId(`outcomes[${index}].crm_id`, crm_id, read.problem);
-    const at = isoInstant(text);
-    if (at !== undefined && !isTooFarAhead({ converted, at }, nowMs)) return { crmId: storedCrmId(read.id), converted, at };
+    const date = outcomeDate(text, { converted, nowMs });
+    if ('at' in date) return { crmId: storedCrmId(read.id), converted, ...date };
     const must =
-      at === undefined
+      date.problem === 'no_date'
         ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, ` +
           'such as 2026-11-21T14:05:00Z'
         : `must not be more than ${maxDaysAhead} days ahead for a lead that has converted`;

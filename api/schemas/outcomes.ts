@@ -14,13 +14,13 @@ export const outcomeSchema = objectSchema(
         'a number that a spreadsheet has shortened (`1.2E+17`) are refused.',
     },
     converted: { type: 'boolean', description: 'Whether the lead has converted.' },
-    at: {
-      type: 'string',
+    'at?': {
+      type: ['string', 'null'],
       maxLength: 40,
       description:
-        'When the lead converted or, for a lead that did not, the date of this information. An ISO 8601 ' +
-        `date (midnight UTC) or date and time (UTC without a zone), from ${firstYear} to ${lastYear}. A ` +
-        `conversion may be at most ${maxDaysAhead} days in the future.`,
+        'When the lead converted: an ISO 8601 date (midnight UTC) or date and time (UTC without a zone), from ' +
+        `${firstYear} to ${lastYear} and at most ${maxDaysAhead} days in the future. Without it (absent, null or ` +
+        'empty) a conversion counts from its first report. Ignored for a lead that has not converted.',
       examples: ['2026-11-21T14:05:00Z'],
     },
   },
@@ -60,6 +60,6 @@ export interface OutcomesRequest {
   readonly outcomes: readonly {
     readonly crm_id: string;
     readonly converted: boolean;
-    readonly at: string;
+    readonly at?: string | null;
   }[];
 }

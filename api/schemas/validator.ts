@@ -32,7 +32,7 @@ function describe({ instancePath, keyword, params, message }: ErrorObject): stri
   const place = placeOf(instancePath);
   if (keyword === 'required')
     return `${place === 'The body' ? '' : `${place}.`}${String(params.missingProperty)} is missing`;
-  if (keyword === 'type') return `${place} must be of type ${String(params.type)}`;
+  if (keyword === 'type') return `${place} must be of type ${[params.type].flat().join(' or ')}`;
   if (keyword === 'enum') {
     const allowed = (params.allowedValues as readonly unknown[]).map((value) => JSON.stringify(value));
     return `${place} must be ${allowed.join(' or ')}`;

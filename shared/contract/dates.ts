@@ -77,12 +77,25 @@ export function isoInstant(text: string): Date | undefined {
  */
 export const maxDaysAhead = 180;
 
+/** When a lead converted, or why a text does not tell it. */
+export type OutcomeDate =
+  | { readonly at: Date; readonly isUndated?: true }
+  | { readonly problem: 'no_date' | 'too_far_ahead' };
+
 /**
- * Whether an outcome's conversion lies too far in the future. A lead that has not converted may have any date: grades
- * ignore it, and CRMs send the expected closing day of an open deal.
+ * Reads the date of an outcome as endpoints and files do. A conversion without a date counts from its first report. A
+ * lead that has not converted may have any text: grades ignore it, and CRMs send the expected closing day of an open
+ * deal.
  * @param nowMs by the service's clock
  */
-export const isTooFarAhead = (
-  { converted, at }: { readonly converted: boolean; readonly at: Date },
-  nowMs: number,
-): boolean => converted && at.getTime() - nowMs > maxDaysAhead * dayMs;
+export function outcomeDate(
+  text: string | null | undefined,
+  { converted, nowMs }: { readonly converted: boolean; readonly nowMs: number },
+): OutcomeDate {
+  const written = (text ?? '').trim();
+  const at = isoInstant(written);
+  if (!converted) return { at: at ?? new Date(nowMs) };
+  if (written === '') return { at: new Date(nowMs), isUndated: true };
+  if (at === undefined) return { problem: 'no_date' };
+  return at.getTime() - nowMs > maxDaysAhead * dayMs ? { problem: 'too_far_ahead' } : { at };
+}

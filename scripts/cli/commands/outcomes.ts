@@ -47,7 +47,7 @@ const notes = wrapText(
     'Include every scored lead, also those that have not converted: a model is graded only when nearly all outcomes are known. The latest import of a lead wins, so you can import a file twice and correct outcomes with another import.',
     `The --converted column contains ${usualWords}. 1.0 and 0.0 also work. --won-values replaces the words for yes, and --lost-values those for no. Write a list of values with commas; a value with a comma needs quotes of its own. Case and surrounding space do not count.`,
     'A row with any other value is skipped and reported, so an unknown value never counts as lost. --others-lost changes this, except for empty cells. A named won value that no row has is reported.',
-    `Dates are ISO 8601; a date without a time means midnight UTC. Without a date column, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${maxDaysAhead} days in the future.`,
+    `Dates are ISO 8601; a date without a time means midnight UTC. Dates are optional: without one, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${maxDaysAhead} days in the future. The dates of unconverted leads are ignored.`,
     'Files are read as `score` reads them: UTF-8 or UTF-16, with the footer of a report passed over. Column names match regardless of case, spaces, _ and -. A file with ids such as 1.20214E+17, which a spreadsheet has shortened, is refused. Repeated ids are reported; the last row of a lead counts.',
     'Invalid rows are skipped and reported, and the exit code is then 1. Repeated problems are reported in one line. After an interruption, run the same command again to resume.',
   ].join('\n'),
@@ -102,6 +102,12 @@ async function requestGrades({ connections }: CliContext, organisationId: string
   }
 }
 
+function withoutDate({ withoutDate: leads = 0 }: ImportReport): string[] {
+  if (leads === 0) return [];
+  const rows = leads === 1 ? '1 converted lead has' : `${countText(leads)} converted leads have`;
+  return [`${rows} no date. A conversion without a date counts from its first import`];
+}
+
 function resultOf(
   report: ImportReport,
   of: {
@@ -118,6 +124,7 @@ function resultOf(
   const unseen = complete ? of.values.unseen(report.won ?? []) : [];
   const notes = [
     ...unseen.map((value) => `No imported row has the value ${JSON.stringify(value)} of --won-values`),
+    ...withoutDate(report),
     ...report.notices,
   ];
   const fields = renderFields(

@@ -77,11 +77,12 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
 
 function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {
   if ('outcome' in row) {
-    const { value, outcome } = row;
+    const { value, outcome, lacksDate } = row;
     const { won = [], accepted, converted } = figures;
     if (!outcome.converted) return { ...figures, accepted: accepted + 1 };
+    const { withoutDate = 0 } = figures;
     const wonValues = won.includes(value) || won.length === maxWonValues ? won : [...won, value];
-    return { ...figures, accepted: accepted + 1, converted: converted + 1, won: wonValues };
+    return { ...figures, accepted: accepted + 1, converted: converted + 1, won: wonValues, withoutDate: withoutDate + Number(lacksDate) };
   }
   const mistakes = withMistake(figures.mistakes, row.mistake, row.line);
   return { ...figures, refused: figures.refused + 1, mistakes };
@@ -93,6 +94,8 @@ export interface ImportFigures {
   readonly converted: number;
   /** Cells that meant a conversion, at most `maxWonValues`. Absent before the first one. */
   readonly won?: readonly string[];
+  /** Converted leads with an empty cell in the date column. Absent before the first conversion. */
+  readonly withoutDate?: number;
   readonly refused: number;
   /** Mistakes in the refused rows. */
   readonly mistakes: readonly MistakeGroup[];

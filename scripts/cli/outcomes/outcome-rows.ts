@@ -1,5 +1,5 @@
 import { storedCrmId } from '../../../shared/contract/crm-id.js';
-import { isoInstant, isTooFarAhead, maxDaysAhead } from '../../../shared/contract/dates.js';
+import { maxDaysAhead, outcomeDate } from '../../../shared/contract/dates.js';
 import { foldFieldName } from '../../../shared/contract/texts.js';
 import { columnOf, listedNames } from '../../../shared/files/reading/csv-columns.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
@@ -28,6 +28,8 @@ interface ReadOutcome {
   readonly outcome: Outcome;
   /** The cell of the converted column. */
   readonly value: string;
+  /** Whether the lead has converted, and its cell of the date column is empty. */
+  readonly lacksDate: boolean;
 }
 
 interface Places {
@@ -109,16 +111,13 @@ function readRow(
   const converted = values.read(value);
   if (converted === undefined) return { mistake: { what: `${name(places.converted)} ${values.rule}`, value } };
   const text = places.at === undefined ? '' : (record[places.at] ?? '').trim();
-  if (text === '') {
-    if (places.at === undefined || !converted)
-      return { outcome: { crmId, converted, at: now, isUndated: true }, value };
-    return { mistake: { what: `${name(places.at)} is empty, but the lead has converted` } };
+  const date = outcomeDate(text, { converted, nowMs: now.getTime() });
+  if ('at' in date) {
+    const lacksDate = places.at !== undefined && date.isUndated === true;
+    return { outcome: { crmId, converted, ...date }, value, lacksDate };
   }
-  const at = isoInstant(text);
-  if (at !== undefined && !isTooFarAhead({ converted, at }, now.getTime()))
-    return { outcome: { crmId, converted, at }, value };
   const must =
-    at === undefined
+    date.problem === 'no_date'
       ? 'must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z'
       : `must be at most ${maxDaysAhead} days in the future for a converted lead`;
   return { mistake: { what: `${name(places.at ?? 0)} ${must}`, value: text } };

@@ -44,6 +44,20 @@ describe('200 of POST /v1/outcomes', () => {
     ]);
   });
 
+  it('dates a conversion without at by its first report, and ignores at of a lead that has not converted', async () => {
+    const nowMs = service.clock.now();
+    const undated = [undefined, null, ''].map((none, index) => ({ crm_id: `U${index}`, converted: true, at: none }));
+    const open = ['soon', '', null, '2999-01-01', '1900-01-01'].map((text, index) => ({
+      ...{ crm_id: `V${index}`, converted: false, at: text },
+    }));
+    await accepted([...undated, ...open]);
+    const first = await stored();
+    expect(first).to.have.length(8);
+    for (const { at: when } of first) expect(when.getTime()).to.be.within(nowMs - 60_000, nowMs + 60_000);
+    await accepted(undated);
+    expect(await stored()).to.deep.equal(first);
+  });
+
   it('keeps the last outcome sent for a lead, with any date, also within a call', async () => {
     await accepted([entry]);
     await accepted([{ ...entry, at: '2026-01-15' }]);

@@ -124,16 +124,18 @@ describe('leadscore outcomes import', () => {
     const { exitCode, stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
     expect(exitCode).to.equal(1);
     const report = JSON.parse(stdout);
-    expect(report).to.include({ rows: 6, accepted: 2, refused: 4 });
+    expect(report).to.include({ rows: 6, accepted: 3, refused: 3 });
+    expect(report.notes).to.deep.equal([
+      '1 converted lead has no date. A conversion without a date counts from its first import',
+    ]);
     expect(report.problems).to.deep.equal([
       'mixed.csv, line 3: "crm_id" is empty',
       `mixed.csv, line 4: "converted" must be ${words}, but is "maybe"`,
-      'mixed.csv, line 5: "at" is empty, but the lead has converted',
       'mixed.csv, line 6: "at" must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "01/02/2026"',
     ]);
-    expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L1', 'L6']);
+    expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L1', 'L4', 'L6']);
     const readable = await desk.run('outcomes', 'import', organisation, path);
-    expect(readable.stdout).to.include('Skipped').and.include('line 5');
+    expect(readable.stdout).to.include('Skipped').and.include('line 6');
   });
 
   it('outcomes import reports more than three rows with the same mistake in one sentence', async () => {
@@ -142,17 +144,16 @@ describe('leadscore outcomes import', () => {
       'L0,perhaps,',
       ...Array.from({ length: 300 }, (_, index) => `L${index},1,0${(index % 9) + 1}/02/2026`),
       ...stages.map((stage, index) => `M${index},${stage},`),
-      'L9,1,',
-      'L9,1,',
-      'L9,1,',
+      ',1,',
+      ',1,',
+      ',1,',
     ];
     const path = await write('leads.csv', `crm_id,converted,at\n${rows.join('\n')}\n`);
     const { stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
-    const undated = '"at" is empty, but the lead has converted';
     const problems = [
       `leads.csv, 5 rows, first in line 2: "converted" must be ${words}, but is "perhaps", "Nurture", "Qualified" or empty`,
       'leads.csv, 300 rows, first in line 3: "at" must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "01/02/2026", "02/02/2026", "03/02/2026", "04/02/2026", "05/02/2026" or another value',
-      ...[307, 308, 309].map((line) => `leads.csv, line ${line}: ${undated}`),
+      ...[307, 308, 309].map((line) => `leads.csv, line ${line}: "crm_id" is empty`),
     ];
     expect(JSON.parse(stdout)).to.deep.include({ refused: 308, accepted: 0, problems });
     const readable = await desk.run('outcomes', 'import', organisation, path);
@@ -257,14 +258,14 @@ describe('leadscore outcomes import', () => {
 
   it('outcomes import refuses a conversion more than 180 days in the future, but not an open lead', async () => {
     const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString().slice(0, 10);
-    const rows = [`L1,1,${inDays(182)}`, `L2,1,${inDays(179)}`, `L3,0,${inDays(500)}`];
+    const rows = [`L1,1,${inDays(182)}`, `L2,1,${inDays(179)}`, `L3,0,${inDays(500)}`, 'L4,0,next year'];
     const path = await write('ahead.csv', `crm_id,converted,at\n${rows.join('\n')}\n`);
     const { exitCode, stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
     expect(exitCode).to.equal(1);
     expect(JSON.parse(stdout).problems).to.deep.equal([
       `ahead.csv, line 2: "at" must be at most 180 days in the future for a converted lead, but is "${inDays(182)}"`,
     ]);
-    expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L2', 'L3']);
+    expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L2', 'L3', 'L4']);
   });
 
   it('outcomes import names the existing columns and the option when a column is missing', async () => {
