@@ -4,7 +4,8 @@ import { crmIdSchema } from './score-request.js';
 
 /** The outcome of one lead. */
 export const outcomeSchema = objectSchema(
-  'The outcome of one lead. The latest report for a crm_id replaces earlier ones.',
+  'The outcome of one lead. The latest report for a crm_id replaces earlier ones. But of several conversions the earliest ' +
+    'counts, until a report says that the lead has not converted.',
   {
     crm_id: {
       ...crmIdSchema,
@@ -40,7 +41,8 @@ export const outcomesRequestSchema = objectSchema(
       maxItems: 1000,
       items: outcomeSchema,
       description:
-        'The outcomes: at least one, at most 1000. When a lead appears several times, the last entry counts.',
+        'The outcomes: at least one, at most 1000. When a lead appears several times, the last entry counts, or ' +
+        'the earliest conversion.',
     },
   },
   { additionalProperties: true },

@@ -37,6 +37,7 @@ export function addOutcomesCommands(program: Command, context: CliContext): void
     .option('--lost-values <values>', 'values that mean not converted, such as "Closed Lost,Open"', valueList)
     .option('--others-lost', 'every other value means not converted; needs --won-values')
     .option('--at <column>', 'column with the date of the conversion (default: at, if it exists)', nonBlank)
+    .option('--correct-dates', 'replace the dates of known conversions, also by later ones')
     .action(async (organisationId: string, path: string, options: ImportOutcomesOptions) => {
       await importOutcomesFile(context, { organisationId, path }, options);
     });
@@ -44,11 +45,11 @@ export function addOutcomesCommands(program: Command, context: CliContext): void
 
 const notes = wrapText(
   [
-    'Include every scored lead, also those that have not converted: a model is graded only when nearly all outcomes are known. The latest import of a lead wins, so you can import a file twice and correct outcomes with another import.',
+    'Include every scored lead, also those that have not converted: a model is graded only when nearly all outcomes are known. The latest import of a lead wins, so you can import a file twice and correct outcomes with another import; see below for dates.',
     `The --converted column contains ${usualWords}. 1.0 and 0.0 also work. --won-values replaces the words for yes, and --lost-values those for no. Write a list of values with commas; a value with a comma needs quotes of its own. Case and surrounding space do not count.`,
     'A row with any other value is skipped and reported, so an unknown value never counts as lost. --others-lost changes this, except for empty cells. A named won value that no row has is reported.',
-    `Dates are ISO 8601; a date without a time means midnight UTC. Dates are optional: without one, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${maxDaysAhead} days in the future. The dates of unconverted leads are ignored.`,
-    'Files are read as `score` reads them: UTF-8 or UTF-16, with the footer of a report passed over. Column names match regardless of case, spaces, _ and -. A file with ids such as 1.20214E+17, which a spreadsheet has shortened, is refused. Repeated ids are reported; the last row of a lead counts.',
+    `Dates are ISO 8601; a date without a time means midnight UTC. Dates are optional: without one, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${maxDaysAhead} days in the future. The dates of unconverted leads are ignored. A lead that converts again keeps the date of its first conversion; --correct-dates replaces it.`,
+    'Files are read as `score` reads them: UTF-8 or UTF-16, with the footer of a report passed over. Column names match regardless of case, spaces, _ and -. A file with ids such as 1.20214E+17, which a spreadsheet has shortened, is refused. Repeated ids are reported; the last row of a lead counts, but of several conversions the earliest.',
     'Invalid rows are skipped and reported, and the exit code is then 1. Repeated problems are reported in one line. After an interruption, run the same command again to resume.',
   ].join('\n'),
   80,
@@ -59,6 +60,7 @@ interface ImportOutcomesOptions extends ValueOptions {
   readonly crmId?: string;
   readonly converted?: string;
   readonly at?: string;
+  readonly correctDates?: boolean;
   readonly json?: boolean;
 }
 
@@ -81,6 +83,7 @@ async function importOutcomesFile(
       organisationId,
       columns: { crmId: options.crmId, converted: options.converted, at: options.at },
       values,
+      correctsDates: options.correctDates === true,
       now: new Date(context.clock.now()),
       signal,
       listener,

@@ -16,6 +16,8 @@ export interface ImportRun {
   readonly organisationId: string;
   readonly columns: OutcomeColumns;
   readonly values: ConvertedValues;
+  /** Whether a date replaces an earlier one of the same conversion. */
+  readonly correctsDates?: boolean;
   /** Time of the import by the service's clock. */
   readonly now: Date;
   readonly signal: AbortSignal;
@@ -36,11 +38,12 @@ export interface ImportReport extends ImportFigures {
  * @throws CliError when the file cannot be read; errors of MongoDB. Progress is kept, and the next run resumes
  */
 export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
-  const { input, columns, values, now, listener } = run;
+  const { input, columns, values, correctsDates = false, now, listener } = run;
   const progressFile = new ImportProgressFile(input, {
     organisation: run.organisationId,
     columns: [columns.crmId ?? null, columns.converted ?? null, columns.at ?? null],
     values: values.identity,
+    ...(correctsDates ? { correctsDates } : {}),
   });
   const before = await progressFile.read();
   listener.started(before.rows);
@@ -57,7 +60,7 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   const notices: string[] = [];
   const ids = new RepeatedIds();
   const onNotice = (notice: string) => notices.push(notice);
-  for await (const row of outcomeRows(input, { columns, values, now, onNotice })) {
+  for await (const row of outcomeRows(input, { columns, values, correctsDates, now, onNotice })) {
     rows += 1;
     endByte = row.endByte;
     if ('outcome' in row) ids.add(row.outcome.crmId, row.line);
@@ -82,7 +85,13 @@ function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {
     if (!outcome.converted) return { ...figures, accepted: accepted + 1 };
     const { withoutDate = 0 } = figures;
     const wonValues = won.includes(value) || won.length === maxWonValues ? won : [...won, value];
-    return { ...figures, accepted: accepted + 1, converted: converted + 1, won: wonValues, withoutDate: withoutDate + Number(lacksDate) };
+    return {
+      ...figures,
+      accepted: accepted + 1,
+      converted: converted + 1,
+      won: wonValues,
+      withoutDate: withoutDate + Number(lacksDate),
+    };
   }
   const mistakes = withMistake(figures.mistakes, row.mistake, row.line);
   return { ...figures, refused: figures.refused + 1, mistakes };
@@ -117,6 +126,7 @@ interface ImportIdentity {
   readonly modified_at: string;
   readonly columns: readonly (string | null)[];
   readonly values: ValueOptions | undefined;
+  readonly correctsDates?: boolean;
 }
 
 const nothingImported: ImportFigures = { accepted: 0, converted: 0, refused: 0, mistakes: [] };
@@ -127,7 +137,7 @@ export class ImportProgressFile {
   private readonly identity: ImportIdentity;
   private isWritable = true;
 
-  constructor(input: InputFile, of: Pick<ImportIdentity, 'organisation' | 'columns' | 'values'>) {
+  constructor(input: InputFile, of: Pick<ImportIdentity, 'organisation' | 'columns' | 'values' | 'correctsDates'>) {
     this.path = `${input.path}.import.json`;
     this.identity = { ...of, bytes: input.bytes, modified_at: input.modifiedAt.toISOString() };
   }

@@ -50,6 +50,7 @@ export async function* outcomeRows(
     readonly columns: OutcomeColumns;
     readonly values: ConvertedValues;
     readonly now: Date;
+    readonly correctsDates?: boolean;
     readonly onNotice?: (notice: string) => unknown;
   },
 ): AsyncGenerator<OutcomeRow> {
@@ -97,8 +98,9 @@ async function placesOf(header: readonly string[], line: number, columns: Outcom
 function readRow(
   record: readonly string[],
   places: Places,
-  { values, now }: { readonly values: ConvertedValues; readonly now: Date },
+  reading: { readonly values: ConvertedValues; readonly now: Date; readonly correctsDates?: boolean },
 ): ReadOutcome | { readonly mistake: Mistake } {
+  const { values, now, correctsDates } = reading;
   const cell = textOfCell(record[places.crmId] ?? '');
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
   const read = idOfText(cell);
@@ -114,7 +116,8 @@ function readRow(
   const date = outcomeDate(text, { converted, nowMs: now.getTime() });
   if ('at' in date) {
     const lacksDate = places.at !== undefined && date.isUndated === true;
-    return { outcome: { crmId, converted, ...date }, value, lacksDate };
+    const corrected = correctsDates === true && date.isUndated !== true ? { isCorrected: true as const } : {};
+    return { outcome: { crmId, converted, ...date, ...corrected }, value, lacksDate };
   }
   const must =
     date.problem === 'no_date'

@@ -10,13 +10,15 @@ export interface Outcome {
   /** When it converted, or the time up to which it had not. */
   readonly at: Date;
   /**
-   * Set if the report has no conversion date and `at` is only the time of the report: the date of an earlier report
+   * Set if the report has no conversion date and `at` is only the time of the report: the date of another report
    * stays.
    */
   readonly isUndated?: true;
+  /** Set if `at` corrects the date of the conversion, also to a later one. */
+  readonly isCorrected?: true;
 }
 
-/** One document of `outcomes`: the latest report on one lead. A correction replaces the report before it. */
+/** One document of `outcomes`: the latest report on one lead, but of several conversions the earliest. */
 export interface StoredOutcome {
   /** `<organisation>:<crm_id>` */
   readonly _id: string;
@@ -71,7 +73,8 @@ export class OutcomeStore {
   }
 
   /**
-   * Stores reports on leads. The last of several reports on one lead wins. Idempotent.
+   * Stores reports on leads. The last of several reports on one lead wins, but of several conversions the earliest. A
+   * report that the lead has not converted ends them. Idempotent.
    * @param outcomes.receivedAt by the service's clock
    * @param outcomes.between runs between two writes of `outcomesPerWrite`; without it, all are one write
    * @returns the number of leads that had no outcome before
@@ -84,7 +87,7 @@ export class OutcomeStore {
     readonly between?: () => Promise<void>;
   }): Promise<number> {
     const { organisationId, receivedAt, between } = outcomes;
-    const latest = [...new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome])).values()];
+    const latest = lastReports(outcomes.outcomes);
     const atOnce = between === undefined ? latest.length : outcomesPerWrite;
     let added = 0;
     for (let from = 0; from < latest.length; from += atOnce) {
@@ -188,19 +191,33 @@ const unscoredPipeline = (org: string, crmIds: readonly string[]): Document[] =>
   { $match: { predictions: [] } },
 ];
 
-/** An upsert that changes nothing if the report only repeats the stored one. */
+/** One report on each lead, by the rule of `record`. */
+function lastReports(outcomes: readonly Outcome[]): Outcome[] {
+  const byLead = new Map<string, Outcome>();
+  for (const outcome of outcomes) {
+    const before = byLead.get(outcome.crmId);
+    const { converted, at, isUndated, isCorrected } = outcome;
+    const isAgain = before?.converted === true && converted && isCorrected !== true;
+    if (!isAgain || (isUndated !== true && at < before.at)) byLead.set(outcome.crmId, outcome);
+  }
+  return [...byLead.values()];
+}
+
+/** An upsert that changes nothing if the report only repeats the stored one, or says that its lead converted again. */
 function replacement(
   organisationId: string,
-  { crmId, converted, at, isUndated }: Outcome,
+  { crmId, converted, at, isUndated, isCorrected }: Outcome,
   receivedAt: Date,
 ): AnyBulkWriteOperation<StoredOutcome> {
-  // A grade depends on the date of a conversion, but not on the date of a "not converted".
-  // A conversion without a date keeps the time of its first report. Otherwise each import of the same list
-  // would
-  // move it later, and in the end out of the horizon.
+  // A grade depends on the date of a conversion, but not on the date of a "not converted". A conversion keeps its first
+  // date, and one without a date the time of its first report. Otherwise a second conversion, or each import of the same
+  // list, would move it later, and in the end out of the horizon.
   const hasDate = converted && isUndated !== true;
   const isRepeated: Document = {
-    $and: [{ $eq: ['$converted', converted] }, ...(hasDate ? [{ $eq: ['$at', at] }] : [])],
+    $and: [
+      { $eq: ['$converted', converted] },
+      ...(hasDate ? [{ [isCorrected === true ? '$eq' : '$lte']: ['$at', at] }] : []),
+    ],
   };
   const kept = (field: string, otherwise: unknown): Document => ({
     $cond: [isRepeated, `$${field}`, otherwise],

@@ -58,12 +58,19 @@ describe('200 of POST /v1/outcomes', () => {
     expect(await stored()).to.deep.equal(first);
   });
 
-  it('keeps the last outcome sent for a lead, with any date, also within a call', async () => {
+  it('keeps the last outcome sent for a lead, and of its conversions the earliest, also within a call', async () => {
     await accepted([entry]);
     await accepted([{ ...entry, at: '2026-01-15' }]);
-    expect((await stored()).map((outcome) => outcome.at.toISOString())).to.deep.equal(['2026-01-15T00:00:00.000Z']);
+    const dates = async () => (await stored()).map((outcome) => outcome.at.toISOString().slice(0, 10));
+    expect(await dates()).to.deep.equal(['2026-01-15']);
+    await accepted([entry]);
+    expect(await dates(), 'won again').to.deep.equal(['2026-01-15']);
+    await accepted([{ ...entry, at: '2026-01-10' }, { ...entry, at: '2026-01-02' }, entry, { crm_id: 'L1', converted: true }]);
+    expect(await dates(), 'the earliest of a call').to.deep.equal(['2026-01-02']);
     await accepted([entry, { ...entry, converted: false, at: '2025-12-01' }]);
     expect((await stored()).map(({ converted }) => converted)).to.deep.equal([false]);
+    await accepted([entry]);
+    expect(await dates(), 'corrected in two calls').to.deep.equal(['2026-03-01']);
   });
 
   it('stores a thousand outcomes in several writes, the last one of a lead among all', async () => {

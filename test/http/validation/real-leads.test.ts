@@ -42,6 +42,7 @@ describe('validation of real leads', () => {
       organisationId: own.id,
       columns: { crmId: leadId, converted: 'Converted', at: undefined },
       values: new ConvertedValues(),
+      correctsDates: false,
       now: new Date(thenMs(service)),
       signal: new AbortController().signal,
       listener: { started: () => undefined, progress: () => undefined },

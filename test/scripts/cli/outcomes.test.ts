@@ -84,6 +84,15 @@ describe('leadscore outcomes import', () => {
     expect(after[0]?.at.getTime()).to.be.greaterThan(before[1]?.at.getTime() ?? Number.POSITIVE_INFINITY);
   });
 
+  it('outcomes import keeps the first conversion of a lead, and --correct-dates replaces its date', async () => {
+    const path = await write('again.csv', 'crm_id,converted,at\nL1,1,2026-03-03\nL1,1,2026-04-09\nL2,1,2026-03-03\n');
+    const later = await write('later.csv', 'crm_id,converted,at\nL1,1,2026-04-09\nL2,1,2026-04-09\n');
+    for (const each of [path, later]) await desk.document('outcomes', 'import', organisation, each);
+    expect((await stored()).map(([, , at]) => at)).to.deep.equal(['2026-03-03T00:00', '2026-03-03T00:00']);
+    await desk.document('outcomes', 'import', organisation, later, '--correct-dates');
+    expect((await stored()).map(([, , at]) => at)).to.deep.equal(['2026-04-09T00:00', '2026-04-09T00:00']);
+  });
+
   it('outcomes import reads a gzipped file with semicolons and named columns', async () => {
     const text = 'Lead ID;Won;"Closed on"\n"a;b";yes;2026-01-02\nc;lost;2026-01-03\n';
     const path = await write('won.csv.gz', gzipSync(text));

@@ -89,7 +89,11 @@ export class RecordedWorld {
       outcomes,
       receivedAt: new Date(receivedMs),
     });
-    for (const outcome of outcomes) this.words.set(outcome.crmId, outcome);
+    for (const outcome of outcomes) {
+      const before = this.words.get(outcome.crmId);
+      const isSecond = before?.converted === true && outcome.converted && before.at <= outcome.at;
+      if (!isSecond) this.words.set(outcome.crmId, outcome);
+    }
   }
 
   /** Erases a lead like `DELETE /v1/scores/{crm_id}`. */

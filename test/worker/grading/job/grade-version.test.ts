@@ -36,6 +36,30 @@ describe('gradeVersion', () => {
     expect(figures(graded, 'cohort_reconciles')).to.include({ excluded: 1 });
   });
 
+  it('counts the first conversion of a lead that converts again after the horizon, reported in one call or in two', async () => {
+    const ids = newIds();
+    const world = new RecordedWorld(mongo.database, ids);
+    const leads = ['one call', 'two calls', 'before and after', 'lost between', 'late'];
+    await world.call(
+      startMs,
+      leads.map((crmId) => ({ crmId, score: 90 })),
+    );
+    const won = (crmId: string, day: number) => ({ crmId, converted: true, at: new Date(startMs + day * dayMs) });
+    const asOfMs = startMs + 41 * dayMs;
+    await world.outcomes([won('one call', 3), won('one call', 40)], asOfMs);
+    await world.outcomes([won('two calls', 3), won('before and after', -1), won('lost between', 3)], asOfMs);
+    await world.outcomes([{ ...won('lost between', 10), converted: false }, won('late', 40)], asOfMs);
+    await gradeAt(ids, asOfMs);
+    await world.age(60 * hourMs);
+    const again = ['two calls', 'before and after', 'lost between'].map((crmId) => won(crmId, 40));
+    await world.outcomes(again, asOfMs);
+    for (const rebuild of [false, true]) {
+      const graded = await gradeAt(ids, asOfMs, { rebuild });
+      expect(figures(graded, 'cohort_reconciles')).to.include({ cohort: 4, joined: 4, excluded: 1 });
+      expect(figures(graded, 'outcomes_observed')).to.include({ conversions: 2, non_conversions: 2 });
+    }
+  });
+
   it('covers the predictions that matured in the last 365 days', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
