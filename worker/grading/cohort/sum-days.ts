@@ -61,6 +61,7 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
       maturedCohort < requiredPredictions && cohort >= requiredPredictions
         ? verdictDay(inWindow, horizonDays)
         : undefined,
+    scoredBands: bandScores.filter((_, band) => total((day) => day.bands[band]?.cohort ?? 0) > 0).length,
     bands: bandScores.map((_, band) => ({
       records: matured.reduce((sum, bands) => sum + (bands[band]?.joined ?? 0), 0),
       conversions: matured.reduce((sum, bands) => sum + (bands[band]?.conversions ?? 0), 0),

@@ -42,6 +42,8 @@ export interface CohortFigures {
   readonly matured: number;
   /** Number of the day on which enough of the cohort will have matured; undefined if it has, or is too small. */
   readonly verdictDay?: number | undefined;
+  /** Score bands with a cohort record; undefined if they were not counted. */
+  readonly scoredBands?: number | undefined;
   /** Matured and joined records in five bands, lowest scores first. */
   readonly bands: readonly BandFigures[];
   readonly horizonDays: number;

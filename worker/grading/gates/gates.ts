@@ -124,6 +124,17 @@ const minExpected = 30;
 const poissonThreshold = 0.001;
 const trendThreshold = 0.05;
 
+/**
+ * The clause on a model that cannot get a verdict, because its scores fall into too few bands. More outcomes would not
+ * change that.
+ * @param scoredBands bands with a record
+ */
+export const tooFewScores = (records: number, scoredBands: number): string | undefined =>
+  scoredBands >= minBands
+    ? undefined
+    : `the ${countText(records)} scores fall into ${scoredBands} of the ${bandScores.length} score bands, and a verdict ` +
+      `needs ${minBands}, so the model must give more different scores`;
+
 /** `outcomes_observed`: enough conversions and non-conversions, spread over enough bands. */
 export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged: MergedBands): GateOutcome {
   const records = sumOf(bands, 'records');
@@ -151,6 +162,8 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
       `${countText(conversions)} conversions were observed ` +
         `where the model's likelihoods add up to ${figureText(expected)}`,
     );
+  const unreachable = tooFewScores(records, bands.filter((band) => band.records > 0).length);
+  if (unreachable !== undefined && records > 0) return tooEarly(figures, unreachable);
   if (conversions < required)
     return tooEarly(figures, `${countText(conversions)} of ${required} required conversions have been observed`);
   if (!enough)

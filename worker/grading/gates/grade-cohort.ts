@@ -5,6 +5,7 @@ import {
   bandScores,
   type FailingGate,
   type GateResult,
+  requiredPredictions,
   waitsFor,
 } from '../../../shared/contract/verdict.js';
 import { wilsonInterval } from '../statistics/intervals.js';
@@ -16,6 +17,7 @@ import {
   outcomesObserved,
   predictionsRecorded,
   rateRisesWithBand,
+  tooFewScores,
   topBandLiftGate,
 } from './gates.js';
 import { mergeBands, sumOf } from './merged-bands.js';
@@ -81,7 +83,7 @@ function judgementOf(tested: readonly TestedGate[], figures: CohortFigures): Jud
       failingGate: gate,
       summary: isFailed
         ? `Failed at ${gate}: ${outcome.clause}.`
-        : `Too early to grade at ${gate}: ${outcome.clause}${verdictDayClause(figures)}.`,
+        : `Too early to grade at ${gate}: ${outcome.clause}${prospectClause(gate, figures)}.`,
       conversions,
     };
   }
@@ -89,9 +91,16 @@ function judgementOf(tested: readonly TestedGate[], figures: CohortFigures): Jud
   return { state: 'passed', failingGate: null, summary: passedSummary(figures, lift), conversions };
 }
 
-/** Says when a verdict becomes possible, if enough predictions are recorded and too few of them have matured. */
-const verdictDayClause = ({ verdictDay }: CohortFigures): string =>
-  verdictDay === undefined ? '' : `; a verdict is possible from ${dayText(verdictDay)}`;
+/**
+ * Says when a verdict becomes possible, if enough predictions are recorded and too few of them have matured. Says so if
+ * none does.
+ */
+function prospectClause(gate: FailingGate, { cohort, scoredBands, verdictDay }: CohortFigures): string {
+  const isCounted = scoredBands !== undefined && cohort >= requiredPredictions;
+  const unreachable = isCounted && gate !== 'outcomes_observed' ? tooFewScores(cohort, scoredBands) : undefined;
+  if (unreachable !== undefined) return `; ${unreachable}`;
+  return verdictDay === undefined ? '' : `; a verdict is possible from ${dayText(verdictDay)}`;
+}
 
 function passedSummary(figures: CohortFigures, lift: number): string {
   const matured = countText(sumOf(figures.bands, 'records'));

@@ -78,6 +78,27 @@ describe('gradeCohort', () => {
     );
   });
 
+  it('says that no verdict is possible while the scores fall into fewer than three bands', () => {
+    const records = [300, 0, 0, 0, 200];
+    const unreachable =
+      'the 500 scores fall into 2 of the 5 score bands, and a verdict needs 3, so the model must give more different scores';
+    for (const conversions of [[0], [10, 0, 0, 0, 90]]) {
+      const { summary, gates } = gradeCohort(cohortOf(records, conversions, { scoredBands: 2 }));
+      expect(summary).to.equal(`Too early to grade at outcomes_observed: ${unreachable}.`);
+      expect(gates[3]).to.deep.include({ state: 'too_early', needs: unreachable });
+    }
+    const early = { matured: 0, bands: [], scoredBands: 2, verdictDay: 20_000 };
+    expect(gradeCohort(cohortOf(records, [], early)).summary).to.equal(
+      'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window; ' +
+        `${unreachable}.`,
+    );
+    expect(gradeCohort(cohortOf([150, 0, 0, 0, 0], [], { ...early, verdictDay: undefined })).summary).to.equal(
+      'Too early to grade at predictions_recorded: 150 of 200 required predictions have been recorded.',
+    );
+    const three = gradeCohort(cohortOf([200, 0, 100, 0, 200], [0, 0, 1], { scoredBands: 3 }));
+    expect(three.summary).to.match(/at outcomes_observed: 1 of \d+ required conversions have been observed\.$/);
+  });
+
   it('writes expected conversions in the summary as the CLI and the console do', () => {
     const bands = even.map((records) => ({ records, conversions: 2, expected: 31.27 / 5 }));
     expect(gradeCohort(cohortOf(even, [], { bands })).summary).to.match(/likelihoods add up to 31\.3\.$/);

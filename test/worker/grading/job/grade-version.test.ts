@@ -60,6 +60,24 @@ describe('gradeVersion', () => {
     }
   });
 
+  it('says that a model with two scores cannot get a verdict, before and after the horizon', async () => {
+    const ids = newIds();
+    const world = new RecordedWorld(mongo.database, ids);
+    const leads = Array.from({ length: 250 }, (_, index) => ({ crmId: `lead ${index}`, score: index % 5 === 0 ? 95 : 15 }));
+    await world.call(startMs, leads);
+    await world.outcomes(
+      leads.map(({ crmId }, index) => ({ crmId, converted: index < 40, at: new Date(startMs + 5 * dayMs) })),
+      startMs + dayMs,
+    );
+    const unreachable =
+      'the 250 scores fall into 2 of the 5 score bands, and a verdict needs 3, so the model must give more different scores.';
+    const summaryAfter = async (days: number) => (await gradeAt(ids, startMs + days * dayMs)).verdict.summary;
+    expect(await summaryAfter(1)).to.equal(
+      `Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 20-day window; ${unreachable}`,
+    );
+    expect(await summaryAfter(horizonDays)).to.equal(`Too early to grade at outcomes_observed: ${unreachable}`);
+  });
+
   it('covers the predictions that matured in the last 365 days', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
