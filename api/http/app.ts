@@ -76,6 +76,7 @@ export function createApp(options: AppOptions): Koa {
     outcomesRoute(reading, {
       store: options.outcomes,
       limit: options.outcomeLimit,
+      predictions: options.predictions,
       largeBodies: options.score.largeBodies,
       ...options.score.receiving,
     }),

@@ -3,6 +3,7 @@ import { type CrmIdProblem, readCrmId, storedCrmId } from '../../shared/contract
 import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { shortenedRemedy } from '../../shared/files/reading/row-faults.js';
+import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../shared/store/validation/outcomes.js';
 import type { OutcomeLimit } from '../metering/outcome-limit.js';
 import type { BodyMemory } from '../request/body-memory.js';
@@ -21,6 +22,7 @@ const valueLimit = { max: maxValues.ofOutcomes, advice: 'send only crm_id, conve
 export interface OutcomesDeps {
   readonly store: OutcomeStore;
   readonly limit: Pick<OutcomeLimit, 'take'>;
+  readonly predictions: Pick<PredictionStore, 'scoredAmong' | 'scoredLeadNear'>;
   readonly largeBodies: LargeBodies;
   readonly limits: BodyLimits;
   readonly bodies: BodyMemory;
@@ -31,7 +33,7 @@ export interface OutcomesDeps {
  * is that of scoring, because a call costs the gateway as much. Works in every state of the organisation. Calls of test keys are validated and answered, but not stored.
  */
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
-  const { store, limit, largeBodies, limits, bodies } = outcomesDeps;
+  const { store, limit, predictions, largeBodies, limits, bodies } = outcomesDeps;
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   return receivingRoute(deps, {
     window: 'outcomes',
@@ -45,29 +47,44 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
         deadline: { monotonicMs: performance.now() + deps.timeoutMs },
         hasHungUp: () => socket.destroyed,
       };
-      const outcomes = await largeBodies.inTurn(call, async (turn) => {
+      const { request, outcomes } = await largeBodies.inTurn(call, async (turn) => {
         const request = check(await parseJsonBody(body, valueLimit, turn));
         await turn.yieldToEventLoop();
-        return outcomesOf(request, deps.clock.now());
+        return { request, outcomes: outcomesOf(request, deps.clock.now()) };
       });
-      return { outcomes, call };
+      return { sent: request.outcomes.map(({ crm_id: crmId }) => crmId), outcomes, call };
     },
-    answer: async (_context, { organisation, apiKey }, { outcomes, call }) => {
+    answer: async (_context, { organisation, apiKey }, { sent, outcomes, call }) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
       const organisationId = organisation._id;
       const receivedAt = new Date(deps.clock.now());
+      const leads = new Set(outcomes.map(({ crmId }) => crmId));
       try {
         // One call at a time: a thousand upserts keep a core of MongoDB busy for 0.1 s.
-        await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async (turn) => {
-          const took = await limit.take(organisationId, new Set(outcomes.map(({ crmId }) => crmId)));
-          took(await store.record({ organisationId, outcomes, receivedAt, between: turn.yieldToEventLoop }));
+        return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async (turn) => {
+          const between = turn.yieldToEventLoop;
+          const took = await limit.take(organisationId, leads);
+          const scored = await predictions.scoredAmong({ organisationId, crmIds: [...leads], between }, deps.timeoutMs);
+          const unscored = outcomes.findIndex(({ crmId }) => !scored.has(crmId));
+          const example =
+            unscored < 0
+              ? undefined
+              : await predictions.scoredLeadNear({ organisationId, crmId: sent[unscored] ?? '' }, deps.timeoutMs);
+          took(await store.record({ organisationId, outcomes, receivedAt, between }));
+          return {
+            accepted: outcomes.length,
+            known: scored.size,
+            unknown: leads.size - scored.size,
+            repeated: outcomes.length - leads.size,
+            ...(unscored < 0 ? {} : { unknown_example: sent[unscored] }),
+            ...(example === undefined ? {} : { scored_example: example }),
+          };
         });
       } catch (cause) {
         if (cause instanceof ApiError || cause instanceof CallerGone) throw cause;
         const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
         throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
       }
-      return { accepted: outcomes.length };
     },
   });
 }

@@ -52,7 +52,23 @@ export const outcomesRequestSchema = objectSchema(
 export const outcomesReplySchema = objectSchema(
   'All entries were accepted. One invalid entry refuses the whole call.',
   {
-    accepted: countSchema('The number of accepted entries.'),
+    accepted: countSchema('The number of accepted entries: `known`, `unknown` and `repeated` together.'),
+    'known?': countSchema('Leads that have a stored score, under any model. Absent for test keys.'),
+    'unknown?': countSchema(
+      'Leads without a stored score. Their outcomes are kept, and count once they are scored under the same `crm_id`. ' +
+        'Absent for test keys.',
+    ),
+    'repeated?': countSchema('Entries whose lead an earlier entry of the call names. Absent for test keys.'),
+    'unknown_example?': {
+      type: 'string',
+      description: 'A `crm_id` of the call whose lead has no stored score. Absent if `unknown` is zero.',
+    },
+    'scored_example?': {
+      type: 'string',
+      description:
+        'A `crm_id` that has a stored score, to compare with `unknown_example`: the next one in the order of ids. Absent ' +
+        'without `unknown_example`, and if no lead has a stored score.',
+    },
     'test?': { type: 'boolean', const: true, description: 'Present for test keys: nothing was stored.' },
   },
 );

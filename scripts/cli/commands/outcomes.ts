@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { maxDaysAhead } from '../../../shared/contract/dates.js';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
@@ -80,6 +81,7 @@ async function importOutcomesFile(
     const report = await importOutcomes({
       input,
       store: new OutcomeStore(database),
+      predictions: new PredictionStore(database),
       organisationId,
       columns: { crmId: options.crmId, converted: options.converted, at: options.at },
       values,
@@ -105,6 +107,18 @@ async function requestGrades({ connections }: CliContext, organisationId: string
   }
 }
 
+/** Names the leads that a grade cannot count, with one of each side to compare. */
+function unscoredLeads({ unknown = 0, known = 0, unknownExample, scoredExample, complete }: ImportReport): string[] {
+  if (unknownExample === undefined || !complete) return [];
+  const leads = `${countText(unknown)} of ${countText(known + unknown)} leads have no stored score`;
+  const such = `such as ${JSON.stringify(unknownExample)}`;
+  const scored =
+    scoredExample === undefined
+      ? 'No lead of the organisation has one'
+      : `A lead with a score is ${JSON.stringify(scoredExample)}`;
+  return [`${leads}, ${such}. ${scored}. An outcome counts under the crm_id of a score`];
+}
+
 function withoutDate({ withoutDate: leads = 0 }: ImportReport): string[] {
   if (leads === 0) return [];
   const rows = leads === 1 ? '1 converted lead has' : `${countText(leads)} converted leads have`;
@@ -121,7 +135,8 @@ function resultOf(
     readonly context: CliContext;
   },
 ) {
-  const { accepted, converted, refused, mistakes, rows, complete } = report;
+  const { accepted, converted, refused, mistakes, rows, complete, repeated, known = 0, unknown = 0 } = report;
+  const { unknownExample, scoredExample } = report;
   const { stdout } = of.context;
   const problems = mistakeSentences(mistakes, of.fileName);
   const unseen = complete ? of.values.unseen(report.won ?? []) : [];
@@ -134,13 +149,16 @@ function resultOf(
     [
       ['Rows', countText(rows)],
       ['Imported', `${countText(accepted)} (${countText(converted)} converted)`],
+      ['Leads', accepted === 0 ? undefined : `${countText(known)} with a score, ${countText(unknown)} without`],
       ['Skipped', refused === 0 ? undefined : countText(refused)],
       ['Grading', of.isRequested ? 'requested from the running worker pools' : 'tonight, or with `validation run`'],
       ['', complete ? undefined : 'Interrupted. Run the same command again to resume.'],
     ],
     { width: lineWidth(stdout) },
   );
-  const listed = [...notes, ...problems].map((problem) => wrappedFor(stdout, problem)).join('\n');
+  const listed = [...unscoredLeads(report), ...notes, ...problems]
+    .map((problem) => wrappedFor(stdout, problem))
+    .join('\n');
   const failed = refused > 0 ? exitCodes.failed : exitCodes.done;
   return {
     document: {
@@ -149,6 +167,11 @@ function resultOf(
       accepted,
       converted,
       refused,
+      known,
+      unknown,
+      repeated,
+      ...(unknownExample === undefined ? {} : { unknown_example: unknownExample }),
+      ...(scoredExample === undefined ? {} : { scored_example: scoredExample }),
       problems,
       ...(notes.length === 0 ? {} : { notes }),
       complete,

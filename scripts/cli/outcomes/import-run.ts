@@ -1,5 +1,6 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
+import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { FileListener } from '../context/file-run.js';
 import type { InputFile } from '../score/input/input-file.js';
@@ -8,11 +9,13 @@ import { type MistakeGroup, withMistake } from './mistakes.js';
 import { type OutcomeColumns, type OutcomeRow, outcomeRows } from './outcome-rows.js';
 
 const batchRows = 1_000;
+const lookUpTimeoutMs = 10_000; // of a batch
 const maxWonValues = 1_000; // bounds the state file: a value may be written in many cases
 
 export interface ImportRun {
   readonly input: InputFile;
   readonly store: OutcomeStore;
+  readonly predictions: Pick<PredictionStore, 'scoredAmong' | 'scoredLeadNear'>;
   readonly organisationId: string;
   readonly columns: OutcomeColumns;
   readonly values: ConvertedValues;
@@ -29,6 +32,10 @@ export interface ImportReport extends ImportFigures {
   readonly rows: number;
   /** Sentences about the file: what was passed over, and repeated ids. */
   readonly notices: readonly string[];
+  /** Imported rows with an id that an earlier row has. */
+  readonly repeated: number;
+  /** A scored lead, to compare with `unknownExample`. Absent if no lead was scored, or without `unknownExample`. */
+  readonly scoredExample?: string | undefined;
   /** False after an interruption: the same command resumes. */
   readonly complete: boolean;
 }
@@ -50,9 +57,12 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   let figures = before.figures;
   let rows = 0;
   let pending: Outcome[] = [];
+  let newLeads: string[] = [];
   const flush = async (endByte: number): Promise<void> => {
+    figures = withLeads(figures, newLeads, await scoredOf(run, newLeads));
     await run.store.record({ organisationId: run.organisationId, outcomes: pending, receivedAt: now });
     pending = [];
+    newLeads = [];
     await progressFile.write(rows, figures);
     listener.progress({ done: rows, fraction: Math.min(1, endByte / Math.max(1, input.inflatedBytes())) });
   };
@@ -63,19 +73,40 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   for await (const row of outcomeRows(input, { columns, values, correctsDates, now, onNotice })) {
     rows += 1;
     endByte = row.endByte;
-    if ('outcome' in row) ids.add(row.outcome.crmId, row.line);
+    const isRepeated = 'outcome' in row && ids.add(row.outcome.crmId, row.line);
     if (rows <= before.rows) continue;
     figures = withRow(figures, row);
     if ('outcome' in row) pending.push(row.outcome);
+    if ('outcome' in row && !isRepeated) newLeads.push(row.outcome.crmId);
     if (rows % batchRows !== 0) continue;
     await flush(endByte);
-    if (run.signal.aborted) return { ...figures, rows, notices: [], complete: false };
+    if (run.signal.aborted) return { ...figures, rows, repeated: ids.repeats?.rows ?? 0, notices: [], complete: false };
   }
   await flush(endByte);
+  const { unknownExample } = figures;
+  const scoredExample = unknownExample === undefined ? undefined : await scoredNear(run, unknownExample);
   await progressFile.remove();
   const repeats = repeatsText(ids.repeats);
   if (repeats !== undefined) notices.push(`${repeats}. The last row of a lead counts`);
-  return { ...figures, rows, notices, complete: true };
+  return { ...figures, rows, repeated: ids.repeats?.rows ?? 0, scoredExample, notices, complete: true };
+}
+
+const scoredOf = ({ predictions, organisationId }: ImportRun, crmIds: readonly string[]) =>
+  predictions.scoredAmong({ organisationId, crmIds }, lookUpTimeoutMs);
+
+const scoredNear = ({ predictions, organisationId }: ImportRun, crmId: string) =>
+  predictions.scoredLeadNear({ organisationId, crmId }, lookUpTimeoutMs);
+
+/** Adds leads that no earlier row names. */
+function withLeads(figures: ImportFigures, leads: readonly string[], scored: ReadonlySet<string>): ImportFigures {
+  const { known = 0, unknown = 0 } = figures;
+  const unknownExample = figures.unknownExample ?? leads.find((crmId) => !scored.has(crmId));
+  return {
+    ...figures,
+    known: known + scored.size,
+    unknown: unknown + leads.length - scored.size,
+    ...(unknownExample === undefined ? {} : { unknownExample }),
+  };
 }
 
 function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {
@@ -105,6 +136,11 @@ export interface ImportFigures {
   readonly won?: readonly string[];
   /** Converted leads with an empty cell in the date column. Absent before the first conversion. */
   readonly withoutDate?: number;
+  /** Leads with a stored score, and others. Absent before the first batch. */
+  readonly known?: number;
+  readonly unknown?: number;
+  /** One of the other leads. */
+  readonly unknownExample?: string;
   readonly refused: number;
   /** Mistakes in the refused rows. */
   readonly mistakes: readonly MistakeGroup[];

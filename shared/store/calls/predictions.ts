@@ -18,6 +18,7 @@ import {
   rowOf,
   sliceColumns,
 } from './prediction-slice.js';
+import { type ScoredAmong, scoredAmong, scoredLeadNear } from './scored-leads.js';
 
 /** One prediction in the history of a lead. */
 export interface PastScore {
@@ -101,6 +102,16 @@ export class PredictionStore {
   /** See `readStoredRecords`. */
   storedRecords(ids: readonly string[], timeoutMs: number): Promise<Map<string, StoredRecord>> {
     return readStoredRecords(this.database, ids, timeoutMs);
+  }
+
+  /** See the function of this name. Takes at most `timeoutMs`. */
+  scoredAmong(leads: Omit<ScoredAmong, 'signal'>, timeoutMs: number): Promise<ReadonlySet<string>> {
+    return withMongoTimeout(timeoutMs, (signal) => scoredAmong(this.database, { ...leads, signal }));
+  }
+
+  /** See the function of this name. Takes at most `timeoutMs`. */
+  scoredLeadNear(lead: { organisationId: string; crmId: string }, timeoutMs: number): Promise<string | undefined> {
+    return withMongoTimeout(timeoutMs, (signal) => scoredLeadNear(this.database, { ...lead, signal }));
   }
 
   /**

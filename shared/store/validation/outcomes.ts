@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
-import { callsCollection, idsOfOrganisation } from '../calls/prediction-slice.js';
+import { scoredAmong } from '../calls/scored-leads.js';
 import { createClustered, withMongoTimeout } from '../connection/connect.js';
 
 /** Whether and when a lead converted, as reported by its organisation. */
@@ -56,6 +56,8 @@ const byId = { hint: { _id: 1 } } as const;
 /** The shard key. The clustered key alone would not do for a list of leads: MongoDB reads all documents in between. */
 export const outcomeIndex = { org: 1, crm_id: 1 } as const;
 
+const changeIndex = { org: 1, changed_at: 1 } as const;
+
 /** The outcomes of leads. */
 export class OutcomeStore {
   private readonly collection: Collection<StoredOutcome>;
@@ -68,7 +70,7 @@ export class OutcomeStore {
   async prepare(): Promise<void> {
     const exists = await this.database.listCollections({ name: 'outcomes' }).hasNext();
     if (!exists) await createClustered(this.database, 'outcomes');
-    await this.collection.createIndex({ org: 1, changed_at: 1 });
+    await this.collection.createIndex(changeIndex);
     await this.collection.createIndex(outcomeIndex);
   }
 
@@ -146,6 +148,12 @@ export class OutcomeStore {
     );
   }
 
+  /** The ids of the leads whose outcomes have changed last. */
+  async latest(organisationId: string, most: number): Promise<string[]> {
+    const found = this.collection.find({ org: organisationId }, { projection: { crm_id: 1 }, hint: changeIndex });
+    return (await found.sort({ changed_at: -1 }).limit(most).toArray()).map(({ crm_id }) => crm_id);
+  }
+
   /** Some outcomes of an organisation, in the order of their leads. */
   async after(org: string, crmId: string, most: number): Promise<Pick<StoredOutcome, 'crm_id' | 'received_at'>[]> {
     const found = this.collection.find({ org, crm_id: { $gt: crmId } }, { projection: { crm_id: 1, received_at: 1 } });
@@ -166,30 +174,13 @@ export class OutcomeStore {
    */
   async removeUnscored(organisationId: string, leads: readonly string[], before: Date): Promise<number> {
     if (leads.length === 0) return 0;
-    const unscored = await this.database
-      .aggregate<{ readonly crmId: string }>(unscoredPipeline(organisationId, leads))
-      .toArray();
-    const crmIds = unscored.map(({ crmId }) => crmId);
+    const scored = await scoredAmong(this.database, { organisationId, crmIds: leads });
+    const crmIds = leads.filter((crmId) => !scored.has(crmId));
     const old = { org: organisationId, crm_id: { $in: crmIds }, received_at: { $lt: before } };
     const { deletedCount } = await this.collection.deleteMany(old, { hint: outcomeIndex });
     return deletedCount;
   }
 }
-
-/** One index seek a lead. */
-const unscoredPipeline = (org: string, crmIds: readonly string[]): Document[] => [
-  { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
-  {
-    $lookup: {
-      from: callsCollection,
-      localField: 'crmId',
-      foreignField: 'crm_ids',
-      pipeline: [{ $match: { _id: idsOfOrganisation(org), org } }, { $limit: 1 }, { $project: { _id: 1 } }],
-      as: 'predictions',
-    },
-  },
-  { $match: { predictions: [] } },
-];
 
 /** One report on each lead, by the rule of `record`. */
 function lastReports(outcomes: readonly Outcome[]): Outcome[] {

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import { type HttpReply, httpCall } from '../../support/http/http-call.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import type { UsableKey } from '../../support/service/workspace-parts.js';
@@ -29,7 +30,8 @@ describe('200 of POST /v1/outcomes', () => {
 
   const accepted = async (outcomes: readonly unknown[]): Promise<void> => {
     const reply = await post({ outcomes });
-    expect(`${reply.status} ${reply.text}`).to.equal(`200 {"accepted":${outcomes.length}}`);
+    expect(reply.status, reply.text).to.equal(200);
+    expect(JSON.parse(reply.text)).to.include({ accepted: outcomes.length });
   };
 
   const stored = (): Promise<StoredOutcome[]> =>
@@ -42,6 +44,34 @@ describe('200 of POST /v1/outcomes', () => {
       ['L1', true, '2026-03-01T12:00:00.000Z'],
       ['L2', false, '2026-03-02T00:00:00.000Z'],
     ]);
+  });
+
+  it('says how many leads have a stored score and how many entries repeat, with an example of each side', async () => {
+    const lead = { company_size: 5 };
+    const other = await own.addModel({ bundle: sampleBundle({ version: '9' }) });
+    await own.score([
+      { ...lead, crm_id: '00Q5g00000ABcDe' },
+      { ...lead, crm_id: 'B-1' },
+    ]);
+    await own.score([{ ...lead, crm_id: 'B-2' }], { modelId: other._id });
+    const ids = ['00Q5g00000ABcDeEAL', 'A-1', 'B-1', 'B-2', 'b-1', 'A-1', '00Q5g00000ABcDe'];
+    const send = async (crmIds: readonly string[], key = own.live) => {
+      const outcomes = crmIds.map((crm_id) => ({ ...entry, crm_id }));
+      const reply = await post({ outcomes }, { key });
+      expect(reply.status, reply.text).to.equal(200);
+      return JSON.parse(reply.text);
+    };
+    expect(await send(ids)).to.deep.equal({
+      ...{ accepted: 7, known: 3, unknown: 2, repeated: 2 },
+      ...{ unknown_example: 'A-1', scored_example: 'B-1' },
+    });
+    expect(await send(['z'])).to.include({ unknown_example: 'z', scored_example: '00Q5g00000ABcDe' });
+    expect(await send(['B-1'])).to.deep.equal({ accepted: 1, known: 1, unknown: 0, repeated: 0 });
+    const elsewhere = await workspace(service);
+    expect(await send(['B-1'], elsewhere.live), 'of another organisation').to.deep.equal({
+      ...{ accepted: 1, known: 0, unknown: 1, repeated: 0 },
+      unknown_example: 'B-1',
+    });
   });
 
   it('dates a conversion without at by its first report, and ignores at of a lead that has not converted', async () => {
@@ -65,7 +95,12 @@ describe('200 of POST /v1/outcomes', () => {
     expect(await dates()).to.deep.equal(['2026-01-15']);
     await accepted([entry]);
     expect(await dates(), 'won again').to.deep.equal(['2026-01-15']);
-    await accepted([{ ...entry, at: '2026-01-10' }, { ...entry, at: '2026-01-02' }, entry, { crm_id: 'L1', converted: true }]);
+    await accepted([
+      { ...entry, at: '2026-01-10' },
+      { ...entry, at: '2026-01-02' },
+      entry,
+      { crm_id: 'L1', converted: true },
+    ]);
     expect(await dates(), 'the earliest of a call').to.deep.equal(['2026-01-02']);
     await accepted([entry, { ...entry, converted: false, at: '2025-12-01' }]);
     expect((await stored()).map(({ converted }) => converted)).to.deep.equal([false]);
@@ -136,7 +171,10 @@ describe('200 of POST /v1/outcomes', () => {
       },
       body: packed,
     });
-    expect(await reply.json()).to.deep.equal({ accepted: 1000 });
+    expect(await reply.json()).to.deep.equal({
+      ...{ accepted: 1000, known: 0, unknown: 1000, repeated: 0 },
+      unknown_example: 'L0',
+    });
     expect(await stored()).to.have.length(1000);
   });
 

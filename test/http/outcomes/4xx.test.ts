@@ -93,7 +93,8 @@ describe('4xx of POST /v1/outcomes', () => {
       { crm_id: 'open', converted: false, at: inDays(366) },
     ];
     const reply = await post({ outcomes });
-    expect(`${reply.status} ${reply.text}`).to.equal('200 {"accepted":2}');
+    expect(reply.status).to.equal(200);
+    expect(JSON.parse(reply.text)).to.include({ accepted: 2 });
   });
 
   it('returns 400 for a new lead above the limit, and 200 for a known one and after more was scored', async () => {

@@ -71,7 +71,7 @@ export async function sendOutcomes(
       body: { outcomes },
     });
     expect(reply.status, reply.text).to.equal(200);
-    expect(JSON.parse(reply.text)).to.deep.equal({ accepted: outcomes.length });
+    expect(JSON.parse(reply.text)).to.include({ accepted: outcomes.length });
   }
 }
 

@@ -6,6 +6,7 @@ import { csvRecords } from '../../../scripts/cli/score/input/csv-records.js';
 import { openInput } from '../../../scripts/cli/score/input/input-file.js';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { projectFile } from '../../../shared/process/project-root.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { scored } from '../../support/http/score-reply.js';
 import { leaveOut } from '../../support/leave-out.js';
@@ -39,10 +40,10 @@ describe('validation of real leads', () => {
     const report = await importOutcomes({
       input: await openInput(leadsFile),
       store: new OutcomeStore(service.stores.database),
+      predictions: new PredictionStore(service.stores.database),
       organisationId: own.id,
       columns: { crmId: leadId, converted: 'Converted', at: undefined },
       values: new ConvertedValues(),
-      correctsDates: false,
       now: new Date(thenMs(service)),
       signal: new AbortController().signal,
       listener: { started: () => undefined, progress: () => undefined },

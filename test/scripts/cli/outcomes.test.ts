@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Queue } from 'bullmq';
 import { expect } from 'chai';
-import { dayMs } from '../../../shared/contract/dates.js';
+import { dayMs, monthOf } from '../../../shared/contract/dates.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { gradingQueueName } from '../../../shared/messages/grading-job.js';
 import { queuePrefix } from '../../../shared/redis/keys.js';
 import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
+import { documentsOfCall } from '../../support/service/prediction-rows.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
 /** Accepted contents of the converted column. */
@@ -57,6 +59,10 @@ describe('leadscore outcomes import', () => {
       accepted: 3,
       converted: 2,
       refused: 0,
+      known: 0,
+      unknown: 3,
+      repeated: 0,
+      unknown_example: 'L1',
       problems: [],
       complete: true,
     });
@@ -68,6 +74,41 @@ describe('leadscore outcomes import', () => {
     ]);
     expect(found[1]?.slice(0, 2)).to.deep.equal(['L2', false]);
     expect(String(found[1]?.[2])).to.match(new RegExp(`^${now}`)); // the import time
+  });
+
+  it('outcomes import says how many leads have a score and how many rows repeat, with an example of each side', async () => {
+    const scored = ['00Q5g00000ABcDe', 'L-1', 'L-2'];
+    const nowMs = Date.now();
+    const call = { org: organisation, bucket: 'live', month: monthOf(nowMs), records: 3, at: new Date(nowMs) } as const;
+    await desk.stores.calls.insertMany(
+      documentsOfCall({ ...call, _id: callIdGenerator()(nowMs, organisation) }, scored),
+    );
+    const ids = ['00Q5g00000ABcDeEAL', 'L-1', 'l-1', 'L-1', 'K', '00Q5g00000ABcDe'];
+    const path = await write('leads.csv', `crm_id,converted\n${ids.map((id) => `${id},0`).join('\n')}\n`);
+    const report = await desk.document('outcomes', 'import', organisation, path);
+    const examples = { unknown_example: 'l-1', scored_example: '00Q5g00000ABcDe' };
+    expect(report).to.include({ accepted: 6, known: 2, unknown: 2, repeated: 2, ...examples });
+    const { stdout } = await desk.run('outcomes', 'import', organisation, path);
+    expect(stdout).to.match(/Leads +2 with a score, 2 without/);
+    expect(stdout.replace(/\s+/g, ' ')).to.include(
+      '2 of 4 leads have no stored score, such as "l-1". A lead with a score is "00Q5g00000ABcDe". ' +
+        'An outcome counts under the crm_id of a score',
+    );
+    const known = await write('known.csv', 'crm_id,converted\nL-1,0\n');
+    expect(await desk.document('outcomes', 'import', organisation, known)).to.include({ known: 1, unknown: 0 });
+    const other = await desk.newOrganisation();
+    const elsewhere = await desk.document('outcomes', 'import', other, known);
+    expect(elsewhere).to.include({ known: 0, unknown: 1 }).and.not.have.property('scored_example');
+  });
+
+  it('outcomes import counts the leads of an interrupted run too', async () => {
+    const rows = Array.from({ length: 1_200 }, (_, index) => `L${index},0`);
+    const path = await write('many.csv', `crm_id,converted\n${rows.join('\n')}\n`);
+    const state = JSON.parse(await stateAfter(path, { organisation, rows: 1_000 }));
+    state.figures = { ...state.figures, known: 400, unknown: 600, unknownExample: 'L7' };
+    await writeFile(`${path}.import.json`, JSON.stringify(state));
+    const report = await desk.document('outcomes', 'import', organisation, path);
+    expect(report).to.include({ known: 400, unknown: 800, repeated: 0, unknown_example: 'L7' });
   });
 
   it('outcomes import dates a conversion without a date at the first import, and keeps that date', async () => {

@@ -23,12 +23,12 @@ export async function removePredictions(database: Db, organisationId: string): P
 
 type CallOfTest = Pick<LedgerRow, '_id' | 'org' | 'bucket' | 'month' | 'records' | 'at'>;
 
-/** The documents of a call whose records are all the same lead. */
-export function documentsOfCall(call: CallOfTest): CallDocument[] {
+/** The documents of a call whose records are all the same lead, unless their leads are given. */
+export function documentsOfCall(call: CallOfTest, leads?: readonly string[]): CallDocument[] {
   const { _id, org, at, records } = call;
   const scored = { org, model: 'mdl', version: '1', at };
   const column = <Value>(value: Value) => Array.from({ length: records }, () => value);
-  const columns = { crmIds: column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
+  const columns = { crmIds: leads ?? column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
   const row = { ...call, ...scored, request_id: _id, key: 'key' };
   return callDocuments(row, slicesOf({ ...scored, ...columns, callId: _id }));
 }

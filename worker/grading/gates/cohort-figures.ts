@@ -1,3 +1,5 @@
+import type { LatestOutcomes } from '../cohort/latest-outcomes.js';
+
 /** Matured records with outcome data in one score band. */
 export interface BandFigures {
   readonly records: number;
@@ -42,6 +44,8 @@ export interface CohortFigures {
   readonly matured: number;
   /** Number of the day on which enough of the cohort will have matured; undefined if it has, or is too small. */
   readonly verdictDay?: number | undefined;
+  /** Read only if outcome data names too few of the cohort. */
+  readonly latestOutcomes?: LatestOutcomes | undefined;
   /** Score bands with a cohort record; undefined if they were not counted. */
   readonly scoredBands?: number | undefined;
   /** Matured and joined records in five bands, lowest scores first. */

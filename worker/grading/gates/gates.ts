@@ -1,5 +1,6 @@
 import { countText, figureText, liftText, shareText } from '../../../shared/contract/figures.js';
 import { bandScores, requiredLift, requiredPredictions } from '../../../shared/contract/verdict.js';
+import type { LatestOutcomes } from '../cohort/latest-outcomes.js';
 import { type BandCount, cochranArmitage } from '../statistics/cochran-armitage.js';
 import { poissonLowerTail } from '../statistics/distributions.js';
 import { requiredConversions, topBandLift } from '../statistics/lift.js';
@@ -58,7 +59,7 @@ function uncountedClause({ withoutCrmId, excluded }: CohortFigures['leftOut']): 
 
 /** `cohort_reconciles`: ledger, stored rows and cohort agree, and outcome data names 95 % of the cohort. */
 export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
-  const { requests, leftOut, cohort, joined, joinable } = cohortFigures;
+  const { requests, leftOut, cohort, joined, joinable, latestOutcomes } = cohortFigures;
   const { repeats, withoutCrmId, excluded, erased } = leftOut;
   const unaccounted = requests.storedRows - (cohort + repeats + withoutCrmId + excluded + erased);
   const share = joinable === 0 ? 0 : joined / joinable;
@@ -75,6 +76,9 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
     joinable,
     joined_share: share,
     required_share: requiredJoined,
+    ...(latestOutcomes === undefined
+      ? {}
+      : { latest_outcomes: latestOutcomes.outcomes, latest_outcomes_unscored: latestOutcomes.unscored }),
   };
   if (requests.mismatchedRequests > 0 || requests.ledgerRecords !== requests.storedRows) {
     const noun = requests.mismatchedRequests === 1 ? 'request' : 'requests';
@@ -85,13 +89,36 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
   }
   if (unaccounted !== 0 || repeats < 0)
     return failed(figures, `${countText(Math.abs(unaccounted || repeats))} stored rows are not accounted for`);
-  if (joined === 0)
-    return tooEarly(figures, `no outcome data covers the cohort of ${countText(cohort)} predictions yet`);
   if (share >= requiredJoined) return cleared(figures);
+  const strangers = strangersClause(latestOutcomes);
+  if (joined === 0) {
+    const unnamed = `no outcome data covers the cohort of ${countText(cohort)} predictions`;
+    return tooEarly(figures, `${unnamed}${strangers === '' ? ' yet' : strangers}`);
+  }
   return failed(
     figures,
-    `outcome data names ${countText(joined)} of ${countText(joinable)} cohort records, and ${shareText(requiredJoined)} of them are required`,
+    `outcome data names ${countText(joined)} of ${countText(joinable)} cohort records, and ${shareText(requiredJoined)} of them are required${strangers}`,
   );
+}
+
+/** Whether outcome data names too few of the cohort. */
+export const namesTooFew = ({ cohort, joined, joinable }: CohortFigures): boolean =>
+  cohort >= requiredPredictions && (joined === 0 || joined / joinable < requiredJoined);
+
+/** Whether most of the latest outcomes are of leads that were never scored. */
+export const isMostlyUnscored = (latest: CohortFigures['latestOutcomes']): latest is LatestOutcomes =>
+  latest !== undefined && 2 * latest.unscored > latest.outcomes;
+
+/** Says that most of the latest outcomes are of leads that were never scored; empty if they are not. */
+function strangersClause(latest: CohortFigures['latestOutcomes']): string {
+  if (!isMostlyUnscored(latest)) return '';
+  const { outcomes, unscored, forms } = latest;
+  const example =
+    forms === undefined
+      ? ''
+      : `: a crm_id of theirs has the form ${JSON.stringify(forms.ofOutcome)}, one of a scored lead ` +
+        JSON.stringify(forms.ofScore);
+  return `; ${countText(unscored)} of the latest ${countText(outcomes)} outcomes name no scored lead${example}`;
 }
 
 /** `matured_cohort`: at least 200 records have completed the horizon and have outcome data. */

@@ -13,6 +13,7 @@ import type { CohortFigures } from './cohort-figures.js';
 import {
   cohortReconciles,
   type GateOutcome,
+  isMostlyUnscored,
   maturedCohort,
   outcomesObserved,
   predictionsRecorded,
@@ -95,11 +96,12 @@ function judgementOf(tested: readonly TestedGate[], figures: CohortFigures): Jud
  * Says when a verdict becomes possible, if enough predictions are recorded and too few of them have matured. Says so if
  * none does.
  */
-function prospectClause(gate: FailingGate, { cohort, scoredBands, verdictDay }: CohortFigures): string {
+function prospectClause(gate: FailingGate, { cohort, scoredBands, verdictDay, latestOutcomes }: CohortFigures): string {
   const isCounted = scoredBands !== undefined && cohort >= requiredPredictions;
   const unreachable = isCounted && gate !== 'outcomes_observed' ? tooFewScores(cohort, scoredBands) : undefined;
   if (unreachable !== undefined) return `; ${unreachable}`;
-  return verdictDay === undefined ? '' : `; a verdict is possible from ${dayText(verdictDay)}`;
+  const isAstray = gate === 'cohort_reconciles' && isMostlyUnscored(latestOutcomes);
+  return verdictDay === undefined || isAstray ? '' : `; a verdict is possible from ${dayText(verdictDay)}`;
 }
 
 function passedSummary(figures: CohortFigures, lift: number): string {

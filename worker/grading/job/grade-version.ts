@@ -10,9 +10,11 @@ import { isAhead, type StoredVerdict, ValidationStore } from '../../../shared/st
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import { maxLeadsPerPass } from '../cohort/first-predictions.js';
+import { compareLatestOutcomes } from '../cohort/latest-outcomes.js';
 import { type Refreshed, refreshDays } from '../cohort/refresh-days.js';
 import { type GradedVersion, gradedKey, inSnapshot, type Snapshot } from '../cohort/snapshot.js';
 import { firstGradedDay, gradedDays, sumDays } from '../cohort/sum-days.js';
+import { namesTooFew } from '../gates/gates.js';
 import { type Grade, gradeCohort } from '../gates/grade-cohort.js';
 import { type Barrier, type Standing, settledState } from '../gates/settled-state.js';
 import { defaultLift } from '../statistics/lift.js';
@@ -109,13 +111,15 @@ async function compute(
   // Queried only if needed: finding a call among those of other models can take long.
   const isNothingStored = days.every((day) => day.stored_rows === 0);
   const matured = { asOfMs, horizonDays, maturedOnCutDay: refreshed.maturedOnCutDay };
-  const grade = gradeCohort(
-    sumDays(days, {
-      ...matured,
-      expectedLift: facts?.holdout_top_lift ?? defaultLift,
-      countedForADay: isNothingStored && (await countedForADay({ database, session }, graded, { fromDay, asOfMs })),
-    }),
-  );
+  const figures = sumDays(days, {
+    ...matured,
+    expectedLift: facts?.holdout_top_lift ?? defaultLift,
+    countedForADay: isNothingStored && (await countedForADay({ database, session }, graded, { fromDay, asOfMs })),
+  });
+  const latestOutcomes = namesTooFew(figures)
+    ? await compareLatestOutcomes(database, graded.organisationId)
+    : undefined;
+  const grade = gradeCohort({ ...figures, latestOutcomes });
   const standing = settledState(grade, standingOf(previous, nowMs), gradedDays(days, matured));
   const rebuiltAt = refreshed.isRebuild ? readAt : (before?.rebuilt_at ?? readAt);
   return {

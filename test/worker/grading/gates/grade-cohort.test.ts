@@ -99,6 +99,22 @@ describe('gradeCohort', () => {
     expect(three.summary).to.match(/at outcomes_observed: 1 of \d+ required conversions have been observed\.$/);
   });
 
+  it('names outcomes of leads that were never scored when they are most of the latest', () => {
+    const forms = { ofOutcome: 'AAA-999', ofScore: 'aaa_999' };
+    const summaryOf = (unscored: number, changes: Partial<CohortFigures>) =>
+      gradeCohort(cohortOf(even, rising, { ...changes, latestOutcomes: { outcomes: 200, unscored, forms } })).summary;
+    const clause =
+      '101 of the latest 200 outcomes name no scored lead: a crm_id of theirs has the form "AAA-999", ' +
+      'one of a scored lead "aaa_999"';
+    const none = 'Too early to grade at cohort_reconciles: no outcome data covers the cohort of 500 predictions';
+    expect(summaryOf(101, { joined: 0, verdictDay: 20_000 })).to.equal(`${none}; ${clause}.`);
+    expect(summaryOf(100, { joined: 0 })).to.equal(`${none} yet.`);
+    expect(summaryOf(101, { joined: 400 })).to.equal(
+      `Failed at cohort_reconciles: outcome data names 400 of 500 cohort records, and 95 % of them are required; ${clause}.`,
+    );
+    expect(summaryOf(100, { joined: 400 })).to.match(/are required\.$/);
+  });
+
   it('writes expected conversions in the summary as the CLI and the console do', () => {
     const bands = even.map((records) => ({ records, conversions: 2, expected: 31.27 / 5 }));
     expect(gradeCohort(cohortOf(even, [], { bands })).summary).to.match(/likelihoods add up to 31\.3\.$/);

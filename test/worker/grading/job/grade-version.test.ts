@@ -63,7 +63,10 @@ describe('gradeVersion', () => {
   it('says that a model with two scores cannot get a verdict, before and after the horizon', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
-    const leads = Array.from({ length: 250 }, (_, index) => ({ crmId: `lead ${index}`, score: index % 5 === 0 ? 95 : 15 }));
+    const leads = Array.from({ length: 250 }, (_, index) => ({
+      crmId: `lead ${index}`,
+      score: index % 5 === 0 ? 95 : 15,
+    }));
     await world.call(startMs, leads);
     await world.outcomes(
       leads.map(({ crmId }, index) => ({ crmId, converted: index < 40, at: new Date(startMs + 5 * dayMs) })),

@@ -1,0 +1,77 @@
+import type { Db, Document } from 'mongodb';
+import { callsCollection, idsOfOrganisation, leadIndex, type PredictionSlice } from './prediction-slice.js';
+
+/** Leads in one of several reads; MongoDB takes some milliseconds for them. */
+const leadsPerRead = 250;
+
+/** Which leads of an organisation have predictions. A lead whose predictions were removed counts as never scored. */
+export interface ScoredAmong {
+  readonly organisationId: string;
+  readonly crmIds: readonly string[];
+  readonly signal?: AbortSignal | undefined;
+  /** Runs between two reads of `leadsPerRead`. */
+  readonly between?: (() => Promise<void>) | undefined;
+}
+
+/**
+ * The leads among some that have a prediction under any model. One index seek a lead.
+ * @throws the driver's error
+ */
+export async function scoredAmong(database: Db, leads: ScoredAmong): Promise<ReadonlySet<string>> {
+  const { organisationId, crmIds, signal, between } = leads;
+  const scored = new Set<string>();
+  for (let from = 0; from < crmIds.length; from += leadsPerRead) {
+    if (from > 0) await between?.();
+    const some = scoredPipeline(organisationId, crmIds.slice(from, from + leadsPerRead));
+    // One batch: MongoDB's default of 101 documents would take a round trip more. The cursor obeys `signal`.
+    const options = { batchSize: leadsPerRead + 1, ...(signal === undefined ? {} : { signal }) };
+    const found = await database.aggregate<{ readonly crmId: string }>(some, options).toArray();
+    for (const { crmId } of found) scored.add(crmId);
+  }
+  return scored;
+}
+
+const scoredPipeline = (org: string, crmIds: readonly string[]): Document[] => [
+  { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
+  {
+    $lookup: {
+      from: callsCollection,
+      localField: 'crmId',
+      foreignField: 'crm_ids',
+      pipeline: [{ $match: { _id: idsOfOrganisation(org), org } }, { $limit: 1 }, { $project: { _id: 1 } }],
+      as: 'predictions',
+    },
+  },
+  { $match: { predictions: { $ne: [] } } },
+  { $project: { crmId: 1 } },
+];
+
+/**
+ * An example of a scored lead, in the order of ids the next after a text or, without one, the first.
+ * @returns undefined if the organisation has no predictions
+ * @throws the driver's error
+ */
+export async function scoredLeadNear(
+  database: Db,
+  {
+    organisationId: org,
+    crmId,
+    signal,
+  }: { readonly organisationId: string; readonly crmId: string; readonly signal?: AbortSignal },
+): Promise<string | undefined> {
+  const calls = database.collection<PredictionSlice>(callsCollection);
+  for (const atLeast of [crmId, '']) {
+    const filter = { _id: idsOfOrganisation(org), org, crm_ids: { $elemMatch: { $gte: atLeast } } };
+    const slice = await calls.findOne(filter, {
+      hint: leadIndex,
+      projection: { crm_ids: 1 },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const ids = (slice?.crm_ids ?? []).filter((id): id is string => id !== null && isAtLeast(id, atLeast));
+    if (ids.length > 0) return ids.reduce((one, other) => (isAtLeast(one, other) ? other : one));
+  }
+  return undefined;
+}
+
+/** MongoDB orders texts by their bytes. */
+const isAtLeast = (one: string, other: string): boolean => Buffer.compare(Buffer.from(one), Buffer.from(other)) >= 0;
