@@ -2,7 +2,7 @@ import { projectFile } from '../../shared/process/project-root.js';
 import { readOptions, UsageError } from '../servers/run-to-end.js';
 import { bulkRowName } from './bulk/bulk.js';
 import type { SectionOptions } from './report/tables.js';
-import { bareRow, comparedRow, scenarios } from './scenarios.js';
+import { bareRow, comparedRow, mainScenario, mixedRow, mixedSingles, scenarios } from './scenarios.js';
 import { separateRowNames } from './separate-rows.js';
 import { sustainedRowNames } from './sustained.js';
 
@@ -59,10 +59,8 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
     const reason = areSeparate ? ' that can be measured together with the others' : '';
     throw new UsageError(`there is no row "${unknown}"${reason}; choose from ${allowed.join(', ')}`);
   }
-  // Only figures of the same repeat can be compared.
-  const isCompared = [comparedRow, bareRow].some((name) => only.includes(name));
   return {
-    only: isCompared ? [...new Set([...only, comparedRow, bareRow])] : only,
+    only: withCompared(only),
     json,
     bundlePath: bundle ?? projectFile('scripts/demo/bundle'),
     isDemoBundle: bundle === undefined,
@@ -73,6 +71,18 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
     ...(quick ? quickTimes : usualTimes),
     profileDirectory: profile,
   };
+}
+
+/** Rows whose figures are compared. Only figures of the same repeat can be. */
+const comparisons: readonly (readonly string[])[] = [
+  [comparedRow, bareRow],
+  [mixedRow, mixedSingles.alone, mainScenario.id],
+];
+
+/** Adds the rows that the chosen ones are compared with. `mainScenario` alone is compared with none. */
+function withCompared(only: readonly string[]): readonly string[] {
+  const added = comparisons.filter((rows) => rows.some((name) => only.includes(name) && name !== mainScenario.id));
+  return [...new Set([...only, ...added.flat()])];
 }
 
 function wholeNumber(option: string, text: string, max = 100): number {

@@ -9,7 +9,7 @@ import { RequestBodies } from './load/request-bodies.js';
 import { type BenchOutcome, describeMachine, jsonReport, readableReport } from './report/bench-report.js';
 import { type BenchRow, windowText } from './report/figures.js';
 import { ProgressLines } from './report/progress-lines.js';
-import { type Load, mainScenario, type Scenario, scenarios } from './scenarios.js';
+import { type Load, mainScenario, mixedSingles, type Scenario, scenarios } from './scenarios.js';
 import { startBareService } from './service/bare-service.js';
 import { type BenchService, startBenchService, startGenerator, workers } from './service/bench-service.js';
 
@@ -31,6 +31,9 @@ export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): P
     ...{ options, chosen, progress, service },
     bare: isChosen('bare') ? await startBareService(options.bundlePath, onEnd) : undefined,
     generator: await stoppedAtEnd(onEnd, startGenerator(service)),
+    second: chosen.some((scenario) => scenario.second !== undefined)
+      ? await stoppedAtEnd(onEnd, startGenerator(service.second))
+      : undefined,
     scorer: await FloorScorer.load(options.bundlePath),
     floorBodies: isChosen('floor') ? await RequestBodies.from(service.source) : undefined,
   });
@@ -40,6 +43,8 @@ export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): P
   process.stdout.write(options.json ? `${jsonReport(outcome, machine)}\n` : readableReport(outcome, machine));
 }
 
+type Generator = Awaited<ReturnType<typeof startGenerator>>;
+
 interface BenchRunDeps {
   readonly options: BenchOptions;
   readonly chosen: readonly Scenario[];
@@ -47,7 +52,9 @@ interface BenchRunDeps {
   readonly service: BenchService;
   /** Undefined, as `floorBodies`, if no chosen row needs it. */
   readonly bare: MeasuredTarget | undefined;
-  readonly generator: Awaited<ReturnType<typeof startGenerator>>;
+  readonly generator: Generator;
+  /** Makes the load of the second organisation. Undefined if no chosen row needs it. */
+  readonly second: Generator | undefined;
   readonly scorer: FloorScorer;
   readonly floorBodies: RequestBodies | undefined;
 }
@@ -89,13 +96,39 @@ class BenchRun {
     const { id, row: name, target } = scenario;
     const load = await this.loadOf(scenario);
     progress.doing(id);
-    const report = await this.window(scenario, load);
+    const report =
+      scenario.second === 'beside' ? await this.besideSingles(scenario, load) : await this.window(scenario, load);
     if (target !== 'floor')
       this.comparedRows += await compareWithFloor(report.samples, { scorer, database: service.database });
     if (id === mainScenario.id) this.capacityPerSecond ??= (1000 * report.calls) / report.elapsedMs;
-    const reports = [...(this.rows.get(id)?.reports ?? []), report];
-    this.rows.set(id, { name, load, reports });
+    this.keep(id, { name, load, report });
     progress.finished(windowText(name, load, report));
+  }
+
+  private keep(id: string, { name, load, report }: Omit<BenchRow, 'reports'> & { readonly report: LoadReport }): void {
+    this.rows.set(id, { name, load, reports: [...(this.rows.get(id)?.reports ?? []), report] });
+  }
+
+  /** Measures batches beside singles of the second organisation, which become a row of their own. */
+  private async besideSingles(scenario: Scenario, load: Load): Promise<LoadReport> {
+    const { options, scorer, service } = this.deps;
+    const times = { warmUpMs: options.warmUpMs, windowMs: options.windowMs * 2 };
+    const singles: Scenario = { ...scenario, shape: 'single', second: 'alone' };
+    const [report, besides] = await Promise.all([
+      this.window(scenario, load, times),
+      this.window(singles, mixedSingles.load, times),
+    ]);
+    this.comparedRows += await compareWithFloor(besides.samples, { scorer, database: service.database });
+    this.keep(mixedSingles.beside, {
+      ...{ name: mixedSingles.beside, load: mixedSingles.load },
+      report: { ...besides, othersCpuMs: 0, generatorCpuMs: 0 },
+    });
+    // Each generator counts the other one among the processes outside the benchmark.
+    return {
+      ...report,
+      generatorCpuMs: report.generatorCpuMs + besides.generatorCpuMs,
+      othersCpuMs: Math.max(0, report.othersCpuMs - besides.generatorCpuMs),
+    };
   }
 
   /** A share refers to the first repeat of the main scenario, so that the load is the same in every repeat. */
@@ -110,14 +143,17 @@ class BenchRun {
 
   /** Windows under an open load are twice as long, because they have few calls. */
   private window(scenario: Scenario, load: Load, times?: Pick<WindowPlan, 'warmUpMs' | 'windowMs'>) {
-    const { options, service, bare, generator } = this.deps;
+    const { options, service, bare, generator, second } = this.deps;
     const { shape, leads, target } = scenario;
     const windowMs = options.windowMs * ('callers' in load ? 1 : 2);
     const plan = { shape, leads, load, ...(times ?? { warmUpMs: options.warmUpMs, windowMs }) };
     if (target === 'floor') return this.floorWindow(plan);
     const called = target === 'bare' ? bare : service;
     if (called === undefined) throw new Error('the bare queue was not started');
-    return generator.call({ ...plan, target: { gateway: called.gateway, groups: called.groups } });
+    if (scenario.second !== 'alone')
+      return generator.call({ ...plan, target: { gateway: called.gateway, groups: called.groups } });
+    if (second === undefined) throw new Error('the load of the second organisation was not started');
+    return second.call({ ...plan, target: { gateway: service.second.gateway, groups: called.groups } });
   }
 
   /** Scores batches one after the other in this process. */

@@ -17,12 +17,19 @@ export interface Scenario {
   readonly leads: 'known' | 'new';
   /** A share refers to the calls per second of `mainScenario`. */
   readonly load: Load | { readonly shareOfMain: number };
+  /** Calls of a second organisation, without calls of the first or beside them. By default the first calls alone. */
+  readonly second?: 'alone' | 'beside';
 }
 
 export const floorRow = 'floor';
 /** Koa with one BullMQ job per call, without authentication, metering or records. Always measured with `webhook`. */
 export const bareRow = 'bare-bullmq';
 export const comparedRow = 'webhook';
+
+/** Batches of one organisation beside singles of another. Always measured with each of the two alone. */
+export const mixedRow = 'mixed';
+/** The singles of `mixed`: beside the batches, and alone. */
+export const mixedSingles = { beside: 'mixed-singles', alone: 'singles-alone', load: { callsPerSecond: 20 } } as const;
 
 const batch = { target: 'service', shape: 'batch', leads: 'known' } as const;
 const single = { ...batch, shape: 'single' } as const;
@@ -39,6 +46,8 @@ export const scenarios: readonly Scenario[] = [
   { ...batch, id: 'batch-1000-open', row: 'batch-1000-open', load: { shareOfMain: 0.55 } },
   { ...single, id: 'single', row: 'single', load: { callers: 32 } },
   { ...single, id: 'single-open', row: 'single-open', load: { callsPerSecond: 100 } },
+  { ...batch, id: mixedRow, row: mixedRow, load: { callers: 4 }, second: 'beside' },
+  { ...single, id: mixedSingles.alone, row: mixedSingles.alone, load: mixedSingles.load, second: 'alone' },
   { ...single, id: comparedRow, row: comparedRow, shape: 'webhook', load: { callers: 32 } },
   { ...single, id: bareRow, row: bareRow, target: 'bare', load: { callers: 32 } },
 ];

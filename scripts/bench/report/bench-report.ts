@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { type Figures, type LoadReport, parts } from '../load/messages.js';
-import { bareRow, comparedRow, floorRow, mainScenario } from '../scenarios.js';
+import { bareRow, comparedRow, floorRow, mainScenario, mixedRow, mixedSingles } from '../scenarios.js';
 import { type BenchRow, loadText, medianFigures, spreadIn } from './figures.js';
 import { type Columns, reportTable, short, wholeNumber, withRange } from './tables.js';
 
@@ -38,10 +38,18 @@ export function jsonReport({ rows }: BenchOutcome, machine: Machine): string {
     rows: rows.map((row) => ({
       name: row.name,
       concurrency: 'callers' in row.load ? row.load.callers : null,
-      ...medianFigures(row),
+      ...ownFigures(row),
     })),
   });
 }
+
+/** The medians of a row. The CPU time and the memory beside `mixed-singles` are those of the batches. */
+function ownFigures(row: BenchRow): Partial<Figures> {
+  const { cpu_ms_per_1000, rss_mb, ...speed } = medianFigures(row);
+  return isBeside(row) ? speed : { ...speed, cpu_ms_per_1000, rss_mb };
+}
+
+const isBeside = ({ name }: BenchRow): boolean => name === mixedSingles.beside;
 
 const speedColumns: Columns<BenchRow> = [
   ['row', ({ name }) => name],
@@ -74,7 +82,10 @@ export function readableReport({ rows, comparedRows }: BenchOutcome, machine: Ma
     '',
     reportTable(speedColumns, rows),
     '',
-    reportTable(cpuColumns, rows),
+    reportTable(
+      cpuColumns,
+      rows.filter((row) => !isBeside(row)),
+    ),
     '',
     memoryLine(rows),
     comparedRows > 0 &&
@@ -83,6 +94,7 @@ export function readableReport({ rows, comparedRows }: BenchOutcome, machine: Ma
     othersCores > noticeableCores &&
       `The machine was not quiet: other processes took ${percent(othersCores)} of a core.`,
     comparisonLine(rows),
+    ...mixedLines(rows, machine.workers),
     efficiencyLine(rows),
   ];
   return `${lines.filter((line) => line !== undefined && line !== false).join('\n')}\n`;
@@ -121,6 +133,27 @@ function comparisonLine(rows: readonly BenchRow[]): string | undefined {
   const calls = ratio(recordsPerSecond, wholeNumber);
   return `${comparedRow} / ${bareRow}: calls/s ${calls}; p99 ms ${ratio(p99Ms, short)}`;
 }
+
+/** Batches beside singles divided by batches alone; singles beside batches and alone; how busy the workers were. */
+function mixedLines(rows: readonly BenchRow[], workers: number): readonly string[] {
+  const rowOf = (wanted: string) => rows.find(({ name }) => name === wanted);
+  const alone = rows.findLast(({ name }) => name === mainScenario.row);
+  const [mixed, beside, quiet] = [mixedRow, mixedSingles.beside, mixedSingles.alone].map(rowOf);
+  if (alone === undefined || mixed === undefined || beside === undefined || quiet === undefined) return [];
+  const median = (row: BenchRow, figure: (figures: Figures) => number): number => spreadIn(row, figure).median;
+  const [speed, speedAlone] = [median(mixed, recordsPerSecond), median(alone, recordsPerSecond)];
+  const compared = (name: string, figure: (figures: Figures) => number): string =>
+    `${name} ms ${short(median(beside, figure))} (alone ${short(median(quiet, figure))})`;
+  const busy = (row: BenchRow): string => short(median(row, workerCores));
+  return [
+    `${mixedRow} / ${mainScenario.row}: records/s ${wholeNumber(speed)} / ${wholeNumber(speedAlone)} = ${(speed / speedAlone).toFixed(2)}`,
+    `singles beside batches: ${compared('p50', ({ p50_ms }) => p50_ms)}, ${compared('p99', p99Ms)}`,
+    `cores used by ${workers} workers: ${busy(mixed)} (alone ${busy(alone)})`,
+  ];
+}
+
+const workerCores = ({ cpu_ms_per_1000, records_per_s }: Figures): number =>
+  (cpu_ms_per_1000.workers * records_per_s) / 1_000_000;
 
 /** Share of the floor in the CPU time of the main row. */
 function efficiencyLine(rows: readonly BenchRow[]): string | undefined {

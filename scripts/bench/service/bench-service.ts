@@ -5,7 +5,12 @@ import { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
-import { createLoadOrganisation, loadKeyBrand, unreachedLimit } from '../../servers/load-organisation.js';
+import {
+  createLoadOrganisation,
+  type LoadOrganisation,
+  loadKeyBrand,
+  unreachedLimit,
+} from '../../servers/load-organisation.js';
 import { startMongo } from '../../servers/mongo-server.js';
 import { childProcessIds } from '../../servers/process-usage.js';
 import { startRedis } from '../../servers/redis/redis-server.js';
@@ -15,9 +20,10 @@ import { ForkedFunction } from '../load/forked-function.js';
 import type { LoadPlan, LoadReport, MeasuredTarget, Preparation } from '../load/messages.js';
 import type { RecordSource } from '../load/request-bodies.js';
 
-/** The measured service with one organisation, whose quota and rate limit are never reached. */
-export interface BenchService extends MeasuredTarget {
-  readonly source: RecordSource;
+/** The measured service with two organisations, whose quotas and rate limits are never reached. */
+export interface BenchService extends MeasuredTarget, Preparation {
+  /** Keys and model of the second organisation. */
+  readonly second: Preparation;
   readonly database: Db;
   readonly versions: { readonly redis: string; readonly mongod: string };
   /** Resolves with the reason when a gateway or the pool ends. */
@@ -33,7 +39,7 @@ const standardError = 2;
 
 /**
  * Starts its own Redis and mongod in a temporary directory, a gateway and a worker pool, which log to standard error.
- * Creates an organisation with a model and API keys.
+ * Creates two organisations, each with a model and API keys.
  * @param options.profileDirectory target of a CPU profile of each process, written at its end; undefined for none
  * @throws Error if the service does not start
  */
@@ -56,16 +62,22 @@ export async function startBenchService(
   await prepareDatabase(database);
   const keys = ['live', 'live', 'live', 'live'] as const;
   const load = { name: 'Benchmark', limit: unreachedLimit, keys, pepper, bundlePath };
-  const { modelIds, secrets } = await createLoadOrganisation(database, load);
+  const first = await createLoadOrganisation(database, load);
+  const second = await createLoadOrganisation(database, { ...load, name: 'Second' });
   const nodeOptions = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`];
   const urls = { redisUrl: redis.url, mongoUrl: mongod.url };
   const stack = await stoppedAtEnd(
     onEnd,
     startStack({ ...urls, withRunner, log: standardError, environment: settings, nodeOptions }),
   );
-  return {
+  const nowMs = Date.now();
+  const callerOf = ({ secrets, modelIds }: LoadOrganisation): Preparation => ({
     gateway: { ...addressOf(stack.url), secrets },
-    source: { modelId: modelIds[0] ?? '', bundlePath, isDemoBundle, nowMs: Date.now() },
+    source: { modelId: modelIds[0] ?? '', bundlePath, isDemoBundle, nowMs },
+  });
+  return {
+    ...callerOf(first),
+    second: callerOf(second),
     database,
     groups: {
       gateway: stack.gateways.map((gateway) => gateway.pid),
@@ -82,8 +94,8 @@ export async function startBenchService(
   };
 }
 
-/** Starts the process that makes the load. Resolves when every known lead has been scored once. */
-export function startGenerator({ gateway, source }: BenchService): Promise<ForkedFunction<LoadPlan, LoadReport>> {
+/** Starts the process that makes an organisation's load. Resolves when each of its known leads has been scored once. */
+export function startGenerator({ gateway, source }: Preparation): Promise<ForkedFunction<LoadPlan, LoadReport>> {
   const preparation: Preparation = { gateway, source };
   return ForkedFunction.start('dist/scripts/bench/load/measuring-child.js', preparation);
 }
