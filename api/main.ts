@@ -136,7 +136,7 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
 function appServices(gateway: Gateway, { commands, mongo }: Connections, services: Services) {
   const { config, clock, logger } = gateway;
   const { database } = mongo;
-  const { keys, workspaces, verdicts } = services;
+  const { keys, workspaces, verdicts, queues } = services;
   const common = {
     rateLimit: new RateLimit(commands, commandTimeoutMs(gateway)),
     clock,
@@ -145,7 +145,7 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
   const score = {
     keys,
     receiving: { ...common, limits: config, bodies: new BodyMemory(config) },
-    largeBodies: new LargeBodies(),
+    largeBodies: new LargeBodies(() => queues.workersOf('batches')),
     scoring: services,
     requestTimeoutMs: config.requestTimeoutMs,
     webhookTimeoutMs: config.webhookTimeoutMs,

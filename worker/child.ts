@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type ChildConfig, readWorkerConfig } from '../shared/config/config.js';
 import { LatestScores } from '../shared/latest-scores/latest-scores.js';
-import type { WorkerRole } from '../shared/messages/score-job.js';
+import { type Lane, lanes } from '../shared/messages/score-job.js';
 import { Lifecycle } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
-import { lowerPriority } from '../shared/process/low-priority.js';
+import { batchNiceness, lowerPriority, lowNiceness } from '../shared/process/low-priority.js';
 import { connectionReady, connectRedis } from '../shared/redis/connect.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
 import { connectMongo } from '../shared/store/connection/connect.js';
@@ -17,13 +17,16 @@ import { type ChildMessage, heartbeatIntervalMs } from './pool/pool-child.js';
 import { beginChunk } from './scoring/score-chunk.js';
 
 /*
- * One worker process: connections, models, a BullMQ worker for each lane of its role. It only reads from MongoDB, so a job
+ * One worker process: connections, models, a BullMQ worker of one lane for each of its partitions. It only reads from MongoDB, so a job
  * that stalls or runs twice does no harm.
  */
 
 const maxModelBytes = 512 * 1024 * 1024; // of all loaded models; a pool in a container of 4 GB has some six processes
 const maxLoads = 1_000; // ONNX leaks some memory with every model; the process is replaced after this many
 const lookupTimeoutMs = 5_000;
+
+/** The kernel prefers singles, which are short, and batches to bulk jobs. */
+const nicenessOf: Readonly<Record<Exclude<Lane, 'singles'>, number>> = { batches: batchNiceness, bulk: lowNiceness };
 
 async function start(config: ChildConfig, logger: Logger): Promise<void> {
   const { redisUrl, mongoUrl } = config;
@@ -59,12 +62,13 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
     retentionDays: config.retentionDays,
   };
   const [, , id = randomUUID(), given] = process.argv;
-  const role: WorkerRole = given === 'bulk' ? given : 'interactive';
-  if (role === 'bulk') lowerPriority();
+  const lane = lanes.find((each) => each === given);
+  if (lane === undefined) throw new Error(`a worker needs its lane as second argument, but got ${given}`);
+  if (lane !== 'singles') lowerPriority(nicenessOf[lane]);
   const workers = new PartitionWorkers({
     self: { id, partitions: config.partitions },
-    role,
-    connectionOf: (lane) => connect(lane, 'blocking'),
+    lane,
+    connection: connect(lane, 'blocking'),
     commands,
     begin: (chunk) => beginChunk(chunk, scoring),
     crashNote,

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { readWorkerConfig, type WorkerConfig } from '../shared/config/config.js';
 import { messageOf } from '../shared/contract/errors.js';
-import type { WorkerRole } from '../shared/messages/score-job.js';
+import type { Lane } from '../shared/messages/score-job.js';
 import { createMetrics, startAdminServer } from '../shared/process/admin-server.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
@@ -18,6 +18,9 @@ import { type PoolOptions, poolTimings, WorkerPool } from './pool/pool.js';
 import { startScheduler, upkeepTimings } from './upkeep/scheduler.js';
 
 /* The worker pool: the processes that score, those of bulk jobs while there are such jobs, the upkeep scheduler, and the admin port. */
+
+/** Singles are short. Two processes, so that a model that hangs one does not hold up those of the others. */
+const singleWorkersFor = (workers: number): number => Math.max(2, Math.ceil(workers / 2));
 
 async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   if (config.redisUrl === undefined || config.mongoUrl === undefined) {
@@ -37,31 +40,38 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const health = lifecycle.add(new RedisHealth(redis, config.timings.redis));
   observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
   const { workers, bulkWorkers, partitions } = config;
-  const ofRole = (role: WorkerRole): Omit<PoolOptions, 'workers'> => {
-    const register = new WorkerRegister(redis, role);
+  const ofLane = <Served extends Lane>(
+    lane: Served,
+  ): Omit<PoolOptions, 'workers' | 'lane'> & { readonly lane: Served } => {
+    const register = new WorkerRegister(redis, lane);
     const onExit = (id: string) => {
       register
         .remove({ id, partitions })
         .catch((error: unknown) => logger.debug({ id, error }, 'heartbeat not removed'));
     };
-    return { timings: poolTimings, logger, onChunkDeath: chunkDeathHandler({ redis, logger }), onExit };
+    return { lane, timings: poolTimings, logger, onChunkDeath: chunkDeathHandler({ redis, logger }), onExit };
   };
-  const pool = new WorkerPool({ ...ofRole('interactive'), workers });
+  const singles = new WorkerPool({ ...ofLane('singles'), workers: singleWorkersFor(workers) });
+  const batches = new WorkerPool({ ...ofLane('batches'), workers });
   const isDemanded = () => isBulkDemanded(redis);
-  const bulkPool = new BulkPool({ ...ofRole('bulk'), workers: bulkWorkers, isDemanded, demand: bulkPoolTimings });
+  const bulk = new BulkPool({ ...ofLane('bulk'), workers: bulkWorkers, isDemanded, demand: bulkPoolTimings });
+  const pools = { singles, batches, bulk };
   // At the same time: one after the other would take longer than the process has.
-  lifecycle.onStop('worker pools', async () => void (await Promise.all([bulkPool.stop(), pool.stop()])));
-  lifecycle.add(observePool(metrics, { pool, bulkPool, workers, partitions, redis }));
+  lifecycle.onStop('worker pools', async () => void (await Promise.all([bulk.stop(), batches.stop(), singles.stop()])));
+  lifecycle.add(observePool(metrics, { pools, partitions, redis }));
   lifecycle.add(
     await startAdminServer({
       host: config.host,
       port: config.workerAdminPort,
       registry: metrics,
-      readiness: async () => (pool.readyCount > 0 ? health.problem : 'no worker process is ready'),
+      readiness: async () => {
+        const idle = [singles, batches].find((pool) => pool.readyCount === 0);
+        return idle === undefined ? health.problem : `no worker process of ${idle.lane} is ready`;
+      },
     }),
   );
-  await pool.start();
-  await bulkPool.start();
+  await Promise.all([singles.start(), batches.start()]);
+  await bulk.start();
   logger.info({ workers, bulkWorkers }, 'worker pool ready');
   process.send?.({ kind: 'ready' });
 }

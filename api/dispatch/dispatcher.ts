@@ -120,7 +120,6 @@ export class Dispatcher {
     const target = { organisationId: call.apiKey.organisation_id, model };
     const parts: OutgoingPart[] = [];
     const inFlight: Promise<PartReply>[] = [];
-    const { maxChunks = Number.POSITIVE_INFINITY } = call;
     const names = await sentNamesOf(call, model.knownFields);
     for (const part of packedParts(call, model, names)) {
       if (parts.length > 0) await endStep(call);
@@ -128,7 +127,6 @@ export class Dispatcher {
       const reply = this.scorePart(part, target, { call, ended });
       reply.catch(() => undefined);
       inFlight.push(reply);
-      if (inFlight.length >= maxChunks) await inFlight[inFlight.length - maxChunks];
     }
     const replies = await Promise.all(inFlight);
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);

@@ -5,13 +5,12 @@ import {
   type ChunkHead,
   type ChunkJob,
   encodePayload,
+  interactiveLanes,
   type Lane,
   laneQueueName,
-  lanesOf,
+  lanes,
   maxInJob,
   type OutgoingPayload,
-  roleOf,
-  type WorkerRole,
 } from '../../shared/messages/score-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import type { Logger } from '../../shared/process/logger.js';
@@ -31,17 +30,19 @@ const jobName = 'chunk';
 
 type Place = Pick<ChunkHead, 'chunk' | 'partition'>;
 
+interface RegisterOfLane {
+  readonly lane: Lane;
+  readonly register: WorkerRegister;
+  readonly sharesOf: ReturnType<typeof partitionSharing>;
+}
+
 /** The BullMQ queues that carry chunks to the workers: one for each lane of each partition. */
 export class LaneQueues {
-  /** The worker processes of each partition, by role. One that serves several partitions counts as a part in each. */
-  private workers: Readonly<Record<WorkerRole, ReadonlyMap<number, number>>> = {
-    interactive: new Map(),
-    bulk: new Map(),
-  };
-  private readonly sharesOf = { interactive: partitionSharing(), bulk: partitionSharing() };
+  /** The worker processes of each partition, by lane. One that serves several partitions counts as a part in each. */
+  private readonly workers = new Map<Lane, ReadonlyMap<number, number>>();
+  private readonly registers: readonly RegisterOfLane[];
   private reading: NodeJS.Timeout | undefined;
   private readonly queues = new Map<string, Queue<ChunkJob>>();
-  private readonly registers: Readonly<Record<WorkerRole, WorkerRegister>>;
 
   /**
    * @param redis carries payloads and jobs, so that a payload always arrives before its job
@@ -52,7 +53,11 @@ export class LaneQueues {
     readonly partitions: number,
     private readonly logger: Logger,
   ) {
-    this.registers = { interactive: new WorkerRegister(redis, 'interactive'), bulk: new WorkerRegister(redis, 'bulk') };
+    this.registers = lanes.map((lane) => ({
+      lane,
+      register: new WorkerRegister(redis, lane),
+      sharesOf: partitionSharing(),
+    }));
   }
 
   /** Adds a chunk to a lane. Its key has `timeoutMs` as TTL; workers skip a chunk whose key is gone. */
@@ -70,8 +75,13 @@ export class LaneQueues {
   /** Chunks that this gateway has in a partition of a lane at most: enough to keep every worker busy. */
   windowSize(lane: Lane, partition: number): number {
     const { min, perWorker } = windows[lane];
-    const forWorkers = Math.ceil(perWorker * (this.workers[roleOf(lane)].get(partition) ?? 0));
+    const forWorkers = Math.ceil(perWorker * (this.workers.get(lane)?.get(partition) ?? 0));
     return Math.max(minInPartition, Math.ceil(min / this.partitions), forWorkers);
+  }
+
+  /** Worker processes of a lane, of all pools. */
+  workersOf(lane: Lane): number {
+    return [...(this.workers.get(lane)?.values() ?? [])].reduce((sum, count) => sum + count, 0);
   }
 
   /** Reads the registers of workers now and every five seconds. */
@@ -104,7 +114,7 @@ export class LaneQueues {
     inOneWrite(this.redis);
     const count = async (list: 'wait' | 'active'): Promise<number> => {
       const keys = Array.from({ length: this.partitions }, (_, partition) =>
-        lanesOf.interactive.map((lane) => `${partitionPrefix(partition)}:${laneQueueName(lane)}:${list}`),
+        interactiveLanes.map((lane) => `${partitionPrefix(partition)}:${laneQueueName(lane)}:${list}`),
       );
       const lengths = await Promise.all(keys.flat().map((key) => this.redis.llen(key)));
       return lengths.reduce((sum, length) => sum + length, 0);
@@ -120,12 +130,11 @@ export class LaneQueues {
 
   private async readWorkers(): Promise<void> {
     try {
-      const { interactive, bulk } = this.registers;
-      const [ofInteractive, ofBulk] = await Promise.all([interactive.list(), bulk.list()]);
-      this.workers = {
-        interactive: workersOfPartitions(this.sharesOf.interactive(ofInteractive)),
-        bulk: workersOfPartitions(this.sharesOf.bulk(ofBulk)),
-      };
+      inOneWrite(this.redis);
+      const read = this.registers.map(async ({ lane, register, sharesOf }) => {
+        this.workers.set(lane, workersOfPartitions(sharesOf(await register.list())));
+      });
+      await Promise.all(read);
     } catch (error) {
       this.logger.debug({ error }, 'could not read the register of workers');
     }

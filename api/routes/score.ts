@@ -3,7 +3,7 @@ import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { requireJson } from '../request/content-type.js';
-import type { LargeBodies } from '../request/large-bodies.js';
+import { type LargeBodies, laneOf } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json.js';
 import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
@@ -63,7 +63,7 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
     nameOfRecord: (index) => `records[${index}]`,
     explain: request.explain ?? false,
     ...(request.input_report !== undefined && { inputReport: request.input_report }),
-    lane: length === 1 ? 'singles' : 'batches',
+    lane: laneOf(length, received.body),
     idempotency,
     atMs,
     deadline,

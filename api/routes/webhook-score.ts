@@ -1,8 +1,8 @@
 import type { Context, Middleware } from 'koa';
 import { authenticateWebhook } from '../auth/authenticate.js';
 import type { Reply } from '../idempotency/idempotency.js';
-import type { CallTurn } from '../request/large-bodies.js';
-import { bodyHashOf, queryParameter, type ReceivedCall, receiveCall } from '../request/receive-call.js';
+import { laneOf } from '../request/large-bodies.js';
+import { bodyHashOf, queryParameter, type ReceivedCall, receiveCall, type Yielding } from '../request/receive-call.js';
 import { scoreRecords } from '../score-records.js';
 import { type LikelihoodName, sendReply } from '../scoring/score-reply.js';
 import { answerInTime, type Idempotency, type ScoringCall } from '../scoring/scoring-call.js';
@@ -24,7 +24,7 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
     });
   };
 
-  async function answer(context: Context, received: ReceivedCall, turn: CallTurn): Promise<Reply> {
+  async function answer(context: Context, received: ReceivedCall, turn: Yielding): Promise<Reply> {
     const request = readWebhook(await parseWebhookBody(context, received.body, turn), (name) =>
       queryParameter(context, name),
     );
@@ -59,7 +59,7 @@ function callOf(
     nameOfRecord: () => 'record',
     explain: request.explain,
     ...(request.inputReport !== undefined && { inputReport: request.inputReport }),
-    lane: 'singles',
+    lane: laneOf(1, received.body),
     idempotency: received.idempotency ?? repeatedCallback(received, request, route),
     atMs,
     deadline,

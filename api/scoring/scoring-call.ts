@@ -53,8 +53,6 @@ export interface ScoringCall {
   readonly tolerant?: boolean;
   /** Whether the leads are not looked up: no record gets stored fields or a previous score. */
   readonly withoutLookups?: boolean;
-  /** Chunks that the workers have at once; all when left out. */
-  readonly maxChunks?: number;
   /** Ends a step of a large call. */
   readonly yieldToEventLoop?: () => Promise<void>;
   readonly idempotency: Idempotency | undefined;

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
 import { gradingQueueName } from '../messages/grading-job.js';
-import { laneQueueName, lanes, roleOf } from '../messages/score-job.js';
+import { laneQueueName, lanes } from '../messages/score-job.js';
 import { factOf, mastersOf, type Redis } from '../redis/connect.js';
 import {
   callsToVoidKey,
@@ -26,17 +26,13 @@ export const showFleet = defineAction({
   output: fleetOutput,
   async run({ database, clock, redis }) {
     const connection = await redis();
-    const [interactive, bulk] = await Promise.all([
-      new WorkerRegister(connection, 'interactive').list(),
-      new WorkerRegister(connection, 'bulk').list(),
-    ]);
-    const workersOf = { interactive, bulk };
-    const known = [...interactive, ...bulk].map((worker) => worker.partitions);
+    const registered = await Promise.all(lanes.map((lane) => new WorkerRegister(connection, lane).list()));
+    const known = registered.flat().map((worker) => worker.partitions);
     const partitions = [...Array(Math.max(1, ...known)).keys()];
     const prefixes = partitions.map(partitionPrefix);
-    const scoring = lanes.map(async (lane) => {
+    const scoring = lanes.map(async (lane, index) => {
       const counts = await jobCounts(connection, laneQueueName(lane), prefixes);
-      return { lane, ...counts, workers: workersOf[roleOf(lane)].length };
+      return { lane, ...counts, workers: registered[index]?.length ?? 0 };
     });
     const [shown, strikes, isSwept, voids, info, build] = await Promise.all([
       Promise.all([...scoring, ...otherQueues.map((each) => otherLane(connection, each))]),

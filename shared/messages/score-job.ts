@@ -7,21 +7,14 @@ import type { Cell } from './cells.js';
  */
 
 /** Incremented when the form or the meaning of a message changes. Each version has its own queues. */
-export const messageVersion = 7;
+export const messageVersion = 8;
 
-/** The queues of a partition. Batches never delay singles, and bulk jobs delay neither. */
-export const lanes = ['singles', 'batches', 'bulk'] as const;
+/** The lanes whose calls have a caller that waits. */
+export const interactiveLanes = ['singles', 'batches'] as const;
+
+/** The queues of a partition. A worker process serves one lane. So batches never delay singles, and bulk jobs delay neither. */
+export const lanes = [...interactiveLanes, 'bulk'] as const;
 export type Lane = (typeof lanes)[number];
-
-/** A worker process serves the lanes of one role. */
-export type WorkerRole = 'interactive' | 'bulk';
-
-export const lanesOf: Readonly<Record<WorkerRole, readonly Lane[]>> = {
-  interactive: ['singles', 'batches'],
-  bulk: ['bulk'],
-};
-
-export const roleOf = (lane: Lane): WorkerRole => (lane === 'bulk' ? 'bulk' : 'interactive');
 
 /** Name of a lane's BullMQ queue. Only workers that know this message version read it. */
 export const laneQueueName = (lane: Lane, version = messageVersion): string => `score-${lane}-${version}`;

@@ -1,3 +1,5 @@
+import type { Lane } from '../messages/score-job.js';
+
 /** All Redis keys of Leadscore. Braces are hash tags: the keys of one script share a tag, as Redis Cluster requires. */
 
 /** The two monthly counters of an organisation: live keys and test keys. */
@@ -23,11 +25,8 @@ export const queueStreams = { events: { maxLen: 100 } };
 /** Prefix of the keys of one partition: its queues, payloads and strikes. Also BullMQ's prefix. */
 export const partitionPrefix = (partition: number): string => `{leadscore:${partition}}`;
 
-/** Sorted set of the worker processes that take chunks, scored by the Redis ms of their last heartbeat; see worker-register.ts. */
-export const workerRegisterKey = 'leadscore:workers';
-
-/** The same of the worker processes that serve bulk jobs alone. */
-export const bulkWorkerRegisterKey = 'leadscore:bulk-workers';
+/** Sorted set of the worker processes of a lane, scored by the Redis ms of their last heartbeat; see worker-register.ts. */
+export const workerRegisterKey = (lane: Lane): string => `leadscore:workers:${lane}`;
 
 /** Exists while bulk jobs need worker processes; see bulk-demand.ts. */
 export const bulkDemandKey = 'leadscore:bulk-demand';

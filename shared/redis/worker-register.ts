@@ -1,7 +1,7 @@
 import type { RegisteredWorker } from '../messages/partitions.js';
-import type { WorkerRole } from '../messages/score-job.js';
+import type { Lane } from '../messages/score-job.js';
 import type { Redis } from './connect.js';
-import { bulkWorkerRegisterKey, workerRegisterKey } from './keys.js';
+import { workerRegisterKey } from './keys.js';
 import { type LuaCommand, luaCommand, stringsReply } from './lua-command.js';
 
 /** How often a worker process renews its heartbeat, and reads those of the others. */
@@ -10,8 +10,8 @@ export const registerEveryMs = 1_000;
 const maxAgeMs = 4_000;
 
 /**
- * The register of the worker processes of one role that take chunks. Its entries are renewed by heartbeats. The processes
- * of a role share all partitions among themselves.
+ * The register of the worker processes of one lane that take chunks. Its entries are renewed by heartbeats. The processes
+ * of a lane share all partitions among themselves.
  */
 export class WorkerRegister {
   private readonly register: LuaCommand<string[]>;
@@ -20,9 +20,9 @@ export class WorkerRegister {
   /** @param redis a connection for commands */
   constructor(
     private readonly redis: Redis,
-    role: WorkerRole = 'interactive',
+    lane: Lane,
   ) {
-    this.key = role === 'bulk' ? bulkWorkerRegisterKey : workerRegisterKey;
+    this.key = workerRegisterKey(lane);
     this.register = luaCommand(redis, { file: 'shared/redis/register-worker.lua', reply: stringsReply });
   }
 

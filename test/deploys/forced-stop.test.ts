@@ -61,7 +61,7 @@ describe('a process that receives SIGTERM', () => {
       this.timeout(startTimeoutMs);
       const { pool } = service.stack;
       const workers = childProcessIds(pool.pid);
-      expect(workers).to.have.length(2);
+      expect(workers).to.have.length(4);
       try {
         await Promise.all(workers.map(freeze));
         pool.process.kill('SIGTERM');

@@ -64,7 +64,7 @@ describe('a worker that dies while it runs a model', () => {
   it('is replaced when it is killed, and its calls are answered 200 within 8 s', async function () {
     this.timeout(startTimeoutMs);
     await signalWhileRunning('SIGKILL', 'a worker killed while it runs a model');
-    await eventually(() => expect(service.cluster.workerPids()).to.have.length(2), 5_000);
+    await eventually(() => expect(service.cluster.workerPids()).to.have.length(4), 5_000);
     expect((await workerDeaths(service)).map(({ signal }) => signal)).to.deep.equal(['SIGKILL']);
     scored(await own.score(leads(3)));
   });
@@ -75,7 +75,7 @@ describe('a worker that dies while it runs a model', () => {
     await eventually(async () => expect(await workerDeaths(service)).to.have.length(2), 12_000);
     await eventually(() => {
       const pids = service.cluster.workerPids();
-      expect(pids).to.have.length(2);
+      expect(pids).to.have.length(4);
       for (const pid of killed) expect(pids).not.to.include(pid);
     }, 5_000);
     scored(await own.score(leads(3)));

@@ -1,5 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noted } from '../pool/crash-note.js';
-import { makeWay } from './make-way.js';
 
 /** Upper bound of uninterrupted work, so that a worker stays responsive. A single step may exceed it. */
 const maxSliceMs = 12;
@@ -27,7 +27,7 @@ export class TimeSlices {
    * @throws the reason of the signal if it is aborted
    */
   async next(): Promise<void> {
-    await makeWay(performance.now() - this.startedMs);
+    await nextTurn();
     this.signal?.throwIfAborted();
     this.startedMs = performance.now();
   }

@@ -6,7 +6,6 @@ import { type ChunkJob, type Lane, laneQueueName } from '../../shared/messages/s
 import { errorLog } from '../../shared/process/error-log.js';
 import { isRedisRefusal } from '../../shared/redis/connect.js';
 import { partitionPrefix } from '../../shared/redis/keys.js';
-import { asSingles } from '../drivers/make-way.js';
 import { ChunkReplies } from './chunk-replies.js';
 import { type ChunkDeps, handleChunk } from './handle-chunk.js';
 
@@ -40,8 +39,7 @@ export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
   const replies = new ChunkReplies({ commands, replies: connection, logger });
   const deps: ChunkDeps = { replies, commands, begin, abandonedCheckMs, crashNote, logger };
   const handle = (job: Job<ChunkJob>) => limit.run(() => handleChunk(job.data, deps));
-  const handleInLane = lane === 'singles' ? (job: Job<ChunkJob>) => asSingles(() => handle(job)) : handle;
-  const worker = new Worker<ChunkJob>(laneQueueName(lane), handleInLane, {
+  const worker = new Worker<ChunkJob>(laneQueueName(lane), handle, {
     connection,
     prefix: partitionPrefix(partition),
     concurrency: laneConcurrency,

@@ -2,55 +2,34 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Limit } from '../../shared/async/limit.js';
 import { retryAtStart } from '../../shared/async/retry.js';
 import { partitionSharing, type RegisteredWorker } from '../../shared/messages/partitions.js';
-import { type Lane, lanesOf, type WorkerRole } from '../../shared/messages/score-job.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
-import type { Redis } from '../../shared/redis/connect.js';
 import { registerEveryMs, WorkerRegister } from '../../shared/redis/worker-register.js';
 import { closeWorker, type LaneWorkerOptions, laneConcurrency, startLaneWorker } from './lane-worker.js';
 
-export interface PartitionWorkersOptions
-  extends Omit<LaneWorkerOptions, 'lane' | 'partition' | 'connection' | 'limit'> {
+export interface PartitionWorkersOptions extends Omit<LaneWorkerOptions, 'partition' | 'limit'> {
   /** This process. */
   readonly self: RegisteredWorker;
-  /** It serves the lanes of this role. */
-  readonly role: WorkerRole;
-  /** Makes a lane's connection, for BullMQ's commands and the replies. */
-  readonly connectionOf: (lane: Lane) => Redis;
-}
-
-/** A lane, with the connection and the limit that its workers share in all partitions. */
-type ServedLane = Pick<LaneWorkerOptions, 'lane' | 'connection' | 'limit'>;
-
-interface Serving {
-  readonly worker: ReturnType<typeof startLaneWorker>;
-  readonly connection: Redis;
 }
 
 /** Others have taken up the partitions of a process that stops after this time. */
 const handOverMs = 2 * registerEveryMs;
 
 /**
- * Serves this process's share of the partitions, with a BullMQ worker for each lane of each. Every second it renews its
+ * Serves this process's share of the partitions, with a BullMQ worker for each. Every second it renews its
  * heartbeat in the register, and computes its share from all heartbeats. Without Redis the share stays as it is.
  */
 export class PartitionWorkers implements Stoppable {
   readonly name = 'partitions';
-  private readonly serving = new Map<number, readonly Serving[]>();
+  private readonly serving = new Map<number, ReturnType<typeof startLaneWorker>>();
   private readonly register: WorkerRegister;
   private readonly sharesOf = partitionSharing();
-  private readonly lanes: readonly ServedLane[];
+  private readonly limit = new Limit(laneConcurrency);
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> = Promise.resolve();
   private isStopping = false;
 
   constructor(private readonly options: PartitionWorkersOptions) {
-    const { commands, role, connectionOf } = options;
-    this.register = new WorkerRegister(commands, role);
-    this.lanes = lanesOf[role].map((lane) => ({
-      lane,
-      connection: connectionOf(lane),
-      limit: new Limit(laneConcurrency),
-    }));
+    this.register = new WorkerRegister(options.commands, options.lane);
   }
 
   /**
@@ -95,16 +74,11 @@ export class PartitionWorkers implements Stoppable {
   }
 
   private async take(partition: number): Promise<void> {
-    const workers = this.lanes.map((lane) => {
-      const worker = startLaneWorker({ ...this.options, ...lane, partition });
-      return { worker, connection: lane.connection };
-    });
-    this.serving.set(partition, workers);
+    const worker = startLaneWorker({ ...this.options, partition, limit: this.limit });
+    this.serving.set(partition, worker);
     try {
-      for (const { worker } of workers) {
-        await worker.waitUntilReady();
-        void worker.run();
-      }
+      await worker.waitUntilReady();
+      void worker.run();
     } catch (error) {
       // Else the next renewal would take it for served.
       await this.drop(partition);
@@ -113,8 +87,8 @@ export class PartitionWorkers implements Stoppable {
   }
 
   private async drop(partition: number): Promise<void> {
-    const workers = this.serving.get(partition) ?? [];
+    const worker = this.serving.get(partition);
     this.serving.delete(partition);
-    await Promise.all(workers.map(({ worker, connection }) => closeWorker(worker, connection)));
+    if (worker !== undefined) await closeWorker(worker, this.options.connection);
   }
 }

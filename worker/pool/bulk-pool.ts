@@ -7,7 +7,7 @@ export const bulkPoolTimings = {
   idleMs: 45_000, // after the end of a demand, which outlives the last mark by up to 15 s
 };
 
-export interface BulkPoolOptions extends Omit<PoolOptions, 'role'> {
+export interface BulkPoolOptions extends Omit<PoolOptions, 'lane'> {
   /** Whether bulk jobs need worker processes; see shared/redis/bulk-demand.ts. */
   readonly isDemanded: () => Promise<boolean>;
   readonly demand: Readonly<typeof bulkPoolTimings>;
@@ -25,7 +25,7 @@ export class BulkPool implements Stoppable {
   private demandedMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: BulkPoolOptions) {
-    this.pool = new WorkerPool({ ...options, workers: 0, role: 'bulk' });
+    this.pool = new WorkerPool({ ...options, workers: 0, lane: 'bulk' });
   }
 
   /** Looks for a demand from now on. */

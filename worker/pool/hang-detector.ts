@@ -46,10 +46,10 @@ export class HangDetector {
       if (wasHeldUp) child.noteHeartbeat();
       const silentMs = nowMs - child.lastHeartbeatMs;
       if (!child.isReady || child.wasKilled || silentMs < hangLimitMs) continue;
-      if (child.role === 'bulk' && !hasComputed(child, hangLimitMs) && silentMs < maxSilentLimits * hangLimitMs)
-        continue;
+      const isStopped = processStat(child.pid)?.isStopped === true;
+      if (!isStopped && mayWait(child, hangLimitMs) && silentMs < maxSilentLimits * hangLimitMs) continue;
       child.wasKilled = true;
-      child.isHung = processStat(child.pid)?.isStopped !== true; // after a SIGSTOP its chunk is not to blame
+      child.isHung = !isStopped; // after a SIGSTOP its chunk is not to blame
       const { pid, isHung } = child;
       logger.error({ pid, isHung, hangLimitMs, inHand: child.crashNote.read() }, 'a silent worker is killed');
       child.process.kill('SIGKILL');
@@ -57,8 +57,10 @@ export class HangDetector {
   }
 }
 
-function hasComputed({ pid, cpuMsAtHeartbeat }: PoolChild, hangLimitMs: number): boolean {
+/** Whether a silent process may only wait for the processor: it has a low priority and has not computed. */
+function mayWait({ lane, pid, cpuMsAtHeartbeat }: PoolChild, hangLimitMs: number): boolean {
+  if (lane === 'singles') return false;
   const { cpuMs } = processStat(pid) ?? {};
-  if (cpuMs === undefined || cpuMsAtHeartbeat === undefined) return false;
-  return cpuMs - cpuMsAtHeartbeat >= minComputedShare * hangLimitMs;
+  if (cpuMs === undefined || cpuMsAtHeartbeat === undefined) return lane === 'bulk';
+  return cpuMs - cpuMsAtHeartbeat < minComputedShare * hangLimitMs;
 }

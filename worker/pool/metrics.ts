@@ -9,13 +9,13 @@ import type { BulkPool } from './bulk-pool.js';
 import type { WorkerPool } from './pool.js';
 import { quarantinedVersions } from './quarantine.js';
 
-type CountedBy = 'readyCount' | 'deathCount' | 'unreadableCount' | 'unseenCount';
+type Counted = 'wantedCount' | 'readyCount' | 'deathCount' | 'unreadableCount' | 'unseenCount';
 
 export interface PoolMetricsOptions {
-  readonly pool: Pick<WorkerPool, CountedBy>;
-  readonly bulkPool: Pick<BulkPool, 'wantedCount' | CountedBy>;
-  /** Configured number of processes. */
-  readonly workers: number;
+  /** The processes of each lane. */
+  readonly pools: Readonly<Record<Exclude<Lane, 'bulk'>, Pick<WorkerPool, Counted>>> & {
+    readonly bulk: Pick<BulkPool, Counted>;
+  };
   /** Number of partitions. */
   readonly partitions: number;
   /** A connection for commands. */
@@ -26,19 +26,20 @@ export interface PoolMetricsOptions {
  * Registers the metrics of a pool and its lanes. A metric that Redis cannot answer is left out of a scrape.
  * @returns to be stopped before the connection
  */
-export function observePool(
-  registry: Registry,
-  { pool, bulkPool, workers, partitions, redis }: PoolMetricsOptions,
-): Stoppable {
+export function observePool(registry: Registry, { pools, partitions, redis }: PoolMetricsOptions): Stoppable {
   const registers = [registry];
+  const { singles, batches, bulk } = pools;
+  const sumOf = (counted: Counted): number => [singles, batches, bulk].reduce((sum, pool) => sum + pool[counted], 0);
   new Gauge({
     name: 'leadscore_worker_processes',
-    help: 'Worker processes of this pool: configured (wanted), and ready to take jobs.',
-    labelNames: ['state'],
+    help: 'Worker processes of this pool for singles and for batches: configured (wanted), and ready to take jobs.',
+    labelNames: ['lane', 'state'],
     registers,
     collect() {
-      this.set({ state: 'wanted' }, workers);
-      this.set({ state: 'ready' }, pool.readyCount);
+      for (const [lane, { wantedCount, readyCount }] of Object.entries({ singles, batches })) {
+        this.set({ lane, state: 'wanted' }, wantedCount);
+        this.set({ lane, state: 'ready' }, readyCount);
+      }
     },
   });
   new Counter({
@@ -47,7 +48,7 @@ export function observePool(
     registers,
     collect() {
       this.reset();
-      this.inc(pool.deathCount);
+      this.inc(singles.deathCount + batches.deathCount);
     },
   });
   new Gauge({
@@ -56,8 +57,8 @@ export function observePool(
     labelNames: ['state'],
     registers,
     collect() {
-      this.set({ state: 'wanted' }, bulkPool.wantedCount);
-      this.set({ state: 'ready' }, bulkPool.readyCount);
+      this.set({ state: 'wanted' }, bulk.wantedCount);
+      this.set({ state: 'ready' }, bulk.readyCount);
     },
   });
   new Counter({
@@ -66,7 +67,7 @@ export function observePool(
     registers,
     collect() {
       this.reset();
-      this.inc(bulkPool.deathCount);
+      this.inc(bulk.deathCount);
     },
   });
   new Counter({
@@ -75,7 +76,7 @@ export function observePool(
     registers,
     collect() {
       this.reset();
-      this.inc(pool.unreadableCount + bulkPool.unreadableCount);
+      this.inc(sumOf('unreadableCount'));
     },
   });
   new Counter({
@@ -84,7 +85,7 @@ export function observePool(
     registers,
     collect() {
       this.reset();
-      this.inc(pool.unseenCount + bulkPool.unseenCount);
+      this.inc(sumOf('unseenCount'));
     },
   });
   const queues = Array.from({ length: partitions }, (_, partition) =>

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { workerEnvironment } from '../../shared/config/config.js';
-import type { WorkerRole } from '../../shared/messages/score-job.js';
+import type { Lane } from '../../shared/messages/score-job.js';
 import type { CrashNote } from './crash-note.js';
 import { processStat } from './process-stat.js';
 import type { DeathCause } from './quarantine.js';
@@ -32,14 +32,14 @@ export class PoolChild {
    * Starts the process.
    * @param program its module
    * @param crashNote where it writes the chunk that it works on
-   * @param role its second argument
+   * @param lane its second argument
    */
   constructor(
     program: URL,
     readonly crashNote: CrashNote,
-    readonly role: WorkerRole,
+    readonly lane: Lane,
   ) {
-    this.process = fork(program, [this.id, role], {
+    this.process = fork(program, [this.id, lane], {
       env: workerEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', crashNote.descriptor],
     });
@@ -52,7 +52,7 @@ export class PoolChild {
   /** Notes that its event loop turns. */
   noteHeartbeat(): void {
     this.lastHeartbeatMs = performance.now();
-    if (this.role === 'bulk') this.cpuMsAtHeartbeat = processStat(this.pid)?.cpuMs;
+    if (this.lane !== 'singles') this.cpuMsAtHeartbeat = processStat(this.pid)?.cpuMs;
   }
 
   /** Sends SIGTERM, once: the process finishes its chunks and exits. */

@@ -1,4 +1,4 @@
-import type { WorkerRole } from '../../shared/messages/score-job.js';
+import type { Lane } from '../../shared/messages/score-job.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { type ChunkInHand, CrashNote } from './crash-note.js';
 import { HangDetector } from './hang-detector.js';
@@ -18,8 +18,8 @@ export const poolTimings = {
 export interface PoolOptions {
   /** How many processes it runs at first. */
   readonly workers: number;
-  /** The role of each process; by default the interactive one. */
-  readonly role?: WorkerRole;
+  /** The lane that each process serves. */
+  readonly lane: Lane;
   readonly timings: Readonly<typeof poolTimings>;
   readonly logger: Logger;
   /** Called when a process crashed or hung while it worked on a chunk. */
@@ -39,6 +39,7 @@ export interface PoolOptions {
  */
 export class WorkerPool {
   readonly name = 'worker pool';
+  readonly lane: Lane;
   private readonly children = new Set<PoolChild>();
   private readonly hangDetector: HangDetector;
   private readonly program: URL;
@@ -51,7 +52,8 @@ export class WorkerPool {
   private unseen = 0;
 
   constructor(private readonly options: PoolOptions) {
-    const { program, timings, logger } = options;
+    const { program, timings, logger, lane } = options;
+    this.lane = lane;
     this.program = program ?? new URL('../child.js', import.meta.url);
     this.hangDetector = new HangDetector({ children: this.children, ...timings, logger });
   }
@@ -112,9 +114,9 @@ export class WorkerPool {
   /** Starts a process, unless there are enough. */
   private spawn(): void {
     if (this.isStopping || this.staying.length >= this.wanted) return;
-    const { logger, timings, role = 'interactive' } = this.options;
+    const { logger, timings } = this.options;
     try {
-      this.follow(new PoolChild(this.program, new CrashNote(), role));
+      this.follow(new PoolChild(this.program, new CrashNote(), this.lane));
     } catch (error) {
       logger.error({ error }, 'cannot create crash note in TMPDIR; starting the worker later');
       setTimeout(() => this.spawn(), timings.maxReplacementDelayMs);

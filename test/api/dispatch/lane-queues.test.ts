@@ -4,10 +4,11 @@ import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
 import {
   type ChunkJob,
   encodePayload,
+  type Lane,
   laneQueueName,
+  lanes,
   maxInJob,
   type OutgoingPayload,
-  type WorkerRole,
 } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { partitionPrefix, payloadKey } from '../../../shared/redis/keys.js';
@@ -63,18 +64,20 @@ describe('a chunk in a lane', () => {
     expect(await redis.pttl(payloadKey(head))).to.be.within(1, timeoutMs);
   });
 
-  it('has more room in the window of its lane with each worker of its role', async () => {
+  it('has more room in the window of its lane with each of its workers', async () => {
     const sizes = () => (['singles', 'batches', 'bulk'] as const).map((each) => queues.windowSize(each, partition));
     const least = sizes();
     expect(least).to.deep.equal([2, 4, 2]);
-    const registered = async (role: WorkerRole, count: number) => {
-      const register = new WorkerRegister(redis, role);
-      for (let index = 0; index < count; index += 1) await register.renew({ id: `${role}-${index}`, partitions });
+    const registered = async (of: Lane, count: number) => {
+      const register = new WorkerRegister(redis, of);
+      for (let index = 0; index < count; index += 1) await register.renew({ id: `${of}-${index}`, partitions });
     };
     await registered('bulk', 8);
-    await registered('interactive', 12);
+    await registered('singles', 12);
+    await registered('batches', 16);
     await queues.start();
-    expect(sizes()).to.deep.equal([6, 12, 8]);
+    expect(sizes()).to.deep.equal([6, 16, 8]);
+    expect(lanes.map((each) => queues.workersOf(each))).to.deep.equal([12, 16, 8]);
   });
 
   it('makes bulk jobs wait while it is interactive and no worker has taken it', async () => {

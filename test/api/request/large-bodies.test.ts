@@ -1,6 +1,6 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
-import { LargeBodies, largeBytes, type QueuedCall } from '../../../api/request/large-bodies.js';
+import { LargeBodies, laneOf, largeBytes, type QueuedCall } from '../../../api/request/large-bodies.js';
 import { CallerGone } from '../../../api/request/receive-call.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { failureOf } from '../../support/failure-of.js';
@@ -19,9 +19,11 @@ describe('LargeBodies', () => {
   let largeBodies: LargeBodies;
   let began: string[];
   let ends: Map<string, () => void>;
+  let batchWorkers: number;
 
   beforeEach(() => {
-    largeBodies = new LargeBodies();
+    largeBodies = new LargeBodies(() => batchWorkers);
+    batchWorkers = 2;
     began = [];
     ends = new Map();
   });
@@ -51,20 +53,34 @@ describe('LargeBodies', () => {
     expect(await Promise.all(all)).to.deep.equal(['1', '2', '3', '4']);
   });
 
-  it('runs one large call at once, chunk by chunk, within a minute of a small call of another organisation', async () => {
-    const chunksOf = (body: Buffer) => largeBodies.inTurn(callOf('a', body), async ({ maxChunks }) => maxChunks);
-    await largeBodies.inTurn(callOf('a', small), async () => undefined);
-    expect(await chunksOf(large), 'after own small calls').to.equal(Number.POSITIVE_INFINITY);
+  it('runs as many large calls at once as there are workers of batches, also beside small calls of others', async () => {
+    batchWorkers = 8;
     await largeBodies.inTurn(callOf('b', small), async () => undefined);
-    expect(await chunksOf(large)).to.equal(1);
-    expect(await chunksOf(small)).to.equal(Number.POSITIVE_INFINITY);
-    const all = ['1', '2'].map((name) => begin(name, callOf('a', large)));
+    const all = Array.from({ length: 10 }, (_, index) => begin(`${index}`, callOf('a', large)));
     await turnOfTheLoop();
-    expect(began).to.deep.equal(['1']);
-    await end('1');
-    expect(began).to.deep.equal(['1', '2']);
-    await end('2');
+    expect(began).to.have.length(8);
+    await end(...ends.keys());
+    await end(...ends.keys());
     await Promise.all(all);
+  });
+
+  it('pauses after each step of a large call, within a minute of a small call of another organisation', async () => {
+    const pauseMs = (body: Buffer) =>
+      largeBodies.inTurn(callOf('a', body), async ({ yieldToEventLoop }) => {
+        for (const endMs = performance.now() + 20; performance.now() < endMs; );
+        const startMs = performance.now();
+        await yieldToEventLoop();
+        return performance.now() - startMs;
+      });
+    await largeBodies.inTurn(callOf('a', small), async () => undefined);
+    const alone = await pauseMs(large);
+    await largeBodies.inTurn(callOf('b', small), async () => undefined);
+    expect(await pauseMs(large)).to.be.at.least(19);
+    expect(Math.min(alone, await pauseMs(small))).to.be.below(19);
+  });
+
+  it('gives one record with a large body to the workers of batches', () => {
+    expect([laneOf(1, small), laneOf(1, large), laneOf(2, small)]).to.deep.equal(['singles', 'batches', 'batches']);
   });
 
   it('runs a call of a small body in turn when it is large otherwise', async () => {
@@ -90,7 +106,7 @@ describe('LargeBodies', () => {
   });
 
   it('lets the next call run when a call takes longer than the hold time', async () => {
-    largeBodies = new LargeBodies(20);
+    largeBodies = new LargeBodies(() => 2, 20);
     const slow = ['slow 1', 'slow 2'].map((name) => begin(name, callOf('a', large)));
     expect(await largeBodies.inTurn(callOf('b', large), async () => 'next')).to.equal('next');
     await end('slow 1', 'slow 2');

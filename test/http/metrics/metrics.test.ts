@@ -61,9 +61,11 @@ describe('metrics', () => {
     ));
 
   it('reports processes, deaths, quarantined versions and lane depths of a pool', async () => {
-    const wanted = await read(poolUrl, 'leadscore_worker_processes{state="wanted"}');
-    expect(wanted).to.be.at.least(1);
-    expect(await read(poolUrl, 'leadscore_worker_processes{state="ready"}')).to.equal(wanted);
+    for (const lane of ['singles', 'batches']) {
+      const wanted = await read(poolUrl, `leadscore_worker_processes{lane="${lane}",state="wanted"}`);
+      expect(wanted).to.equal(2);
+      expect(await read(poolUrl, `leadscore_worker_processes{lane="${lane}",state="ready"}`)).to.equal(wanted);
+    }
     expect(await read(poolUrl, 'leadscore_worker_deaths_total')).to.equal(0);
     expect(await read(poolUrl, 'leadscore_bulk_worker_processes{state="wanted"}')).to.equal(0);
     expect(await read(poolUrl, 'leadscore_bulk_worker_deaths_total')).to.equal(0);

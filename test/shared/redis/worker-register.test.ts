@@ -13,7 +13,7 @@ describe('the register of workers', () => {
 
   beforeEach(async () => {
     redis = new Redis((await freshDatabases()).redisUrl, { replyMapping: 'legacy' });
-    register = new WorkerRegister(redis);
+    register = new WorkerRegister(redis, 'singles');
   });
   afterEach(() => redis.disconnect());
 
@@ -45,13 +45,13 @@ describe('the register of workers', () => {
     await register.renew(one);
     await register.renew(other);
     const [seconds] = await redis.time();
-    await redis.zadd(workerRegisterKey, Number(seconds) * 1_000 - 4_000, 'one 4');
+    await redis.zadd(workerRegisterKey('singles'), Number(seconds) * 1_000 - 4_000, 'one 4');
     expect(await register.renew(other)).to.deep.equal([other]);
   });
 
   it("drops a heartbeat from before Redis's clock was set back", async () => {
     const [seconds] = await redis.time();
-    await redis.zadd(workerRegisterKey, Number(seconds) * 1_000 + 60_000, 'one 4');
+    await redis.zadd(workerRegisterKey('singles'), Number(seconds) * 1_000 + 60_000, 'one 4');
     expect(await register.renew(other)).to.deep.equal([other]);
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { type ChunkJob, type Lane, laneQueueName, type WorkerRole } from '../../../shared/messages/score-job.js';
+import { type ChunkJob, type Lane, laneQueueName, lanes } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { partitionPrefix, payloadKey, workerRegisterKey } from '../../../shared/redis/keys.js';
 import { WorkerRegister } from '../../../shared/redis/worker-register.js';
@@ -43,11 +43,11 @@ describe('the worker processes of partitions', () => {
     crashNote.close();
   });
 
-  async function startProcess(id: string, role: WorkerRole = 'interactive'): Promise<PartitionWorkers> {
+  async function startProcess(id: string, lane: Lane = 'singles'): Promise<PartitionWorkers> {
     const workers = new PartitionWorkers({
       self: { id, partitions },
-      role,
-      connectionOf: connect,
+      lane,
+      connection: connect(),
       commands: connect(),
       begin:
         ({ chunk }) =>
@@ -104,7 +104,7 @@ describe('the worker processes of partitions', () => {
     await one.stop();
     expect(await sendToAll('one has stopped')).to.deep.equal(['other', 'other', 'other', 'other']);
     await startProcess('third');
-    await new WorkerRegister(connect()).remove({ id: 'third', partitions });
+    await new WorkerRegister(connect(), 'singles').remove({ id: 'third', partitions });
     await other.stop();
     expect(await sendToAll('third is back')).to.deep.equal(['third', 'third', 'third', 'third']);
   }).timeout(30_000);
@@ -122,22 +122,18 @@ describe('the worker processes of partitions', () => {
     expect(maxInFlight).to.equal(2);
   });
 
-  it('serve the lanes of their role alone, and share all partitions with those of the same role', async () => {
-    await startProcess('interactive');
-    await startProcess('bulk', 'bulk');
-    const ofBulk = await sendToAll('of a job', 'bulk');
-    expect(ofBulk).to.deep.equal(all.map(() => 'bulk'));
-    for (const lane of ['singles', 'batches'] as const)
-      expect(await sendToAll(`of ${lane}`, lane)).to.deep.equal(all.map(() => 'interactive'));
+  it('serve their lane alone, and share all partitions with those of the same lane', async () => {
+    for (const lane of lanes) await startProcess(`of-${lane}`, lane);
+    for (const lane of lanes) expect(await sendToAll(lane, lane)).to.deep.equal(all.map(() => `of-${lane}`));
   });
 
   it('start while Redis refuses the first heartbeat, as a node of a cluster does after a failover', async () => {
     const commands = connect();
-    await commands.set(workerRegisterKey, 'no sorted set');
+    await commands.set(workerRegisterKey('singles'), 'no sorted set');
     const starting = startProcess('a');
     await pause(300);
-    await commands.del(workerRegisterKey);
+    await commands.del(workerRegisterKey('singles'));
     await starting;
-    expect((await new WorkerRegister(commands).list()).map(({ id }) => id)).to.deep.equal(['a']);
+    expect((await new WorkerRegister(commands, 'singles').list()).map(({ id }) => id)).to.deep.equal(['a']);
   });
 });

@@ -105,7 +105,7 @@ describe('the bulk workers of a pool', () => {
     expect([looks, pool.wantedCount]).to.deep.equal([0, 0]);
   });
 
-  it('are started on demand in the role bulk, and finish their chunks and end after the last demand', async () => {
+  it('are started on demand for the lane bulk, and finish their chunks and end after the last demand', async () => {
     isDemanded = () => true;
     await startPool(2);
     await ready(2);

@@ -12,7 +12,7 @@ import type { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import type { ChunkFailure } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { lowNiceness } from '../../../shared/process/low-priority.js';
+import { batchNiceness, lowNiceness } from '../../../shared/process/low-priority.js';
 import { markBulkDemand } from '../../../shared/redis/bulk-demand.js';
 import { bulkDemandKey } from '../../../shared/redis/keys.js';
 import { WorkerRegister } from '../../../shared/redis/worker-register.js';
@@ -85,15 +85,16 @@ describe('the bulk workers of a running service', () => {
 
   it('are started by a mark of a runner, at a low priority, and registered apart', async function () {
     this.timeout(30_000);
-    expect(interactive).to.have.length(workers);
+    expect(interactive).to.have.length(2 * workers);
     await markBulkDemand(service.redis);
     const bulk = new WorkerRegister(service.redis, 'bulk');
     await eventually(async () => expect(await bulk.list()).to.have.length(1), withinMs);
-    expect(await new WorkerRegister(service.redis).list()).to.have.length(workers);
+    expect(await new WorkerRegister(service.redis, 'batches').list()).to.have.length(workers);
     const [pid = 0] = bulkPids();
     expect(bulkPids()).to.have.length(1);
     expect(getPriority(pid)).to.equal(lowNiceness);
-    for (const each of interactive) expect(getPriority(each)).to.equal(getPriority());
+    const priorities = interactive.map((each) => getPriority(each)).sort();
+    expect(priorities).to.deep.equal([getPriority(), getPriority(), batchNiceness, batchNiceness]);
   });
 
   it('score and refuse the records of tolerant calls, beside singles and batches of others', async function () {

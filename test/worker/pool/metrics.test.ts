@@ -22,13 +22,23 @@ describe('the metrics of a pool', () => {
   it('remove their listeners from the connection when they are stopped, and leave it open', async () => {
     const before = listeners();
     const registry = new Registry();
-    const pool = { readyCount: 1, deathCount: 0, unreadableCount: 3, unseenCount: 1 };
-    const bulkPool = { wantedCount: 2, readyCount: 1, deathCount: 4, unreadableCount: 5, unseenCount: 6 };
-    const metrics = observePool(registry, { pool, bulkPool, workers: 2, partitions: 2, redis });
+    const pools = {
+      singles: { wantedCount: 3, readyCount: 1, deathCount: 1, unreadableCount: 1, unseenCount: 1 },
+      batches: { wantedCount: 5, readyCount: 4, deathCount: 2, unreadableCount: 2, unseenCount: 0 },
+      bulk: { wantedCount: 2, readyCount: 1, deathCount: 4, unreadableCount: 5, unseenCount: 6 },
+    };
+    const metrics = observePool(registry, { pools, partitions: 2, redis });
     const text = await registry.metrics();
+    for (const [lane, wanted, ready] of [
+      ['singles', 3, 1],
+      ['batches', 5, 4],
+    ]) {
+      expect(text).to.include(`leadscore_worker_processes{lane="${lane}",state="wanted"} ${wanted}`);
+      expect(text).to.include(`leadscore_worker_processes{lane="${lane}",state="ready"} ${ready}`);
+    }
     expect(text).to.include('leadscore_bulk_worker_processes{state="wanted"} 2');
     expect(text).to.include('leadscore_bulk_worker_processes{state="ready"} 1');
-    expect(text).to.include('leadscore_bulk_worker_deaths_total 4').and.include('leadscore_worker_deaths_total 0');
+    expect(text).to.include('leadscore_bulk_worker_deaths_total 4').and.include('leadscore_worker_deaths_total 3');
     expect(text).to.include('leadscore_unreadable_cells_total 8').and.include('leadscore_unseen_values_total 7');
     expect(text).to.include('leadscore_lane_depth{lane="bulk",partition="1"} 0');
     expect(await registry.metrics()).to.include('leadscore_lane_depth{lane="batches",partition="1"} 0');
@@ -39,12 +49,11 @@ describe('the metrics of a pool', () => {
   });
 
   it('can be stopped while Redis does not answer', async () => {
+    const none = { wantedCount: 0, readyCount: 0, deathCount: 0, unreadableCount: 0, unseenCount: 0 };
     const away = new Redis({ port: await freePort(), maxRetriesPerRequest: null });
     away.on('error', () => undefined);
     const metrics = observePool(new Registry(), {
-      pool: { readyCount: 0, deathCount: 0, unreadableCount: 0, unseenCount: 0 },
-      bulkPool: { wantedCount: 0, readyCount: 0, deathCount: 0, unreadableCount: 0, unseenCount: 0 },
-      workers: 2,
+      pools: { singles: none, batches: none, bulk: none },
       partitions: 2,
       redis: away,
     });

@@ -54,6 +54,7 @@ describe('the processes of a pool', function () {
     await writeFile(file, program(directory));
     blamed = [];
     pool = new WorkerPool({
+      lane: 'batches',
       workers: 2,
       timings,
       logger: createLogger('silent', 'pool'),

@@ -25,7 +25,7 @@ describe('a pool', () => {
       const blamed = [];
       const onChunkDeath = (inHand) => blamed.push(inHand);
       const logger = createLogger('error', 'pool');
-      const pool = new WorkerPool({ workers: 1, timings: poolTimings, logger, onChunkDeath });
+      const pool = new WorkerPool({ lane: 'batches', workers: 1, timings: poolTimings, logger, onChunkDeath });
       void pool.start();
       ${rest}`;
     const environment = {
