@@ -1,4 +1,5 @@
 import { ApiError } from '../../shared/contract/errors.js';
+import { shortenedText } from '../../shared/contract/texts.js';
 import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
 import {
   maxProblemsNamed,
@@ -67,5 +68,4 @@ function namesIn(fields: Readonly<Record<string, unknown>>): string {
   return ` (it has ${named.join('; ')}${Object.keys(fields).length > maxSentNames ? '; and others' : ''})`;
 }
 
-const shownName = (name: string): string =>
-  JSON.stringify(name.length > maxSentName ? `${name.slice(0, maxSentName - 1)}…` : name);
+const shownName = (name: string): string => JSON.stringify(shortenedText(name, maxSentName));

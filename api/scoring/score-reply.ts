@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { shortenedText } from '../../shared/contract/texts.js';
 import type { ExplainedRows, ScoredPart } from '../../shared/messages/score-job.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { Reply } from '../idempotency/idempotency.js';
@@ -90,16 +91,11 @@ function unseenPlaces(explained: ExplainedRows): ReadonlySet<number> {
 /** States a fact and the direction of the score. It never claims a cause. */
 function reasonOf({ contribution, value, isUnseen }: Driver, label: string): string {
   const known = isUnseen ? ', which the model has not seen' : '';
-  const state = value.trim() === '' ? 'is missing' : `is ${shortened(value)}${known}`;
+  const state = value.trim() === '' ? 'is missing' : `is ${shownValue(value)}${known}`;
   return `${label} ${state} (${contribution < 0 ? 'lowers' : 'raises'} the score)`;
 }
 
-function shortened(value: string): string {
-  const line = value.trim().replace(/\s+/g, ' ');
-  if (line.length <= maxValueInSentence) return line;
-  const kept = line.slice(0, maxValueInSentence - 1);
-  return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
-}
+const shownValue = (value: string): string => shortenedText(value.trim().replace(/\s+/g, ' '), maxValueInSentence);
 
 /** Characters that are written or encoded in one step. They take some 5 ms. */
 const stepCharacters = 512 * 1024;

@@ -17,6 +17,10 @@ export function foldFieldName(name: string): string {
 export const isLongerThan = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || [...text].length > max);
 
+/** A text of at most `max` UTF-16 code units. A longer one ends with `…`, and no surrogate pair is cut in half. */
+export const shortenedText = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+
 const space = 32;
 const lastPrintable = 126;
 /** NFKC sorts a letter's marks in quadratic time. No language uses more than 30 (UAX 15, section 13). */

@@ -1,5 +1,6 @@
 import { storedCrmId } from '../contract/crm-id.js';
 import { countText } from '../contract/figures.js';
+import { shortenedText } from '../contract/texts.js';
 
 /** A repeated id: rows with an id that an earlier row has, and one of them. */
 export interface Repeats {
@@ -102,9 +103,7 @@ const maxShown = 40; // characters
 export function repeatsText(repeats: Repeats | undefined): string | undefined {
   if (repeats === undefined) return undefined;
   const { rows, example, areAll } = repeats;
-  const shown = JSON.stringify(
-    example.id.length > maxShown ? `${example.id.slice(0, maxShown).toWellFormed()}…` : example.id,
-  );
+  const shown = JSON.stringify(shortenedText(example.id, maxShown));
   const count = `${areAll ? '' : 'At least '}${countText(rows)} ${rows === 1 ? 'row has' : 'rows have'}`;
   return `${count} a crm_id that an earlier row has, such as ${shown} in line ${example.line}`;
 }

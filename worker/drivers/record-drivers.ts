@@ -1,4 +1,5 @@
 import type { Feature, Manifest } from '../../shared/bundle/manifest/manifest.js';
+import { shortenedText } from '../../shared/contract/texts.js';
 import { type Cell, isAbsent } from '../../shared/messages/cells.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { ExplainedRows } from '../../shared/messages/score-job.js';
@@ -127,7 +128,8 @@ export class DriverWriter {
   private valueOf(place: number, cells: readonly Cell[], readings: Uint8Array): string {
     for (const { feature, slot, separator } of this.sources[place] ?? []) {
       const cell = cells[slot];
-      if (!isAbsent(cell) && hasValue(readings[feature] as Reading)) return cut(textOf(cell, separator));
+      if (!isAbsent(cell) && hasValue(readings[feature] as Reading))
+        return shortenedText(textOf(cell, separator), maxValueLength);
     }
     return '';
   }
@@ -146,16 +148,9 @@ function strongest(contributions: Float64Array): number[] {
 
 function textOf(cell: Exclude<Cell, undefined | null>, separator: string): string {
   if (!Array.isArray(cell)) return String(cell);
-  // A list may have millions of values, of which `cut` keeps the first few.
+  // A list may have millions of values, of which the driver shows the first few.
   return cell
     .filter((value) => value !== null)
     .slice(0, maxValueLength + 2)
     .join(separator);
-}
-
-function cut(text: string): string {
-  if (text.length <= maxValueLength) return text;
-  const kept = text.slice(0, maxValueLength - 1);
-  // Does not cut a surrogate pair in half.
-  return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
 }

@@ -1,3 +1,4 @@
+import { shortenedText } from '../../shared/contract/texts.js';
 import { type Cell, isAbsent } from '../../shared/messages/cells.js';
 import {
   type ChunkPart,
@@ -98,6 +99,5 @@ function reportedValue(cell: Cell): string {
 function cut(text: string): string {
   // Trimming megabytes of white space would take as long as reading the rest of a chunk.
   const trimmed = text.slice(0, 4 * maxReportedValue).trim();
-  if (trimmed.length <= maxReportedValue) return trimmed.toWellFormed();
-  return `${trimmed.slice(0, maxReportedValue - 1).replace(/[\uD800-\uDBFF]$/, '')}…`.toWellFormed();
+  return shortenedText(trimmed, maxReportedValue).toWellFormed();
 }

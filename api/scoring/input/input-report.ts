@@ -1,3 +1,4 @@
+import { shortenedText } from '../../../shared/contract/texts.js';
 import type { SentNames } from '../../../shared/messages/field-slots.js';
 import { maxReportedValue, maxReportedValues, type ScoredPart } from '../../../shared/messages/score-job.js';
 import type { AdmittedModel } from '../admission.js';
@@ -158,7 +159,4 @@ const mapLists = <Result>(
 
 const reasonOf = ({ expected }: ReportedFields, field: number): string => `expected ${expected[field]}`;
 
-function shownName(name: string): string {
-  if (name.length <= maxReportedValue) return name.toWellFormed();
-  return `${name.slice(0, maxReportedValue - 1).replace(/[\uD800-\uDBFF]$/, '')}…`.toWellFormed();
-}
+const shownName = (name: string): string => shortenedText(name, maxReportedValue).toWellFormed();

@@ -1,3 +1,4 @@
+import { shortenedText } from '../../../shared/contract/texts.js';
 import { countText } from '../output/readable-numbers.js';
 
 export interface Mistake {
@@ -29,7 +30,7 @@ export function withMistake(
   line: number,
 ): readonly MistakeGroup[] {
   const found = groups.find((group) => group.what === what) ?? { what, rows: 0, first: [], values: [] };
-  const shown = value === undefined ? undefined : shortened(value);
+  const shown = value === undefined ? undefined : shortenedText(value, maxValueLength);
   const isNew = shown !== undefined && !found.values.includes(shown) && found.values.length <= maxValuesListed;
   const row = shown === undefined ? { line } : { line, value: shown };
   const group = {
@@ -66,6 +67,3 @@ function butIs(values: readonly string[]): string {
   const last = quoted.at(-1) ?? '';
   return `, but is ${quoted.length === 1 ? last : `${quoted.slice(0, -1).join(', ')} or ${last}`}`;
 }
-
-const shortened = (value: string): string =>
-  value.length > maxValueLength ? `${value.slice(0, maxValueLength - 1)}…` : value;

@@ -1,5 +1,5 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
-import { foldFieldName } from '../../contract/texts.js';
+import { foldFieldName, shortenedText } from '../../contract/texts.js';
 import type { KnownFields } from '../../messages/field-slots.js';
 import { InputFault } from './input-fault.js';
 
@@ -93,5 +93,4 @@ export function listedNames(names: readonly string[]): string {
 }
 
 /** JSON quoting keeps line breaks and control characters of a name out of logs and terminals. */
-export const shownName = (name: string): string =>
-  JSON.stringify(name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1).toWellFormed()}…` : name);
+export const shownName = (name: string): string => JSON.stringify(shortenedText(name, maxNameLength));

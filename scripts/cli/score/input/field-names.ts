@@ -1,5 +1,6 @@
 import type { Feature, Recency } from '../../../../shared/bundle/manifest/manifest.js';
 import { FieldMatch, type FieldReport, maxUnknown } from '../../../../shared/files/field-match.js';
+import { shownName } from '../../../../shared/files/reading/csv-columns.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
 import { countText } from '../../output/readable-numbers.js';
 import { member, parse } from '../calls/api-reply.js';
@@ -46,7 +47,6 @@ export class InputNames {
 
 const maxMissingListed = 12;
 const maxUnknownListed = 5;
-const maxNameLength = 60;
 
 /** Names the missing fields; undefined when all are present. */
 export function missingFields({ known, notInFile }: FieldReport): string | undefined {
@@ -72,14 +72,10 @@ export function withoutCrmId(format: RecordFormat): string {
 }
 
 function listed(names: readonly string[], max: number): string {
-  const shown = names.slice(0, max).map(quoted).join(', ');
+  const shown = names.slice(0, max).map(shownName).join(', ');
   const more = names.length - max;
   return more > 0 ? `${shown} and ${countText(more)} more` : shown;
 }
-
-/** JSON quoting keeps line breaks and control characters of a name away from the terminal. */
-const quoted = (name: string): string =>
-  JSON.stringify(name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name);
 
 export interface ModelRequest {
   /** Address of the service, without `/v1`. */

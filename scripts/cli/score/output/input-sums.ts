@@ -1,3 +1,4 @@
+import { shortenedText } from '../../../../shared/contract/texts.js';
 import { member } from '../calls/api-reply.js';
 
 /** One field of a summary of the input, as the service writes it. */
@@ -60,9 +61,7 @@ function sumOf(
   before: SummedField | undefined,
   { field, sent, unread, unseen, reason, examples }: SummedField,
 ): SummedField {
-  const cut = examples
-    .slice(0, maxExamples)
-    .map((each) => (each.length > maxExample ? `${each.slice(0, maxExample - 1)}…` : each));
+  const cut = examples.slice(0, maxExamples).map((each) => shortenedText(each, maxExample));
   const expected = reason ?? before?.reason;
   return {
     field,
