@@ -31,9 +31,9 @@ export class FieldMatch {
    * Adds a name under which values are sent. Ignores `crm_id`, which is not a field.
    * @param names remembers the names of a whole file; absent for JSONL keys, which may be data
    */
-  add(name: string, names: SentNames = this.fields.sentNames()): void {
+  add(name: string, names?: SentNames): void {
     if (name === 'crm_id' || this.matched.has(name) || this.unknown.has(name)) return;
-    const targets = names.targetsOf(name);
+    const targets = (names ?? this.fields.sentNames()).targetsOf(name);
     for (const { slot } of targets) this.isFed[slot] = true;
     if (targets.length > 0) this.matched.add(name);
     else if (this.unknown.size < maxUnknown) this.unknown.add(name);

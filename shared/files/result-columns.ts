@@ -12,7 +12,7 @@ export const reasonColumns = ['top_reason_1', 'top_reason_2', 'top_reason_3'] as
 const errorColumns = ['row', 'line', 'crm_id', 'field', 'message'] as const;
 
 /** The columns that results add to those of the input. */
-const addedColumns = (explain: boolean): string[] => [
+export const addedColumns = (explain: boolean): string[] => [
   ...scoreColumns,
   'warnings',
   ...(explain ? reasonColumns : []),

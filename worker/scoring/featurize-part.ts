@@ -108,7 +108,7 @@ const slotReadingsOf = (part: ChunkPart, { model }: FeaturizeDeps): SlotReadings
 function* fillPart(part: ChunkPart, by: FillDeps, problems: Problems): Steps<[row: number, fields: string][]> {
   const filled: [number, string][] = [];
   for (const index of part.rows.keys()) {
-    const fill = fillRecord(part, index, { ...by, row: index });
+    const fill = fillRecord(part, { index, row: index }, by);
     if (fill === undefined) continue;
     if (fill.text !== undefined) filled.push([index, fill.text]);
     if (fill.problem !== undefined) problems.add(index, fill.problem);
@@ -119,12 +119,12 @@ function* fillPart(part: ChunkPart, by: FillDeps, problems: Problems): Steps<[ro
 
 /**
  * Fills in a record, in place; undefined when its lead has no stored fields, or when the record lacks none.
- * @param by.row place of the record in `slotReadings`
+ * @param at.row place of the record in `slotReadings`
  */
 function fillRecord(
   part: ChunkPart,
-  index: number,
-  { model, leads, fillIn, slotReadings, row }: FillDeps & { readonly row: number },
+  { index, row }: { readonly index: number; readonly row: number },
+  { model, leads, fillIn, slotReadings }: FillDeps,
 ): FilledRecord | undefined {
   const cells = part.rows[index] as Cell[];
   const stored = leadOf(part, index, leads)?.stored;
@@ -148,7 +148,7 @@ function* featurizeTolerantly(part: ChunkPart, by: FeaturizeOneDeps): Steps<Feat
   const refused: RecordProblem[] = [];
   for (const [index, cells] of part.rows.entries()) {
     const row = accepted.length;
-    const fill = fillRecord(part, index, { ...by, slotReadings, row });
+    const fill = fillRecord(part, { index, row }, { ...by, slotReadings });
     if (fill !== undefined || index % quickRecords === 0) yield;
     let problem = fill?.problem;
     if (problem === undefined) {

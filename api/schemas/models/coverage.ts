@@ -1,10 +1,16 @@
 import { maxReportedValues } from '../../../shared/messages/score-job.js';
+import { usualCoverageDays } from '../../../shared/store/models/coverage.js';
 import { maxCoverageDays, maxSlotsWithValues } from '../../../shared/store/models/field-days.js';
 import { countSchema, objectSchema } from '../object-schema.js';
 import { modelIdSchema } from '../score-request.js';
 
 /** The number of days of a coverage, today included. */
-export const coverageDaysSchema = { type: 'integer', minimum: 1, maximum: maxCoverageDays, default: 7 } as const;
+export const coverageDaysSchema = {
+  type: 'integer',
+  minimum: 1,
+  maximum: maxCoverageDays,
+  default: usualCoverageDays,
+} as const;
 
 const daySchema = {
   type: 'string',

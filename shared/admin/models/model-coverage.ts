@@ -1,13 +1,11 @@
 import { compileKnownFields } from '../../messages/field-slots.js';
-import { maxDaysOf, readCoverage } from '../../store/models/coverage.js';
+import { maxDaysOf, readCoverage, usualCoverageDays } from '../../store/models/coverage.js';
 import { FieldDayStore } from '../../store/models/field-days.js';
 import { loadManifest } from '../../store/models/model-versions.js';
 import { defineAction } from '../action.js';
 import { AdminError, invalid } from '../admin-error.js';
 import { coverageInput, coverageOutput } from '../schemas/models.js';
 import { requireModel } from './read-models.js';
-
-const usualDays = 7;
 
 /** How the fields of live calls were read, by day. Admins only: unseen values are those of leads. */
 export const showCoverage = defineAction({
@@ -24,7 +22,7 @@ export const showCoverage = defineAction({
     if (manifest === undefined) throw new AdminError('not_found', `${model._id} has no version "${version}".`);
     const knownFields = compileKnownFields(manifest);
     const maxDays = maxDaysOf(knownFields);
-    const { days = Math.min(usualDays, maxDays) } = input;
+    const { days = Math.min(usualCoverageDays, maxDays) } = input;
     if (days > maxDays) throw invalid('days', `must be at most ${maxDays} for a model with so many fields.`);
     const owner = { org: model.organisation_id, model: model._id, version };
     const coverage = await readCoverage(new FieldDayStore(database), owner, { knownFields, days, nowMs: clock.now() });

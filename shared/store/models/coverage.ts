@@ -33,6 +33,9 @@ export interface Coverage {
 /** Counts of a field and a day in one reply. A model may have thousands of fields, and a reply of megabytes delays other calls. */
 const maxCells = 20_000;
 
+/** The days of a coverage for which no number is asked, unless the model has too many fields for them. */
+export const usualCoverageDays = 7;
+
 /** The days that one coverage of a model may have. */
 export const maxDaysOf = ({ scoredSlotCount }: Pick<KnownFields, 'scoredSlotCount'>): number =>
   Math.max(1, Math.min(maxCoverageDays, Math.floor(maxCells / Math.max(1, scoredSlotCount))));

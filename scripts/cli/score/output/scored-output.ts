@@ -1,4 +1,10 @@
-import { addedPrefix, csvLine, reasonColumns, scoreColumns } from '../../../../shared/files/result-columns.js';
+import {
+  addedColumns,
+  addedPrefix,
+  csvLine,
+  reasonColumns,
+  scoreColumns,
+} from '../../../../shared/files/result-columns.js';
 import { spreadsheetCell } from '../../../../shared/files/spreadsheet-cell.js';
 import type { OutputStream } from '../../context/cli-context.js';
 import type { RowOutcome, ScoreRow } from '../calls/api-reply.js';
@@ -22,14 +28,6 @@ export function streamOutput(stream: OutputStream): GrowingFile {
     close: async () => undefined,
   };
 }
-
-/** The columns that the output adds to those of the file. */
-export const addedColumns = (explain: boolean): string[] => [
-  ...scoreColumns,
-  'warnings',
-  ...(explain ? reasonColumns : []),
-  'error',
-];
 
 /** The columns of the file that the output repeats, and how the added ones are named and separated. */
 export interface KeptColumns extends CsvHeader {

@@ -1,8 +1,8 @@
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
+import { addedColumns } from '../../../../shared/files/result-columns.js';
 import { textOfCell } from '../../../../shared/files/spreadsheet-cell.js';
 import { member, type RowOutcome, type ScoreRow } from '../calls/api-reply.js';
 import type { RecordFormat } from '../input/input-file.js';
-import { addedColumns } from './scored-output.js';
 
 /** The form in which an earlier run has written its lines. */
 export interface WrittenForm {
