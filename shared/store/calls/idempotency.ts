@@ -188,7 +188,7 @@ function rowWithoutLead(row: JsonObject, crmId: string): JsonObject {
 
 /** HubSpot's `outputFields` leave out empty members. */
 const outputWithoutLead = (output: JsonObject): JsonObject =>
-  changed(output, (name, value) => (name === 'crm_id' || reasons.has(name) || reports.has(name) ? undefined : value));
+  changed(output, (name, value) => (name === 'crm_id' || reasons.has(name) ? undefined : value));
 
 /** Maps the values of an object in the same order, and leaves out members whose new value is undefined. */
 function changed(members: JsonObject, newValue: (name: string, value: unknown) => unknown): JsonObject {

@@ -127,6 +127,26 @@ describe('stored replies after a lead was erased', () => {
         expect(answerOf(again)).to.not.have.property('input_summary');
       });
 
+      it('replays no values of the report on the input of a webhook', async () => {
+        const record = { ...fields, crm_id: crmId, lead_source: 'Tell-tale' };
+        const action = { callbackId: randomUUID(), origin: { portalId: 1 }, object: { objectId: 78 } };
+        const calls = [
+          { body: record, headers: { 'idempotency-key': randomUUID() } },
+          { body: { ...action, inputFields: record }, headers: {} },
+        ];
+        for (const { body, headers } of calls) {
+          const path = `/v1/webhooks/score?model_id=${own.model._id}&input_report=records`;
+          const send = () => own.call(path, { body, key: own[bucket], headers });
+          const first = await send();
+          expect(first.text).to.include('"examples":["Tell-tale"]').and.include('"value":"Tell-tale"');
+          await erase();
+          const again = await send();
+          expect(again.headers.get('idempotent-replayed')).to.equal('true');
+          expect(again.text).to.not.include('Tell-tale').and.not.include('"input"').and.not.include('"input_summary"');
+          expect(answerOf(again).score).to.equal(answerOf(first).score);
+        }
+      });
+
       it('replays no reasons when the erased call had none', async () => {
         const headers = { 'idempotency-key': randomUUID() };
         const send = () => own.score([{ ...fields, crm_id: crmId }], { key: own[bucket], headers });
