@@ -35,6 +35,7 @@ export interface RunParts {
 
 /** Records of a file from a certain row on, and the digest of what precedes them. */
 interface Reading {
+  readonly input: InputFile;
   readonly records: AsyncGenerator<InputRecord>;
   readonly digest: FileDigest;
   /** Filled up to the end of the file. */
@@ -46,7 +47,7 @@ interface Reading {
 export class ScoreRun {
   private kept: KeptColumns | undefined;
   private resumedAfterRow = 0;
-  private reading: Pick<Reading, 'notices' | 'ids'> | undefined;
+  private reading: Pick<Reading, 'input' | 'notices' | 'ids'> | undefined;
 
   constructor(private readonly parts: RunParts) {}
 
@@ -161,7 +162,7 @@ export class ScoreRun {
     const records = await withFirstRead(
       input.format === 'csv' ? csvRecords(input, reading) : jsonlRecords(input, reading),
     );
-    return { records, digest, notices, ids };
+    return { input, records, digest, notices, ids };
   }
 
   /** Another file under the same name must not take the place of the output, or be counted without a word. */
@@ -218,6 +219,8 @@ export class ScoreRun {
   private async keep(scored: ScoredBatch, sums: FigureSums): Promise<void> {
     const { options, input, opened } = this.parts;
     const { progress } = opened;
+    // An edited file is read from its start again. The size of a gzipped one is known from its own reading alone.
+    const { inflatedBytes } = this.reading?.input ?? input;
     const { batch, calls, took } = scored;
     const figures = sums.with(scored);
     if (figures.records === 0 && figures.refused > 0 && progress.isEmpty) throw nothingScored(input.name, figures);
@@ -232,7 +235,7 @@ export class ScoreRun {
     await progress.keep(scoredText(scored, this.form), kept, reusedScores(scored));
     options.listener.progress({
       done: figures.records,
-      fraction: Math.min(1, batch.endByte / input.inflatedBytes()),
+      fraction: Math.min(1, batch.endByte / inflatedBytes()),
     });
   }
 }

@@ -5,6 +5,7 @@ import { join, relative } from 'node:path';
 import { childEnvironment, type OperatorConfig, readOperatorConfig } from '../../../shared/config/config.js';
 import { messageOf } from '../../../shared/contract/errors.js';
 import { projectFile } from '../../../shared/process/project-root.js';
+import { progressFolder } from '../../cli/score/progress/progress-files.js';
 import { endLeftoverServers, type PrivateServers, privateServers } from '../../servers/private-servers.js';
 import { acceptsConnections } from '../../servers/server-process.js';
 import { type Stack, startStack } from '../../servers/stack.js';
@@ -73,7 +74,7 @@ export class DemoService {
     const paths = [
       ...Object.values(this.files),
       ...['mongo', 'redis', 'pepper', 'servers.json', 'servers.env'].map((entry) => join(this.directory, entry)),
-      ...[scores, rescored, scoredByReader].flatMap((path) => [path, `${path}.resume.json`]),
+      ...[scores, rescored, scoredByReader].flatMap((path) => [path, progressFolder(path)]),
     ];
     await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true, maxRetries: 3 })));
     await rmdir(this.directory).catch(() => undefined); // it holds other files, or was never made

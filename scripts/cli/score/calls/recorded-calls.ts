@@ -2,12 +2,7 @@ import { CliError } from '../../context/cli-error.js';
 import { countText } from '../../output/readable-numbers.js';
 import type { CallFiles, EarlierCall } from '../progress/call-files.js';
 import type { ScoreReply } from './api-reply.js';
-import { CallRefused, type ScoreCall } from './score-client.js';
-
-/** A client of the service: `ScoreClient`, or another in tests. */
-export interface Scoring {
-  score(call: ScoreCall): Promise<ScoreReply>;
-}
+import { CallRefused, type ScoreCall, type ScoreClient } from './score-client.js';
 
 /** The service replays a reply for 24 hours. The rest is for clocks that differ. */
 const maxReplayMs = (24 * 60 - 15) * 60_000;
@@ -15,7 +10,7 @@ const maxReplayMs = (24 * 60 - 15) * 60_000;
 /** Sends calls so that each is on disk before it is sent, and its reply before it is used. */
 export class RecordedCalls {
   constructor(
-    private readonly client: Scoring,
+    private readonly client: Pick<ScoreClient, 'score'>,
     private readonly files: CallFiles,
   ) {}
 

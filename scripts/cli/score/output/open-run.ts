@@ -37,7 +37,7 @@ export async function openRun(
 ): Promise<OpenRun> {
   const outputPath = choice.path;
   if (outputPath === '-') {
-    const progress = new RunProgress(streamOutput(choice.stream), undefined, undefined, disk);
+    const progress = new RunProgress(streamOutput(choice.stream), undefined, undefined);
     return { progress, format: input.format, folder: undefined };
   }
   const format = outputFormat(outputPath);
@@ -52,7 +52,7 @@ export async function openRun(
   if (earlier === undefined) await removeProgress(disk, folder);
   const content = earlier ?? (await beginJournal(disk, { folder, options }));
   const places = { disk, outputPath, folder };
-  const progress = new RunProgress(undefined, places, { content, isNew: earlier === undefined }, disk);
+  const progress = new RunProgress(undefined, places, { content, isNew: earlier === undefined });
   return { progress, format, folder };
 }
 

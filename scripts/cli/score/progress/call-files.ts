@@ -32,11 +32,8 @@ export class CallFiles {
   /** Calls of earlier runs that were sent again. Their rows are those of a pool. */
   private readonly reopened = new Set<string>();
 
-  /** @param folder undefined without progress: then only counts */
-  constructor(
-    private readonly disk: Disk,
-    private readonly folder: string | undefined,
-  ) {}
+  /** @param places undefined without progress: then only counts */
+  constructor(private readonly places: { readonly disk: Disk; readonly folder: string } | undefined) {}
 
   /** Rows that the service has counted and that are not yet in the output. */
   get answeredRows(): number {
@@ -52,10 +49,11 @@ export class CallFiles {
   async begin({ body, rows }: Pick<SentCall, 'body' | 'rows'>): Promise<SentCall> {
     const id = randomUUID();
     const call: SentCall = { id, key: `leadscore-score-${id}`, sentAtMs: Date.now(), rows, body };
-    if (this.folder !== undefined) {
+    if (this.places !== undefined) {
+      const { disk, folder } = this.places;
       const { body: _, ...head } = call;
       // The body has no line end. A line of its own saves quoting all of it once more.
-      await this.disk.append(callPath(this.folder, id), `${JSON.stringify({ format: 2, ...head })}\n${body}\n`);
+      await disk.append(callPath(folder, id), `${JSON.stringify({ format: 2, ...head })}\n${body}\n`);
     }
     this.open.add(id);
     return call;
@@ -63,9 +61,9 @@ export class CallFiles {
 
   async keepReply({ id }: SentCall, { scores }: ScoreReply): Promise<void> {
     if (!this.reopened.has(id)) this.answered.set(id, scores.length);
-    if (this.folder !== undefined)
+    if (this.places !== undefined)
       // A crash may have cut the line of an earlier reply.
-      await this.disk.append(callPath(this.folder, id), `\n${JSON.stringify({ scores })}\n`);
+      await this.places.disk.append(callPath(this.places.folder, id), `\n${JSON.stringify({ scores })}\n`);
     this.open.delete(id);
   }
 
@@ -78,7 +76,7 @@ export class CallFiles {
   /** Forgets calls whose scores are in the output, or that were not counted. */
   async remove(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
-      if (this.folder !== undefined) await this.disk.remove(callPath(this.folder, id));
+      if (this.places !== undefined) await this.places.disk.remove(callPath(this.places.folder, id));
       this.answered.delete(id);
       this.open.delete(id);
     }

@@ -107,10 +107,11 @@ async function* linesAfter(
 ): AsyncGenerator<{ readonly digest: Buffer; readonly outcome: PoolLine['outcome'] }> {
   if (begun === undefined) return;
   const output = new FileParts(outputPath);
+  const journal = new FileParts(journalPath(folder));
   for (let index = keptBatches; index < batches.length; index += 1) {
     const place = batches[index];
     if (place === undefined) return;
-    const kept = await readKept(journalPath(folder), place);
+    const kept = await readKept(journal, place);
     const from = batches[index - 1]?.bytes ?? begun.bytes;
     const text = (await output.bytes(from, kept.bytes)).toString('utf8');
     const outcomes = writtenResults(text, { ...form, ...begun });

@@ -35,7 +35,7 @@ export class FileParts {
   private window: Buffer = Buffer.alloc(0);
   private windowStart = 0;
 
-  constructor(private readonly path: string) {}
+  constructor(readonly path: string) {}
 
   /** The complete line that begins at `offset`. */
   async line(offset: number): Promise<string> {

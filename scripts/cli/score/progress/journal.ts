@@ -3,7 +3,7 @@ import { CliError, codeOf, fileProblem } from '../../context/cli-error.js';
 import type { MistakeGroup } from '../../outcomes/mistakes.js';
 import type { ReplyUsage, ReplyValidation } from '../calls/api-reply.js';
 import type { InputSums } from '../output/input-sums.js';
-import { FileParts, fileLines } from './journal-lines.js';
+import { type FileParts, fileLines } from './journal-lines.js';
 
 /** Figures over all resumed parts of a run. */
 export interface RunFigures {
@@ -161,10 +161,10 @@ export async function readJournal(path: string, calls: readonly string[]): Promi
 }
 
 /** The line of a batch. */
-export async function readKept(path: string, { offset }: KeptPlace): Promise<KeptBatch> {
-  const line = parseLine(await new FileParts(path).line(offset), path);
+export async function readKept(journal: FileParts, { offset }: KeptPlace): Promise<KeptBatch> {
+  const line = parseLine(await journal.line(offset), journal.path);
   if ('kept' in line) return line.kept;
-  throw unreadable(path, `it has no batch at byte ${offset}`);
+  throw unreadable(journal.path, `it has no batch at byte ${offset}`);
 }
 
 export const journalLine = (line: JournalLine): string => `${JSON.stringify(line)}\n`;

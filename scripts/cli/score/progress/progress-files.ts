@@ -29,7 +29,9 @@ export async function callIdsIn(folder: string): Promise<string[]> {
 export async function removeProgress(disk: Disk, folder: string): Promise<void> {
   const names = (await namesIn(folder)).filter((name) => ownName.test(name));
   // The journal goes first: without it the other files mean nothing.
-  for (const name of names.sort((one) => (one.startsWith('journal') ? -1 : 1))) await disk.remove(join(folder, name));
+  const isJournal = (name: string): boolean => join(folder, name) === journalPath(folder);
+  const ordered = [...names.filter(isJournal), ...names.filter((name) => !isJournal(name))];
+  for (const name of ordered) await disk.remove(join(folder, name));
   await rmdir(folder).catch((error: unknown) => {
     if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY'].includes(codeOf(error))) throw unwritable(folder, error);
   });

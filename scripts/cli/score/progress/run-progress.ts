@@ -12,6 +12,7 @@ import {
   type RunFigures,
   readKept,
 } from './journal.js';
+import { FileParts } from './journal-lines.js';
 import { journalPath, poolPath, removeProgress } from './progress-files.js';
 import { emptyPool, type OpenCall, ResultPool } from './result-pool.js';
 import { digestBytes } from './row-digests.js';
@@ -48,10 +49,9 @@ export class RunProgress {
     private output: GrowingFile | undefined,
     private readonly places: ProgressPlaces | undefined,
     private readonly earlier: { readonly content: JournalContent; readonly isNew: boolean } | undefined,
-    disk: Disk,
   ) {
     this.hasEarlier = earlier?.isNew === false;
-    this.calls = new CallFiles(disk, places?.folder);
+    this.calls = new CallFiles(places);
   }
 
   /** Batches of earlier runs that are in the output. */
@@ -165,9 +165,10 @@ export class RunProgress {
 
   /** The usage of the month is that of the last reply. */
   private async figuresUpTo(place: JournalContent['batches'][number], folder: string): Promise<RunFigures> {
-    const { figures } = await readKept(journalPath(folder), place);
+    const journal = new FileParts(journalPath(folder));
+    const { figures } = await readKept(journal, place);
     const last = this.batches.at(-1);
-    const { usage } = last === undefined ? figures : (await readKept(journalPath(folder), last)).figures;
+    const { usage } = last === undefined ? figures : (await readKept(journal, last)).figures;
     return usage === undefined ? figures : { ...figures, usage };
   }
 }
