@@ -36,8 +36,7 @@ export async function runThroughFile<Result>(
       if (json !== true) stderr.write(`${wrappedFor(stderr, text)}\n`);
     },
     started: (rowsDone) => {
-      if (rowsDone > 0 && progress !== undefined)
-        stderr.write(`Resuming after row ${countText(rowsDone)}, where the last run stopped.\n`);
+      if (rowsDone > 0 && progress !== undefined) stderr.write(`Resuming after row ${countText(rowsDone)}.\n`);
       progress?.start({ done: rowsDone, fraction: undefined });
     },
     progress: (state) => progress?.update(state),
