@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { storedCrmId } from '../contract/crm-id.js';
 import { countText } from '../contract/figures.js';
 import { shortenedText } from '../contract/texts.js';
@@ -11,7 +12,7 @@ export interface Repeats {
 }
 
 const firstSlots = 1 << 12;
-const [offsetBasis, prime, otherBasis, otherPrime] = [0x811c9dc5, 0x01000193, 0x9e3779b9, 0x85ebca6b];
+const [prime, otherPrime] = [0x01000193, 0x85ebca6b];
 
 /**
  * Counts repeated ids in bounded memory: a hash of 64 bits for each of up to some millions of ids. Among five million
@@ -25,6 +26,8 @@ export class RepeatedIds {
   private rows = 0;
   private example: Repeats['example'] | undefined;
   private isFull = false;
+  /** Random: a file could be written whose ids all fall into the same slots of known hashes, and each search would be long. */
+  private readonly seeds = [randomInt(2 ** 32), randomInt(2 ** 32)] as const;
 
   /** @param maxSlots a power of two. Each has 8 bytes, and two of three hold an id */
   constructor(private readonly maxSlots = 1 << 23) {}
@@ -45,8 +48,7 @@ export class RepeatedIds {
   }
 
   private addStored(id: string): boolean {
-    let low = offsetBasis;
-    let high = otherBasis;
+    let [low, high] = this.seeds;
     for (let at = 0; at < id.length; at += 1) {
       const code = id.charCodeAt(at);
       low = Math.imul(low ^ code, prime);
@@ -99,11 +101,15 @@ export class RepeatedIds {
 
 const maxShown = 40; // characters
 
-/** The sentence about repeated ids; undefined without one. */
-export function repeatsText(repeats: Repeats | undefined): string | undefined {
+/**
+ * The sentence about repeated ids; undefined without one.
+ * @param quotesId false in a text that is stored: it must not outlive the erasure of the lead
+ */
+export function repeatsText(repeats: Repeats | undefined, { quotesId = true } = {}): string | undefined {
   if (repeats === undefined) return undefined;
   const { rows, example, areAll } = repeats;
   const shown = JSON.stringify(shortenedText(example.id, maxShown));
   const count = `${areAll ? '' : 'At least '}${countText(rows)} ${rows === 1 ? 'row has' : 'rows have'}`;
-  return `${count} a crm_id that an earlier row has, such as ${shown} in line ${example.line}`;
+  const place = quotesId ? `such as ${shown} in` : 'first in';
+  return `${count} a crm_id that an earlier row has, ${place} line ${example.line}`;
 }

@@ -1,5 +1,4 @@
 import { FileRecords } from '../../../shared/files/reading/file-records.js';
-import { footerNotice } from '../../../shared/files/reading/footer-watch.js';
 import { inflatedPieces } from '../../../shared/files/reading/inflate-file.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import { type TextForm, utf8Pieces } from '../../../shared/files/reading/text-pieces.js';
@@ -8,7 +7,7 @@ import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type FileShape, type JobOptions, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { type RawSlice, SliceCutter } from './cut-slices.js';
 import { shapeOfHeader } from './read-header.js';
-import { FooterSearch } from './search-footer.js';
+import { RowSurvey } from './row-survey.js';
 
 export { InputFault } from '../../../shared/files/reading/input-fault.js';
 export type { RawSlice } from './cut-slices.js';
@@ -20,7 +19,7 @@ export interface ReadFile {
   readonly slices: number;
   /** The first line of the results with its line end: see `resultHeader`. */
   readonly header_line: string;
-  /** Sentences for people about rows that were passed over. */
+  /** Sentences for people about rows that were passed over or read in an unusual way, and about repeated ids. */
   readonly notices: readonly string[];
 }
 
@@ -38,7 +37,8 @@ export interface ReadDeps {
 }
 
 /**
- * Reads an upload, plain or gzip, and cuts its rows into slices. It holds a few MiB of any file.
+ * Reads an upload, plain or gzip, and cuts its rows into slices. It holds a few MiB of any file, and
+ * 32 MiB of hashes of ids.
  * @throws InputFault; errors of the upload and of `onSlices`; the reason of the signal
  */
 export async function readInput(
@@ -49,7 +49,7 @@ export async function readInput(
   const limits = { ...jobLimits, ...lowered };
   const { format } = options;
   const cutter = new SliceCutter({ limits, onSlices });
-  const footers = new FooterSearch();
+  const survey = new RowSurvey();
   let shape: FileShape | undefined;
   if (format === 'jsonl')
     shape = { format, columns: [], delimiter: '', crm_id_field: options.crm_id_field ?? 'crm_id' };
@@ -69,20 +69,21 @@ export async function readInput(
   try {
     for await (const found of records.read(utf8Pieces(pieces, form))) {
       signal?.throwIfAborted();
-      if (shape?.format === 'csv') footers.see(found, shape);
+      if (shape !== undefined) await survey.see(found, shape);
       await cutter.add(found);
     }
     signal?.throwIfAborted();
     if (shape === undefined || cutter.rows === 0) throw nothingInIt(format, records.hasHeader);
+    if (!survey.hasContent) throw noContent(format);
     await cutter.end();
-    const { footer } = footers;
+    const { footer } = survey;
     const whole = footer === undefined ? shape : { ...shape, footer };
     return {
       shape: whole,
       rows: cutter.rows,
       slices: cutter.slices,
       header_line: resultHeader(shape, options),
-      notices: footer === undefined ? [] : [footerNotice(footer)],
+      notices: survey.notices(),
     };
   } finally {
     await cutter.settled();
@@ -94,3 +95,6 @@ function nothingInIt(format: JobOptions['format'], hasHeader: boolean): InputFau
   if (hasHeader) return new InputFault('The file has a header, but no rows');
   return new InputFault('The file has no header: it is empty. Begin it with a line that names the columns');
 }
+
+const noContent = (format: JobOptions['format']): InputFault =>
+  new InputFault(`The file has ${format === 'jsonl' ? 'no rows' : 'a header, but no rows'} with content`);

@@ -142,10 +142,11 @@ async function parseJsonl(text: string, { shape, first, pause }: Parsing): Promi
   return rows;
 }
 
-async function readJson(
+/** Reads a line of JSON. A long one takes pauses for other work. */
+export async function readJson(
   line: string,
   crmIdField: string,
-  pause: () => Promise<void>,
+  pause: () => Promise<void> = () => turnOfTheLoop(),
 ): Promise<Fate & Pick<ParsedRow, 'input'>> {
   const input = line.trim();
   if (input === '') return { input: 'null', ...emptyRow };

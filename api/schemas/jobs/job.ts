@@ -86,7 +86,9 @@ export const jobSchema = objectSchema('A bulk job: one file that is scored.', {
   'notices?': {
     type: 'array',
     items: { type: 'string' },
-    description: 'Sentences about rows of the file that were passed over, such as the footer of a report.',
+    description:
+      'Sentences about the file: the footer of a report that was passed over, rows with fewer cells than the header, and ' +
+      'rows with a `crm_id` that an earlier row has.',
   },
   usage: usageSchema,
   validation: validationSchema,

@@ -18,7 +18,7 @@ export interface JobReply {
   readonly pause?: { readonly reason: string; readonly message: string; readonly resumes_at?: string };
   /** Why a failed job cannot be read. */
   readonly error?: { readonly message: string; readonly line?: number; readonly column?: number };
-  /** Sentences about rows of the file that were passed over. */
+  /** Sentences about rows that were passed over, short rows and repeated ids. */
   readonly notices?: readonly string[];
   readonly usage?: ReplyUsage;
   readonly validation?: ReplyValidation;

@@ -1,3 +1,5 @@
+import type { CsvRows } from '../csv-rows.js';
+
 /** The footer of a report: lines of one cell, after an empty line, up to the end of the file. */
 export interface Footer {
   /** Number of its first row, from 1 without the header. */
@@ -8,6 +10,12 @@ export interface Footer {
 
 /** `one` has text in its first cell alone. */
 export type RowKind = 'blank' | 'one' | 'other';
+
+/** The kind of the current row. A row with too many cells for the header is `other`. */
+export function kindOfRow({ cells, isBlank, problem }: Pick<CsvRows, 'cells' | 'isBlank' | 'problem'>): RowKind {
+  if (isBlank) return 'blank';
+  return problem === undefined && cells.findLastIndex((cell) => cell !== '') === 0 ? 'one' : 'other';
+}
 
 export interface SeenRow {
   readonly row: number;
@@ -28,11 +36,6 @@ export class FooterWatch {
     return this.candidate !== undefined;
   }
 
-  /** Whether a row that is neither blank nor of one cell changes nothing. */
-  get isIdle(): boolean {
-    return !this.isAfterBlank && this.candidate === undefined;
-  }
-
   /** The footer, after the last row. A lead may have its id alone, so one line at least must have several words. */
   get footer(): Footer | undefined {
     const { candidate } = this;
@@ -46,7 +49,8 @@ export class FooterWatch {
       return;
     }
     const { candidate } = this;
-    if (kind === 'other' || this.isIdle || candidate?.lines === maxLines) {
+    const isExpected = this.isAfterBlank || candidate !== undefined;
+    if (kind === 'other' || !isExpected || candidate?.lines === maxLines) {
       this.isAfterBlank = false;
       this.candidate = undefined;
       return;

@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { idsOfJob } from '../../../shared/store/jobs/job-documents.js';
 import type { Coverage } from '../../../shared/store/models/coverage.js';
 import { eventually } from '../../support/eventually.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
@@ -67,6 +68,27 @@ describe('a bulk job through the API', () => {
       .split('\n')
       .slice(3, -1);
     expect(lines).to.deep.equal(['\t'.repeat(8), `Copyright (c) Example${'\t'.repeat(8)}`]);
+  });
+
+  it('names repeated ids and short rows, and fails on a file of blank rows alone', async function () {
+    this.timeout(90_000);
+    const { job_id: id } = await newJob(own, { input: { format: 'csv', crm_id_field: 'Lead ID' } });
+    await upload(id, Buffer.from('company_size,Lead ID\n1,Tell-tale\n2\n3,Tell-tale\n'));
+    const job = await until(id, 'completed');
+    expect(job.progress).to.include({ rows: 3, scored: 3 });
+    expect(job.notices).to.deep.equal([
+      '1 row has fewer cells than the header, first in line 3. The missing cells are read as empty',
+      '1 row has a crm_id that an earlier row has, first in line 4',
+    ]);
+    const { job_id: blank } = await newJob(own);
+    await upload(blank, Buffer.from('company_size,b\n , \n,\n'));
+    const failed = await until(blank, 'failed');
+    expect(failed.error?.message).to.equal('The file has a header, but no rows with content');
+    const { database } = service.stores;
+    await eventually(async () => {
+      for (const name of ['job_slices', 'job_blobs', 'job_uploads'])
+        expect(await database.collection<{ _id: string }>(name).countDocuments({ _id: idsOfJob(blank) })).to.equal(0);
+    });
   });
 
   it('goes on after too many errors when it is resumed', async function () {

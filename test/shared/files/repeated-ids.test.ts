@@ -19,6 +19,9 @@ describe('RepeatedIds', () => {
     expect(repeatsText(repeatsOf(['a', 'b', 'a']))).to.equal(
       '1 row has a crm_id that an earlier row has, such as "a" in line 4',
     );
+    expect(repeatsText(repeatsOf(['a', 'b', 'a', 'b']), { quotesId: false })).to.equal(
+      '2 rows have a crm_id that an earlier row has, first in line 4',
+    );
   });
 
   it("counts the other form of one of Salesforce's ids", () => {

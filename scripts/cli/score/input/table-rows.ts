@@ -1,9 +1,9 @@
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
 import { FileRecords, type HeaderPlace } from '../../../../shared/files/reading/file-records.js';
-import { FooterWatch, footerNotice } from '../../../../shared/files/reading/footer-watch.js';
+import { FooterWatch, footerNotice, kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
-import { countText } from '../../output/readable-numbers.js';
+import { ShortRows } from '../../../../shared/files/short-rows.js';
 import { type InputFile, withFileName } from './input-file.js';
 
 /** A row of a CSV, without the header. */
@@ -52,11 +52,10 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
   let held: HeldRow[] = [];
   let count = 0;
   let hasContent = false;
-  const short = { rows: 0, line: 0 };
+  const short = new ShortRows();
   const noted = ({ isShort, ...row }: HeldRow): TableRow => {
     hasContent ||= !row.isEmpty;
-    if (isShort) short.rows += 1;
-    if (isShort) short.line ||= row.line;
+    if (isShort) short.add(row.line);
     return row;
   };
   for await (const { bytes, found, from, to, line, offset } of records.read(input.pieces())) {
@@ -67,7 +66,7 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     for (let index = from; rows.next(); index += 1) {
       count += 1;
       const row = rowOf(rows, header.columns, offset + (found.ends[index] as number));
-      if (header.columns > 1) watch.see(kindOf(row), { row: count, line: row.line, text: row.cells[0] ?? '' });
+      if (header.columns > 1) watch.see(kindOfRow(rows), { row: count, line: row.line, text: row.cells[0] ?? '' });
       if (watch.isOpen) {
         held.push(row);
         continue;
@@ -82,7 +81,7 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
   for (const row of held) yield noted(footer === undefined ? row : { ...row, isEmpty: true, isShort: false });
   if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   if (footer !== undefined) rules.onNotice?.(footerNotice(footer));
-  if (short.rows > 0) rules.onNotice?.(shortRows(short));
+  if (short.notice !== undefined) rules.onNotice?.(short.notice);
 }
 
 interface HeldRow extends TableRow {
@@ -95,11 +94,3 @@ function rowOf(rows: CsvRows, columns: number, endByte: number): HeldRow {
   while (!isBlank && whole.length < columns) whole.push('');
   return { cells: whole, line, endByte, isEmpty: isBlank, problem, isShort: !isBlank && count < columns };
 }
-
-function kindOf({ cells, isEmpty, problem }: TableRow): 'blank' | 'one' | 'other' {
-  if (isEmpty) return 'blank';
-  return problem === undefined && cells.findLastIndex((cell) => cell !== '') === 0 ? 'one' : 'other';
-}
-
-const shortRows = ({ rows, line }: { readonly rows: number; readonly line: number }): string =>
-  `${rows === 1 ? '1 row has' : `${countText(rows)} rows have`} fewer cells than the header, first in line ${line}. The missing cells are read as empty`;

@@ -18,7 +18,10 @@ const broken: Readonly<Record<string, readonly [string | Uint8Array, string, Rea
     'The file has no header: it is empty. Begin it with a line that names the columns',
   ],
   'a header alone': ['Size\n\n\n', 'The file has a header, but no rows'],
+  'blank rows alone': ['Size,b\n,\n" ", \n', 'The file has a header, but no rows with content'],
+  'blank rows and a footer alone': ['Size,b\n,\nBy Ada on Monday\n', 'The file has a header, but no rows with content'],
   'an empty JSONL file': ['\n\n', 'The file has no rows', jsonl],
+  'a JSONL file of spaces': ['  \n\t\n', 'The file has no rows with content', jsonl],
   'no header': [
     '1,2\n3,4\n',
     'The header (line 1) has no column that the model knows. Its columns: "1", "2". Fields of the model: "Size", "Visits"',
@@ -169,6 +172,12 @@ describe('reading the file of a bulk job', () => {
           const read = await readAll(`Size,b\n${body}`, { limits: { rowsPerSlice }, chunkBytes: 3 }).catch(
             (error: Error) => error,
           );
+          if (read instanceof Error && read.message.endsWith('with content')) {
+            // Blank rows, and perhaps the footer of a report.
+            for (const [first = '', ...others] of expected)
+              expect(others.every((cell) => cell === '' || `${first}${cell}`.trim() === '')).to.equal(true);
+            return;
+          }
           if (read instanceof Error) {
             expect(read.message).to.match(/^The quote in line \d+, column \d+ opens a cell/);
             expect(expected.flat().some((cell) => /[\r\n]/.test(cell) && /[",]/.test(cell))).to.equal(true);
@@ -189,6 +198,43 @@ describe('reading the file of a bulk job', () => {
     );
   });
 
+  it('counts short rows and repeated ids as leadscore score does, and quotes no id', async () => {
+    const csv = { options: { crm_id_field: 'Id' } } as const;
+    const short = (rows: string) =>
+      `${rows} fewer cells than the header, first in line 2. The missing cells are read as empty`;
+    const repeated = (rows: string, line: number) => `${rows} a crm_id that an earlier row has, first in line ${line}`;
+    const notices = async (file: string, how: ReadWith = csv) =>
+      (await readAll(file, { ...how, chunkBytes: 5 })).notices;
+    expect(await notices('Size,Id\n1,a\n2,b\n,NULL\n,NULL\n')).to.deep.equal([]);
+    expect(await notices('Size,Id\n1\n2,a\n3\n\n4,a\n5,a\n')).to.deep.equal([
+      short('2 rows have'),
+      repeated('2 rows have', 6),
+    ]);
+    // A row that cannot be scored is no lead.
+    expect(await notices('Size,Id\n1,a\n2,a,x\n')).to.deep.equal([]);
+    expect(await notices("Id,Size\n=a,1\n'=a,2\n")).to.deep.equal([repeated('1 row has', 3)]);
+    const lines = '{"Id":"a"}\n\n{"Id":7,"Size":1}\n{"Size":1}\n{"Id":"a}\n{"Id":7.0}\n{"\\u0049d":"a"}\n';
+    expect(await notices(lines, { options: { format: 'jsonl', crm_id_field: 'Id' } })).to.deep.equal([
+      repeated('2 rows have', 6),
+    ]);
+  });
+
+  it('counts no row of a footer, and each row of what only seems to be one', async () => {
+    const ids = 'Id,Size\na,1\n\na\nsome text\n';
+    const how = { options: { crm_id_field: 'Id' } } as const;
+    expect((await readAll(ids, how)).notices).to.deep.equal([
+      'Lines 4 to 5 are the footer of a report and were passed over',
+    ]);
+    expect((await readAll(`${ids}b,2\n`, how)).notices).to.deep.equal([
+      '2 rows have fewer cells than the header, first in line 4. The missing cells are read as empty',
+      '1 row has a crm_id that an earlier row has, first in line 4',
+    ]);
+    expect((await readAll('Id,Size\na,1\n\na\n', how)).notices).to.deep.equal([
+      '1 row has fewer cells than the header, first in line 4. The missing cells are read as empty',
+      '1 row has a crm_id that an earlier row has, first in line 4',
+    ]);
+  });
+
   it('keeps the event loop free on hostile files', async function () {
     this.timeout(60_000);
     const maxTurnMs = 100; // nothing but other files waits for a runner
@@ -201,9 +247,13 @@ describe('reading the file of a bulk job', () => {
       ',\n'.repeat(4 * mib),
       '"",'.repeat(300_000),
     ];
-    for (const file of hostile) {
+    const hostileJson = ['1\n'.repeat(mib), ' \n'.repeat(mib), `{"Size":"${'x'.repeat(mib - 20)}"}\n`.repeat(4)];
+    for (const [file, how] of [
+      ...hostile.map((each) => [each, {}] as const),
+      ...hostileJson.map((each) => [each, jsonl] as const),
+    ]) {
       const bytes = Buffer.from(file);
-      const turnMs = await longestTurnMs(() => readAll(bytes).catch(() => undefined), maxTurnMs);
+      const turnMs = await longestTurnMs(() => readAll(bytes, how).catch(() => undefined), maxTurnMs);
       expect(turnMs, JSON.stringify(file.slice(0, 20))).to.be.below(maxTurnMs);
     }
   });

@@ -117,6 +117,10 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: tidy.replace('Retail', '1.2E+17'),
     tidy: tidy.replace('Retail', '"1.2E+17"'),
   },
+  'rows of spaces alone': {
+    file: 'crm_id,Lead Source,converted\n , ,\n,,\n',
+    message: 'The file has a header, but no rows with content',
+  },
   'a header alone': { file: 'crm_id,Lead Source,converted\n', message: 'The file has a header, but no rows' },
   'nothing at all': {
     file: '\n\n',

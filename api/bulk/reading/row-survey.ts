@@ -1,0 +1,103 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { CsvRows } from '../../../shared/files/csv-rows.js';
+import { type FoundRecords, recordAt } from '../../../shared/files/reading/file-records.js';
+import { type Footer, FooterWatch, footerNotice, kindOfRow } from '../../../shared/files/reading/footer-watch.js';
+import { idOfText } from '../../../shared/files/reading/row-ids.js';
+import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
+import { ShortRows } from '../../../shared/files/short-rows.js';
+import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import type { FileShape } from '../../../shared/store/jobs/job-documents.js';
+import { readJson } from '../rows/parse-rows.js';
+
+/** 32 MiB, for 2.8 million ids. A runner reads two files at once. */
+const maxIdSlots = 1 << 22;
+
+/** Short rows that are read in one turn of the event loop. They take a few milliseconds. */
+const [rowsPerTurn, recordsPerTurn] = [10_000, 2_000];
+
+/** A row of a CSV with content. */
+interface SeenRow {
+  readonly line: number;
+  readonly isShort: boolean;
+  readonly id: string | null;
+}
+
+/** Reads the rows of a file in bounded memory, for the sentences about them that `leadscore score` writes too. */
+export class RowSurvey {
+  private readonly watch = new FooterWatch();
+  private readonly short = new ShortRows();
+  private readonly ids = new RepeatedIds(maxIdSlots);
+  /** The rows that are perhaps a footer: at most a hundred. */
+  private held: SeenRow[] = [];
+  private row = 0;
+  private hasRow = false;
+
+  /** The footer, after the last record. */
+  get footer(): Footer | undefined {
+    return this.watch.footer;
+  }
+
+  /** Whether a row has content and is not of the footer, after the last record. */
+  get hasContent(): boolean {
+    return this.hasRow || (this.footer === undefined && this.held.length > 0);
+  }
+
+  /** Sentences about the rows, after the last record. */
+  notices(): string[] {
+    const { footer } = this;
+    if (footer === undefined) this.noteHeld();
+    const repeats = repeatsText(this.ids.repeats, { quotesId: false });
+    return [footer && footerNotice(footer), this.short.notice, repeats].filter((notice) => notice !== undefined);
+  }
+
+  /** Reads the next records. */
+  async see(found: FoundRecords, shape: FileShape): Promise<void> {
+    if (shape.format === 'csv') await this.seeCsv(found, shape);
+    else await this.seeJsonl(found, shape);
+  }
+
+  private async seeCsv(
+    { bytes, found, from, to, line }: FoundRecords,
+    { columns, delimiter, crm_id_field: idField }: FileShape,
+  ): Promise<void> {
+    const start = from === 0 ? 0 : (found.ends[from - 1] as number);
+    const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
+    const idColumn = idField === undefined ? -1 : columns.indexOf(idField);
+    const text = bytes.toString('utf8', start, found.ends[to - 1]);
+    const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine });
+    while (rows.next()) {
+      this.row += 1;
+      if (this.row % rowsPerTurn === 0) await turnOfTheLoop();
+      const kind = kindOfRow(rows);
+      if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
+      if (!this.watch.isOpen) this.noteHeld();
+      if (kind === 'blank') continue;
+      const read = rows.problem === undefined ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
+      const isShort = rows.count < columns.length;
+      const seen = { line: rows.line, isShort, id: 'id' in read ? read.id : null };
+      if (this.watch.isOpen) this.held.push(seen);
+      else this.note(seen);
+    }
+  }
+
+  private async seeJsonl(found: FoundRecords, { crm_id_field: idField = 'crm_id' }: FileShape): Promise<void> {
+    for (let index = found.from; index < found.to; index += 1) {
+      if (index % recordsPerTurn === 0) await turnOfTheLoop();
+      const { bytes, line } = recordAt(found, index);
+      const { fields, problem, crmId } = await readJson(bytes.toString(), idField);
+      if (fields !== undefined || problem !== undefined) this.note({ line, isShort: false, id: crmId });
+    }
+  }
+
+  private noteHeld(): void {
+    if (this.held.length === 0) return;
+    for (const row of this.held) this.note(row);
+    this.held = [];
+  }
+
+  private note({ line, isShort, id }: SeenRow): void {
+    this.hasRow = true;
+    if (isShort) this.short.add(line);
+    if (id !== null) this.ids.add(id, line);
+  }
+}
