@@ -1,6 +1,7 @@
 import { jobLimits } from '../../shared/store/jobs/job-documents.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
 import {
+  ambiguousDateSchema,
   ignoredNameSchema,
   inputFieldSchema,
   inputSchema,
@@ -50,6 +51,7 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   V1Input: inputSchema,
   V1UnreadValue: unreadValueSchema,
   V1UnseenValue: unseenValueSchema,
+  V1AmbiguousDate: ambiguousDateSchema,
   V1InputSummary: inputSummarySchema,
   V1InputField: inputFieldSchema,
   V1IgnoredName: ignoredNameSchema,

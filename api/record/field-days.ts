@@ -23,7 +23,7 @@ const maxEntries = 100_000;
 /** Sums of one write. Writing the update of a day takes a gateway up to 8 ms. */
 const sumsAtOnce = 10;
 
-const unseen = readingKinds.indexOf('unseen');
+const [unseen, ambiguous] = [readingKinds.indexOf('unseen'), readingKinds.indexOf('ambiguous')];
 
 /**
  * Sums up how the fields of recorded calls of live keys were read, by version and UTC day, and stores the sums once a
@@ -139,7 +139,8 @@ export class FieldDays implements Stoppable {
 function addReadings(sums: FieldSums, { counts, values }: FieldReadings): number {
   let entries = 0;
   for (let at = 0; at + 2 < counts.length; at += 3)
-    entries += addCount(sums, counts[at] ?? 0, counts[at + 1] ?? 0, counts[at + 2] ?? 0);
+    if (counts[at + 1] !== ambiguous)
+      entries += addCount(sums, counts[at] ?? 0, counts[at + 1] ?? 0, counts[at + 2] ?? 0);
   for (const [slot, kind, value, records] of values)
     if (kind === unseen) entries += addValue(sums, slot, value, records);
   return entries;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Manifest } from '../bundle/manifest/manifest.js';
-import { expectedOf } from '../contract/expected-values.js';
+import { type DateOrder, expectedOf } from '../contract/expected-values.js';
 import { foldFieldName } from '../contract/texts.js';
 import { type Cell, cutFilledList, cutList, cutTexts, cutValue, isAbsent, isLongText, packCell } from './cells.js';
 
@@ -16,6 +16,8 @@ export interface KnownFields {
   readonly slotAliases: readonly (readonly string[])[];
   /** The value that the first feature of each slot expects, for messages. The recency guard's own slot has none. */
   readonly slotExpectations: readonly string[];
+  /** The order in which the first date feature of each slot reads dates with slashes, if it reads them. */
+  readonly slotDateOrders: readonly (DateOrder | undefined)[];
   readonly slotCount: number;
   /** Features read the slots below this one; only the recency guard reads the slot after them. */
   readonly scoredSlotCount: number;
@@ -81,9 +83,14 @@ export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recenc
   const recencySlot = manifest.recency && recencySlotOf(manifest.recency.field);
   const listSlots = new Set(slotOfFeature.filter((_, index) => manifest.features[index]?.type === 'multi'));
   const slotExpectations: string[] = [];
-  for (const [index, feature] of manifest.features.entries())
-    slotExpectations[slotOfFeature[index] ?? 0] ??= expectedOf(feature);
-  return new CompiledFields({ slots, slotExpectations, scoredSlotCount, slotOfFeature, recencySlot, listSlots });
+  const slotDateOrders: (DateOrder | undefined)[] = [];
+  for (const [index, feature] of manifest.features.entries()) {
+    const slot = slotOfFeature[index] ?? 0;
+    slotExpectations[slot] ??= expectedOf(feature);
+    if (feature.type === 'date') slotDateOrders[slot] ??= feature.date_order;
+  }
+  const reading = { slotExpectations, slotDateOrders };
+  return new CompiledFields({ slots, ...reading, scoredSlotCount, slotOfFeature, recencySlot, listSlots });
 }
 
 /**
@@ -146,6 +153,7 @@ class CompiledFields implements KnownFields {
   readonly slotNames: readonly string[];
   readonly slotAliases: readonly (readonly string[])[];
   readonly slotExpectations: readonly string[];
+  readonly slotDateOrders: readonly (DateOrder | undefined)[];
   readonly slotCount: number;
   readonly scoredSlotCount: number;
   readonly slotOfFeature: readonly number[];
@@ -163,6 +171,7 @@ class CompiledFields implements KnownFields {
   constructor(shape: {
     slots: readonly { field: string; aliases: readonly string[] }[];
     slotExpectations: readonly string[];
+    slotDateOrders: readonly (DateOrder | undefined)[];
     scoredSlotCount: number;
     slotOfFeature: readonly number[];
     recencySlot: number | undefined;
@@ -171,6 +180,7 @@ class CompiledFields implements KnownFields {
     this.slotNames = shape.slots.map((slot) => slot.field);
     this.slotAliases = shape.slots.map((slot) => slot.aliases);
     this.slotExpectations = shape.slotExpectations;
+    this.slotDateOrders = shape.slotDateOrders;
     this.slotCount = shape.slots.length;
     this.scoredSlotCount = shape.scoredSlotCount;
     this.slotOfFeature = shape.slotOfFeature;

@@ -129,8 +129,9 @@ export interface ScoredPart {
  * - `unread`: its value could not be read, and counts as missing.
  * - `unseen`: the model has not seen its value.
  * - `filled`: it was not sent, and its value is that of an earlier prediction.
+ * - `ambiguous`: its date was read, and is another day in the other order of day and month.
  */
-export const readingKinds = ['missing', 'unread', 'unseen', 'filled'] as const;
+export const readingKinds = ['missing', 'unread', 'unseen', 'filled', 'ambiguous'] as const;
 export type ReadingKind = (typeof readingKinds)[number];
 
 /** Characters of a value in a report of readings. */
@@ -144,7 +145,7 @@ export interface FieldReadings {
   readonly counts: readonly number[];
   /** The unread and unseen values: of each slot and kind the first 20 different ones, cut to 64 characters. */
   readonly values: readonly (readonly [slot: number, kind: number, value: string, records: number])[];
-  /** For a part that reports records, one flat list a record: slot, index of the kind, value (empty unless unread or unseen). */
+  /** For a part that reports records, one flat list a record: slot, index of the kind, value (empty for a missing or filled field). */
   readonly records?: readonly (readonly (number | string)[])[];
 }
 

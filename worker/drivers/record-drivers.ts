@@ -3,7 +3,7 @@ import { shortenedText } from '../../shared/contract/texts.js';
 import { type Cell, isAbsent } from '../../shared/messages/cells.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { ExplainedRows } from '../../shared/messages/score-job.js';
-import { hasValue, type Reading, wasRead, wasUnseen } from '../feature-row/cell-reading.js';
+import { hasValue, isKnown, type Reading, wasUnseen } from '../feature-row/cell-reading.js';
 
 /** A CRM field of a model. Its contribution is the sum over the columns of its features. */
 export interface DriverField {
@@ -118,7 +118,7 @@ export class DriverWriter {
       const place = Number(drivers[at]);
       const sources = this.sources[place] ?? [];
       const unseen = sources.filter(({ feature }) => readings[feature] === wasUnseen);
-      if (unseen.length === 0 || sources.some(({ feature }) => readings[feature] === wasRead)) continue;
+      if (unseen.length === 0 || sources.some(({ feature }) => isKnown(readings[feature] as Reading))) continue;
       if (unseen.every(({ listColumns }) => listColumns.every((column) => row[column] === 0))) places.push(place);
     }
     return places;

@@ -10,10 +10,20 @@ export const wasMissing = 1;
 export const wasUnreadable = 2;
 /** A value outside the vocabulary of the feature: the model has not seen it. It is written as such. */
 export const wasUnseen = 3;
-export type Reading = typeof wasRead | typeof wasMissing | typeof wasUnreadable | typeof wasUnseen;
+/** A date that was read, and is another day in the other order of day and month. */
+export const wasAmbiguous = 4;
+export type Reading =
+  | typeof wasRead
+  | typeof wasMissing
+  | typeof wasUnreadable
+  | typeof wasUnseen
+  | typeof wasAmbiguous;
 
 /** Whether a feature got a value. */
-export const hasValue = (reading: Reading | undefined): boolean => reading === wasRead || reading === wasUnseen;
+export const hasValue = (reading: Reading | undefined): boolean => isKnown(reading) || reading === wasUnseen;
+
+/** Whether a feature got a value that the model knows. */
+export const isKnown = (reading: Reading | undefined): boolean => reading === wasRead || reading === wasAmbiguous;
 
 /** The row to write into: `width` columns from `offset` on, already filled with the missing row. */
 export interface RowTarget {

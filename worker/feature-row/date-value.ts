@@ -1,4 +1,5 @@
 import type { DateFeature } from '../../shared/bundle/manifest/manifest.js';
+import { otherDateOrder } from '../../shared/contract/expected-values.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import {
   type FeatureWriter,
@@ -6,6 +7,7 @@ import {
   noColumn,
   readingOf,
   unreadableSentinel,
+  wasAmbiguous,
   wasRead,
 } from './cell-reading.js';
 import { hourMs, minuteMs, plainIsoDateMs } from './plain-iso-date.js';
@@ -38,7 +40,9 @@ export function compileDateReader(
 
 /** Compiles the writer of a date feature's column: fractional days from the date to the request. */
 export function compileDateWriter(feature: DateFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
+  const { date_order: order } = feature;
   const read = compileDateReader(feature, missingTexts);
+  const readOther = order && compileDateReader({ date_order: otherDateOrder[order] }, missingTexts);
   const column = feature.columns[0] ?? noColumn;
   const missingColumn = feature.missing_column ?? noColumn;
   return (value, { out, offset, nowMs }) => {
@@ -47,7 +51,8 @@ export function compileDateWriter(feature: DateFeature, missingTexts: ReadonlySe
     if (reading !== wasRead) return reading;
     out[offset + column] = (nowMs - dateMs) / dayMs;
     if (missingColumn !== noColumn) out[offset + missingColumn] = 0;
-    return wasRead;
+    const otherMs = readOther === undefined ? dateMs : readOther(value);
+    return otherMs !== dateMs && readingOf(otherMs) === wasRead ? wasAmbiguous : wasRead;
   };
 }
 

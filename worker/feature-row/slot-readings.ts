@@ -1,9 +1,9 @@
-import { type Reading, wasMissing, wasRead, wasUnreadable, wasUnseen } from './cell-reading.js';
+import { type Reading, wasAmbiguous, wasMissing, wasRead, wasUnreadable, wasUnseen } from './cell-reading.js';
 
-const filledBit = 16;
+const filledBit = 32;
 const bitOf = (reading: Reading): number => 1 << reading;
 /** The readings in the order in which they stand for a slot that several features read: one that could read it is enough. */
-const best: readonly Reading[] = [wasRead, wasUnseen, wasUnreadable, wasMissing];
+const best: readonly Reading[] = [wasAmbiguous, wasRead, wasUnseen, wasUnreadable, wasMissing];
 /** The reading that stands for each byte of a slot. A slot without a note was read. */
 const readingOfByte: readonly Reading[] = Array.from(
   { length: 2 * filledBit },

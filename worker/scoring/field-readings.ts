@@ -9,7 +9,14 @@ import {
   readingKinds,
 } from '../../shared/messages/score-job.js';
 import { quickRecords, type Steps } from '../drivers/time-slices.js';
-import { type Reading, wasMissing, wasRead, wasUnreadable, wasUnseen } from '../feature-row/cell-reading.js';
+import {
+  type Reading,
+  wasAmbiguous,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
+  wasUnseen,
+} from '../feature-row/cell-reading.js';
 import type { SlotReadings } from '../feature-row/slot-readings.js';
 
 const kindOf = (kind: ReadingKind): number => readingKinds.indexOf(kind);
@@ -20,6 +27,7 @@ const kindOfReading: Readonly<Record<Reading, number>> = {
   [wasMissing]: kindOf('missing'),
   [wasUnreadable]: kindOf('unread'),
   [wasUnseen]: kindOf('unseen'),
+  [wasAmbiguous]: kindOf('ambiguous'),
 };
 
 /**
@@ -45,7 +53,7 @@ export function* fieldReadings(
       if (kind === -1 || (isFilled && reading === wasMissing)) continue;
       tally.count(slot, kind);
       const value = reading === wasMissing ? '' : reportedValue(rows[row]?.[slot]);
-      if (reading !== wasMissing) tally.addValue(slot, kind, value);
+      if (reading === wasUnreadable || reading === wasUnseen) tally.addValue(slot, kind, value);
       if (reportsRecords) ofRecord.push(slot, kind, value);
     }
     if (reportsRecords) records.push(ofRecord);

@@ -13,6 +13,11 @@ const reason = {
   description: 'The value that was expected.',
   examples: ['expected a number'],
 } as const;
+const dateOrder = {
+  type: 'string',
+  enum: ['dmy', 'mdy'],
+  description: 'The order in which the model reads day, month and year with slashes.',
+} as const;
 const ignoredName = shownText('The name as sent, cut to 64 characters.');
 
 export const unreadValueSchema = objectSchema('A value that the model could not read. It counts as missing.', {
@@ -23,6 +28,11 @@ export const unreadValueSchema = objectSchema('A value that the model could not 
 
 export const unseenValueSchema = objectSchema('A value that the model has not seen.', { field, value });
 
+export const ambiguousDateSchema = objectSchema(
+  'A date that the model read. It is another day in the other order of day and month.',
+  { field, value, date_order: dateOrder },
+);
+
 /** The member `input` of a row. */
 export const inputSchema = objectSchema(
   'How the fields of the record were read. A list has at most 20 entries. Only with `input_report: "records"`.',
@@ -32,6 +42,7 @@ export const inputSchema = objectSchema(
     filled: list(field, 'Fields that were not sent: their values are those of an earlier prediction.'),
     unread: list(unreadValueSchema, 'Values that the model could not read.'),
     unseen: list(unseenValueSchema, 'Values that the model has not seen.'),
+    ambiguous: list(ambiguousDateSchema, 'Dates such as 03/04/2026, which have two readings.'),
     ignored: list(ignoredName, 'Names that the model does not know.'),
     did_you_mean: {
       type: 'object',
@@ -53,6 +64,11 @@ export const inputFieldSchema = objectSchema('How the values of one field were r
   sent: countSchema('Records that sent the field with a value.'),
   unread: countSchema('Records whose value could not be read. It counts as missing.'),
   unseen: countSchema('Records whose value the model has not seen.'),
+  'ambiguous?': countSchema(
+    'Records whose date was read, and is another day in the other order of day and month, such as 03/04/2026. Only for ' +
+      'dates that the model reads with slashes.',
+  ),
+  'date_order?': dateOrder,
   examples: list(value, 'Different values that were not read or not seen, the most frequent first.'),
   'reason?': reason,
 });

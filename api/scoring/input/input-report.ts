@@ -83,9 +83,11 @@ function summaryOf(
   const named = [...ignored.filter(isSuggested), ...ignored.filter((each) => !isSuggested(each))];
   const shown = named.slice(0, maxReportedValues);
   const fields = of.fields.names.map((field, index) => {
-    const { unread = 0, unseen = 0 } = counts[index] ?? {};
+    const { unread = 0, unseen = 0, ambiguous = 0 } = counts[index] ?? {};
+    const order = of.fields.dateOrders[index];
     return {
       ...{ field, sent: sentOf(index), unread, unseen },
+      ...(order !== undefined && { ambiguous, date_order: order }),
       examples: (values.get(index) ?? []).slice(0, maxReportedValues),
       ...(unread > 0 && { reason: reasonOf(of.fields, index) }),
     };
@@ -124,6 +126,9 @@ function recordReport(
       .filter(({ kind }) => kind === 'unread')
       .map(({ index, field, value }) => ({ field, value, reason: reasonOf(fields, index) })),
     unseen: all.filter(({ kind }) => kind === 'unseen').map(({ field, value }) => ({ field, value })),
+    ambiguous: all
+      .filter(({ kind }) => kind === 'ambiguous')
+      .map(({ index, field, value }) => ({ field, value, date_order: fields.dateOrders[index] })),
   };
   const unsent = new Set([...lists.missing, ...lists.filled]);
   const meant: [string, string][] = [];

@@ -1,3 +1,4 @@
+import type { DateOrder } from '../../../shared/contract/expected-values.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type FieldReadings, type ReadingKind, readingKinds } from '../../../shared/messages/score-job.js';
 import type { AdmittedModel } from '../admission.js';
@@ -9,14 +10,14 @@ export type KindCounts = Readonly<Record<ReadingKind, number>>;
 /** The reading of a field of one record, if it needs attention. */
 export interface FieldReading {
   readonly isFilled: boolean;
-  /** Undefined for a value that was read. */
+  /** Undefined for a value that was read, and known. */
   readonly kind: Exclude<ReadingKind, 'filled'> | undefined;
-  /** The unread or unseen value; else empty. */
+  /** The unread, unseen or ambiguous value; else empty. */
   readonly value: string;
 }
 
 /** The kinds from the best to the worst. */
-const kindsByRank = ['unseen', 'unread', 'missing'] as const;
+const kindsByRank = ['ambiguous', 'unseen', 'unread', 'missing'] as const;
 
 /**
  * The fields of a model that features read, with their slots. A field that features read under different aliases has
@@ -26,11 +27,14 @@ export class ReportedFields {
   readonly names: readonly string[];
   /** A description of the expected value of each field. */
   readonly expected: readonly string[];
+  /** The order of day and month of each field that is a date with slashes. */
+  readonly dateOrders: readonly (DateOrder | undefined)[];
   readonly similar: SimilarFields;
   private readonly fieldOfSlot: readonly number[];
   private readonly slotsOfField: readonly number[];
 
-  private constructor(modelKey: string, { slotNames, slotAliases, slotExpectations, scoredSlotCount }: KnownFields) {
+  private constructor(modelKey: string, known: KnownFields) {
+    const { slotNames, slotAliases, slotExpectations, slotDateOrders, scoredSlotCount } = known;
     const scored = slotNames.slice(0, scoredSlotCount);
     this.names = [...new Set(scored)];
     const places = new Map(this.names.map((name, field) => [name, field]));
@@ -39,6 +43,9 @@ export class ReportedFields {
     for (const [slot, name] of scored.entries()) slotsOf.set(name, [...(slotsOf.get(name) ?? []), slot]);
     this.slotsOfField = this.names.map((name) => slotsOf.get(name)?.length ?? 0);
     this.expected = this.names.map((name) => slotExpectations[slotsOf.get(name)?.[0] ?? -1] ?? 'another value');
+    this.dateOrders = this.names.map((name) =>
+      (slotsOf.get(name) ?? []).map((slot) => slotDateOrders[slot]).find((order) => order !== undefined),
+    );
     const named = scored.map((field, slot) => ({ field, names: [field, ...(slotAliases[slot] ?? [])] }));
     this.similar = new SimilarFields(modelKey, named);
   }
@@ -68,6 +75,7 @@ export class ReportedFields {
         unread: ofKind('unread'),
         unseen: ofKind('unseen'),
         filled: ofKind('filled'),
+        ambiguous: ofKind('ambiguous'),
       };
     });
     const best: KindCounts[] = [];

@@ -8,7 +8,10 @@ import { prepareDatabase } from '../../../shared/store/connection/prepare-databa
 import { type FieldDay, FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
-const [missing, unread, unseen, filled] = readingKinds.map((_, index) => index) as [number, number, number, number];
+const [missing, unread, unseen, filled, ambiguous] = readingKinds.map((_, index) => index) as [
+  ...[number, number, number, number],
+  number,
+];
 const noon = Date.UTC(2026, 10, 25, 12);
 
 /** A recorded call of a model in parts of one record each. @param call members that differ from a live call at noon */
@@ -52,7 +55,9 @@ describe('the sums of how fields were read', () => {
     const processes = [process(), process()];
     const odd = ['a.b', '$value', '$$ROOT', '__proto__', '', '“é”\u0000'];
     for (const [index, each] of processes.entries()) {
-      each.add(callOf('mdl_two', [{ counts: [0, missing, 1, 0, unread, 2, 7, filled, 3] }]));
+      each.add(
+        callOf('mdl_two', [{ counts: [0, missing, 1, 0, unread, 2, 7, filled, 3, 7, ambiguous, 1, 8, ambiguous, 1] }]),
+      );
       each.add(
         callOf(
           'mdl_two',
@@ -66,6 +71,7 @@ describe('the sums of how fields were read', () => {
     const { values, ...counts } = day?.fields?.[0] ?? {};
     expect(counts).to.deep.equal({ missing: 2, unread: 4, unseen: 18 });
     expect(day?.fields?.[7]).to.deep.equal({ filled: 6 });
+    expect(day?.fields).to.have.all.keys('0', '7');
     expect(values).to.have.deep.members(odd.map((value) => ({ value, records: 3 })));
     const { _id, org, version, records, day: text } = day ?? {};
     expect({ _id, org, version, records, day: text }).to.deep.equal({

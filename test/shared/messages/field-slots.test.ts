@@ -40,6 +40,18 @@ describe('compileKnownFields', () => {
     expect(fields.recencySlot).to.equal(undefined);
   });
 
+  it('knows the order of the dates with slashes of each slot', () => {
+    const date = { type: 'date', label: 'Date', columns: [0] } as const;
+    const features: Feature[] = [
+      numberFeature('age'),
+      { ...date, field: 'seen' },
+      { ...date, field: 'seen', date_order: 'mdy' },
+      { ...date, field: 'closed', date_order: 'dmy' },
+    ];
+    const { slotDateOrders } = compileKnownFields({ features });
+    expect([0, 1, 2].map((slot) => slotDateOrders[slot])).to.deep.equal([undefined, 'mdy', 'dmy']);
+  });
+
   it('gives the recency field its own slot only when no feature reads it', () => {
     const recency = { field: 'touched', max_age_days: 10 };
     const alone = compileKnownFields({ features: [numberFeature('age')], recency });

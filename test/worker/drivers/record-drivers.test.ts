@@ -197,6 +197,7 @@ describe('DriverWriter.unseen', () => {
     ...{ categories: ['web'], columns: [0] },
   };
   const size: Feature = { field: 'Source', label: 'Size', type: 'number', columns: [1] };
+  const day: Feature = { field: 'Source', label: 'Day', type: 'date', date_order: 'dmy', columns: [1] };
   const tags: Feature = { field: 'Tags', label: 'Tags', type: 'multi', categories: ['A', 'B'], columns: [2, 3] };
 
   function unseenOf(features: readonly Feature[], record: Readonly<Record<string, unknown>>): readonly number[] {
@@ -215,6 +216,7 @@ describe('DriverWriter.unseen', () => {
     ['a known category', [source], { source: 'Web' }, []],
     ['a missing value', [source], {}, []],
     ['a category that another feature reads as a number', [source, size], { source: '420' }, []],
+    ['a category that another feature reads as an ambiguous date', [source, day], { source: '3/4/2026' }, []],
     ['a list without a known value', [source, tags], { source: 'web', tags: 'C;D' }, [1]],
     ['a list with a known value', [tags], { tags: ['C', 'A'] }, []],
   ] as const)

@@ -1,7 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { DateFeature } from '../../../shared/bundle/manifest/manifest.js';
 import type { Scalar } from '../../../shared/messages/cells.js';
-import { compileMissingTexts, missingSentinel, unreadableSentinel } from '../../../worker/feature-row/cell-reading.js';
+import {
+  compileMissingTexts,
+  missingSentinel,
+  unreadableSentinel,
+  wasAmbiguous,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
+} from '../../../worker/feature-row/cell-reading.js';
 import { compileDateReader, compileDateWriter } from '../../../worker/feature-row/date-value.js';
 
 const read = compileDateReader({}, compileMissingTexts(['1970-01-01']));
@@ -107,6 +116,27 @@ describe('a date feature', () => {
     for (const text of ['02/29/2024', '30/02/2024', '29/02/24', '29/02/2024 13:00 pm', '29/02/2024 25:00'])
       expect(readDayFirst(text), text).to.equal(unreadableSentinel);
     expect(readDayFirst('2024-02-29')).to.equal(Date.parse('2024-02-29'));
+  });
+
+  it('notes a date that is another day in the other order', () => {
+    const readings = (date_order?: 'dmy' | 'mdy') => {
+      const feature = { type: 'date', field: 'When', label: 'When', columns: [0], ...(date_order && { date_order }) };
+      const write = compileDateWriter(feature as DateFeature, compileMissingTexts(['01/02/1900']));
+      return (value: Scalar) => write(value, { out: new Float32Array(1), offset: 0, nowMs: 0 });
+    };
+    const dayFirst = readings('dmy');
+    const monthFirst = readings('mdy');
+    for (const text of ['03/04/2026', ' 1/12/2024 ', '12/11/2024 13:00', '１／２／2024'])
+      expect([dayFirst(text), monthFirst(text), readings()(text)], text).to.deep.equal([
+        wasAmbiguous,
+        wasAmbiguous,
+        wasUnreadable,
+      ]);
+    for (const value of ['03/03/2026', '2026-03-04', '20260304', 20260304, '1772582400', 46085])
+      expect([dayFirst(value), monthFirst(value)], String(value)).to.deep.equal([wasRead, wasRead]);
+    expect([dayFirst('13/04/2026'), monthFirst('13/04/2026')]).to.deep.equal([wasRead, wasUnreadable]);
+    expect([dayFirst('04/13/2026'), monthFirst('04/13/2026')]).to.deep.equal([wasUnreadable, wasRead]);
+    expect(dayFirst('01/02/1900')).to.equal(wasMissing);
   });
 
   const instant = fc.integer({ min: Date.UTC(1900, 0, 1), max: Date.UTC(2101, 0, 1) - 1 });

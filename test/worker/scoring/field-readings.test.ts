@@ -1,11 +1,17 @@
 import { expect } from 'chai';
 import type { Cell } from '../../../shared/messages/cells.js';
 import { atOnce } from '../../../worker/drivers/time-slices.js';
-import { wasMissing, wasRead, wasUnreadable, wasUnseen } from '../../../worker/feature-row/cell-reading.js';
+import {
+  wasAmbiguous,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
+  wasUnseen,
+} from '../../../worker/feature-row/cell-reading.js';
 import { SlotReadings } from '../../../worker/feature-row/slot-readings.js';
 import { fieldReadings } from '../../../worker/scoring/field-readings.js';
 
-const [missing, unread, unseen, filled] = [0, 1, 2, 3];
+const [missing, unread, unseen, filled, ambiguous] = [0, 1, 2, 3, 4];
 const report = (rows: readonly (readonly Cell[])[], slots: SlotReadings, reportsRecords?: true) =>
   atOnce(fieldReadings({ rows, ...(reportsRecords && { reportsRecords }) }, slots));
 
@@ -40,12 +46,27 @@ describe('fieldReadings', () => {
 
   it('reports the best reading of a slot that several features read', () => {
     const slots = new SlotReadings(1, 1);
-    const seen = [wasMissing, wasUnreadable, wasUnseen, wasRead, wasMissing] as const;
+    const seen = [wasMissing, wasUnreadable, wasUnseen, wasRead, wasAmbiguous, wasMissing] as const;
     const best = seen.map((reading) => {
       slots.note(0, 0, reading);
       return slots.of(0, 0);
     });
-    expect(best).to.deep.equal([wasMissing, wasUnreadable, wasUnseen, wasRead, wasRead]);
+    expect(best).to.deep.equal([wasMissing, wasUnreadable, wasUnseen, wasRead, wasAmbiguous, wasAmbiguous]);
+  });
+
+  it('counts ambiguous dates, and names them only record by record', () => {
+    const slots = new SlotReadings(2, 1);
+    slots.note(0, 0, wasAmbiguous);
+    slots.noteFilled(1, 0);
+    slots.note(1, 0, wasAmbiguous);
+    expect(report([['03/04/2026'], ['05/06/2026']], slots, true)).to.deep.equal({
+      counts: [0, filled, 1, 0, ambiguous, 2],
+      values: [],
+      records: [
+        [0, ambiguous, '03/04/2026'],
+        [0, filled, '', 0, ambiguous, '05/06/2026'],
+      ],
+    });
   });
 
   it('counts a value of an earlier prediction as filled, also if the model has not seen it', () => {

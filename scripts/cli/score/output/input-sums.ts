@@ -1,3 +1,4 @@
+import type { DateOrder } from '../../../../shared/contract/expected-values.js';
 import { shortenedText } from '../../../../shared/contract/texts.js';
 import { member } from '../calls/api-reply.js';
 
@@ -8,6 +9,9 @@ export interface SummedField {
   readonly sent: number;
   readonly unread: number;
   readonly unseen: number;
+  /** Records whose date is another day in the other order of day and month. Only for a date with slashes. */
+  readonly ambiguous?: number;
+  readonly date_order?: DateOrder;
   /** The value that was expected, if one was not read. */
   readonly reason?: string;
   readonly examples: readonly string[];
@@ -59,7 +63,7 @@ export function withSummary(sums: InputSums | undefined, summary: InputSums): In
 
 function sumOf(
   before: SummedField | undefined,
-  { field, sent, unread, unseen, reason, examples }: SummedField,
+  { field, sent, unread, unseen, ambiguous, date_order, reason, examples }: SummedField,
 ): SummedField {
   const cut = examples.slice(0, maxExamples).map((each) => shortenedText(each, maxExample));
   const expected = reason ?? before?.reason;
@@ -68,6 +72,8 @@ function sumOf(
     sent: sent + (before?.sent ?? 0),
     unread: unread + (before?.unread ?? 0),
     unseen: unseen + (before?.unseen ?? 0),
+    ...(ambiguous !== undefined && { ambiguous: ambiguous + (before?.ambiguous ?? 0) }),
+    ...(date_order !== undefined && { date_order }),
     ...(expected !== undefined && { reason: expected }),
     examples: [...new Set([...(before?.examples ?? []), ...cut])].slice(0, maxExamples),
   };

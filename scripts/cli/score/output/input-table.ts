@@ -1,12 +1,15 @@
+import { dateOrderText } from '../../../../shared/contract/expected-values.js';
 import { countText } from '../../output/readable-numbers.js';
 import { renderTable } from '../../output/table.js';
+import { wrapText } from '../../output/wrap-text.js';
 import type { InputSums, SummedField } from './input-sums.js';
 
 /** Lines of the table, and of the names below it. */
 const maxLines = 20;
 
 /**
- * The fields of which values were not read or not seen, most records first, and the names that look misspelt.
+ * The fields of which values were not read or not seen, most records first, and the names that look misspelt. Date
+ * fields that may have another order come last.
  * @returns an empty text when there is nothing to tell
  */
 export function inputTable(sums: InputSums, { width }: { readonly width: number }): string {
@@ -20,7 +23,14 @@ export function inputTable(sums: InputSums, { width }: { readonly width: number 
     ...(more > 0 ? [`and ${countText(more)} more fields, see --json`] : []),
     ...misspelt(sums).slice(0, maxLines),
   ];
-  return lines.length === 0 ? '' : ['Values and names that the model does not know', ...lines].join('\n');
+  const blocks = [
+    { title: 'Values and names that the model does not know', lines },
+    { title: 'Dates that can be read in two ways', lines: ambiguousDates(sums, width) },
+  ];
+  return blocks
+    .filter((block) => block.lines.length > 0)
+    .map((block) => [block.title, ...block.lines].join('\n'))
+    .join('\n\n');
 }
 
 const columns = [
@@ -47,6 +57,19 @@ function misspelt({ ignored, fields }: InputSums): string[] {
   return ignored.flatMap(({ name, did_you_mean: meant }) =>
     meant === undefined || sent.has(meant) ? [] : [`${shown(name)}: did you mean ${shown(meant)}?`],
   );
+}
+
+/** Date fields whose order is doubtful: some date does not fit the order of the model, or all that fit also fit the other. */
+function ambiguousDates({ fields }: InputSums, width: number): string[] {
+  const lines = fields.flatMap(({ field, sent, unread, ambiguous = 0, date_order: order }) => {
+    const isDoubtful = ambiguous > 0 && (unread > 0 || ambiguous >= sent - unread);
+    if (!isDoubtful || order === undefined) return [];
+    const counts = `${countText(unread)} of ${countText(sent)} unread, ${countText(ambiguous)} ambiguous`;
+    return [wrapText(`${shown(field)}: the model reads ${dateOrderText[order]}: ${counts}`, width)];
+  });
+  if (lines.length === 0) return [];
+  const remedy = 'If the file has another order, write these dates as year-month-day.';
+  return [...lines.slice(0, maxLines), wrapText(remedy, width)];
 }
 
 /** A share that is not all is never shown as all, nor one above none as none. */

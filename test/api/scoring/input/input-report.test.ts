@@ -11,6 +11,7 @@ import {
 
 const kindOf = (kind: ReadingKind): number => readingKinds.indexOf(kind);
 const [missing, unread, unseen, filled] = [kindOf('missing'), kindOf('unread'), kindOf('unseen'), kindOf('filled')];
+const ambiguous = kindOf('ambiguous');
 
 const feature = (field: string, type: Feature['type'], further: object = {}): Feature =>
   ({ field, label: field, type, columns: [0], ...further }) as Feature;
@@ -56,7 +57,7 @@ describe('inputReport', () => {
     const parts = [
       { counts: [0, unseen, 1, 1, missing, 1], values: [[0, unseen, 'SaaS', 1]] },
       {
-        counts: [0, unseen, 3, 1, filled, 1, 2, unread, 1],
+        counts: [0, unseen, 3, 1, filled, 1, 2, unread, 1, 2, ambiguous, 2],
         values: [
           [0, unseen, 'Fax', 2],
           [0, unseen, 'SaaS', 1],
@@ -76,6 +77,8 @@ describe('inputReport', () => {
           sent: 4,
           unread: 1,
           unseen: 0,
+          ambiguous: 2,
+          date_order: 'mdy',
           examples: ['13/31/2026'],
           reason: 'expected a date (the model reads year-month-day and month/day/year)',
         },
@@ -91,7 +94,7 @@ describe('inputReport', () => {
       values: [],
       records: [
         [0, missing, '', 1, unread, 'lots', 2, filled, ''],
-        [0, unseen, 'Fax'],
+        [0, unseen, 'Fax', 2, ambiguous, '03/04/2026'],
       ],
     };
     const { rows } = await reportOf(
@@ -108,6 +111,7 @@ describe('inputReport', () => {
         filled: ['Created'],
         unread: [{ field: 'Employees', value: 'lots', reason: 'expected a number' }],
         unseen: [],
+        ambiguous: [],
         ignored: ['Lead Sorce'],
         did_you_mean: { 'Lead Sorce': 'Lead Source' },
       },
@@ -117,6 +121,7 @@ describe('inputReport', () => {
         filled: [],
         unread: [],
         unseen: [{ field: 'Lead Source', value: 'Fax' }],
+        ambiguous: [{ field: 'Created', value: '03/04/2026', date_order: 'mdy' }],
         ignored: [],
         did_you_mean: {},
       },

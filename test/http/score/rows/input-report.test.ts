@@ -90,6 +90,28 @@ describe('input_report of POST /v1/score and of webhooks', () => {
     ]);
   });
 
+  it('counts the dates that the other order of day and month reads as another day', async () => {
+    const dates = ['31/12/2025', '13/02/2026', '03/04/2026', '05/06/2026', '01/12/2026', '2/1/2026', '2026-03-04'];
+    const reply = json(
+      await score(
+        dates.map((date) => ({ 'Created Date': date })),
+        'records',
+      ),
+    );
+    expect(fieldOf(reply, 'Created Date')).to.deep.equal({
+      ...{ field: 'Created Date', sent: 7, unread: 2, unseen: 0, ambiguous: 4, date_order: 'mdy' },
+      examples: ['31/12/2025', '13/02/2026'],
+      reason: 'expected a date (the model reads year-month-day and month/day/year)',
+    });
+    expect(fieldOf(reply, 'Industry')).to.not.have.any.keys('ambiguous', 'date_order');
+    const [, , both, , , , iso] = reply.scores as readonly Reported[];
+    expect(both?.input).to.deep.include({
+      ...{ used: 1, unread: [] },
+      ambiguous: [{ field: 'Created Date', value: '03/04/2026', date_order: 'mdy' }],
+    });
+    expect(iso?.input).to.deep.include({ used: 1, unread: [], ambiguous: [] });
+  });
+
   it('only sums up with "summary", over all chunks of a batch', async () => {
     const records = Array.from({ length: 600 }, (_, index) => ({
       ...(index < 300 && { 'Lead Sorce': 'Web' }),

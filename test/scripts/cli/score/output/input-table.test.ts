@@ -36,6 +36,14 @@ describe('withSummary', () => {
     expect(withSummary(undefined, second).fields[0]?.examples[0]).to.match(/^x+…$/).and.to.have.length(40);
   });
 
+  it('adds ambiguous dates, also to a sum of a run that did not count them', () => {
+    const date = (further: object) => summary([field('When', { date_order: 'mdy', ...further })]);
+    const before = summary([field('When')]);
+    const sums = withSummary(withSummary(before, date({ ambiguous: 3 })), date({ ambiguous: 4 }));
+    expect(sums.fields).to.deep.equal([field('When', { sent: 30, ambiguous: 7, date_order: 'mdy' })]);
+    expect(withSummary(undefined, before).fields[0]).to.not.have.any.keys('ambiguous', 'date_order');
+  });
+
   it('keeps at most fifty names', () => {
     const names = Array.from({ length: 60 }, (_, index) => ({ name: `n${index}`, records: 1 }));
     const sums = withSummary(withSummary(undefined, summary([], names)), summary([], names));
@@ -76,6 +84,24 @@ describe('inputTable', () => {
       'Size       90 %       2          lots         expected a number',
       'Sorce: did you mean Source?',
     ]);
+  });
+
+  it('counts dates with two readings if a date does not fit the order, or all fit both', () => {
+    const date = (name: string, further: object) => field(name, { sent: 6, date_order: 'mdy', ...further });
+    const sums = summary([
+      date('Created', { unread: 2, ambiguous: 4, examples: ['31/12/2025'], reason: 'expected a date' }),
+      date('Closed', { ambiguous: 6, date_order: 'dmy' }),
+      date('Confirmed by one date', { ambiguous: 5 }),
+      date('Without such a date', { unread: 2, examples: ['soon'], reason: 'expected a date', ambiguous: 0 }),
+    ]);
+    expect(inputTable(sums, { width: 90 }).split('\n\n')[1]?.split('\n')).to.deep.equal([
+      'Dates that can be read in two ways',
+      'Created: the model reads month/day/year: 2 of 6 unread, 4 ambiguous',
+      'Closed: the model reads day/month/year: 0 of 6 unread, 6 ambiguous',
+      'If the file has another order, write these dates as year-month-day.',
+    ]);
+    const alone = inputTable(summary([date('Closed', { ambiguous: 6 })]), { width: 90 });
+    expect(alone).to.match(/^Dates that can be read in two ways\nClosed: /);
   });
 
   it('is empty without anything to tell', () => {
