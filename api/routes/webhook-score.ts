@@ -55,7 +55,7 @@ function callOf(
     apiKey,
     bucket: apiKey.kind,
     modelId: request.modelId,
-    records: [{ crmId: request.crmId, echo: request.echo, fields: request.record }],
+    records: [{ crmId: request.crmId, sentId: request.sentId, echo: request.echo, fields: request.record }],
     nameOfRecord: () => 'record',
     explain: request.explain,
     ...(request.inputReport !== undefined && { inputReport: request.inputReport }),

@@ -184,7 +184,8 @@ export function* scoreRows(
     const warnings = new Map(part.warnings);
     const drivers = driverMembers(part.explained);
     for (let index = 0; index < part.scores.length; index += 1) {
-      const crmId = call.records[record]?.echo ?? call.records[record]?.crmId ?? null;
+      const { sentId, crmId: storedId, echo } = call.records[record] ?? {};
+      const crmId = sentId ?? storedId ?? echo ?? null;
       const input = report?.ofRecord?.(record);
       record += 1;
       yield scoreRow(part, index, { crmId, warning: warnings.get(index), drivers, input, likelihoodName });

@@ -10,15 +10,17 @@ import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 export interface CallRecord {
   /** As it is stored. */
   readonly crmId: string | null;
-  /** The sent crm_id if it is no id, such as `NULL`, or is stored in another form. It is echoed and not looked up. */
+  /** The sent id, if it is stored in another form. It is echoed. */
+  readonly sentId?: string | undefined;
+  /** The sent crm_id if it is no id, such as `NULL`. It is echoed and used for nothing else. */
   readonly echo?: string | undefined;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The id of a record: as it is stored and, if that is another form, as it is echoed. */
-export function idOfRecord(sent: string): Pick<CallRecord, 'crmId' | 'echo'> {
+/** The id of a record: as it is stored and, if that is another form, as it was sent. */
+export function idOfRecord(sent: string): Pick<CallRecord, 'crmId' | 'sentId'> {
   const crmId = storedCrmId(sent);
-  return crmId === sent ? { crmId } : { crmId, echo: sent };
+  return crmId === sent ? { crmId } : { crmId, sentId: sent };
 }
 
 /** A caller's Idempotency-Key, or its equivalent, with the digest of the call. */

@@ -10,6 +10,8 @@ export interface WebhookRequest {
   readonly modelId: string;
   readonly crmId: string | null;
   /** See `CallRecord`. */
+  readonly sentId?: string | undefined;
+  /** See `CallRecord`. */
   readonly echo: string | undefined;
   readonly explain: boolean;
   readonly inputReport: InputReport | undefined;
@@ -155,20 +157,18 @@ function inputReportOf(envelope: Envelope, inAddress: InAddress): InputReport | 
 }
 
 /** The sent crm_id, at the top level or in the record, else the tool's own id. A text that is no id counts as absent. */
-function crmIdOf(envelope: Envelope): Pick<WebhookRequest, 'crmId' | 'echo'> {
+function crmIdOf(envelope: Envelope): Pick<WebhookRequest, 'crmId' | 'sentId' | 'echo'> {
   let echo: string | undefined;
   for (const members of envelope.settings) {
     const sent = memberOf(members, 'crm_id');
     if (isAbsent(sent)) continue;
     const id = checkedCrmId(sent);
-    if (id !== null) return idsOf(id);
+    if (id !== null) return { ...idOfRecord(id), echo: undefined };
     echo ??= sent as string;
   }
   const id = fallbackId(envelope);
-  return id === null ? { crmId: null, echo } : idsOf(id);
+  return id === null ? { crmId: null, echo } : { ...idOfRecord(id), echo: undefined };
 }
-
-const idsOf = (id: string): Pick<WebhookRequest, 'crmId' | 'echo'> => ({ echo: undefined, ...idOfRecord(id) });
 
 function fallbackId(envelope: Envelope): string | null {
   const places = [...envelope.settings, envelope.record];

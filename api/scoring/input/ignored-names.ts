@@ -65,8 +65,8 @@ export function* ignoredIn(record: CallRecord, names: SentNames): Generator<stri
 }
 
 /** Whether a field has the record's id. Webhooks take it from fields such as `Id`. */
-function isOwnId({ fields, crmId, echo }: CallRecord, name: string): boolean {
+function isOwnId({ fields, crmId, sentId }: CallRecord, name: string): boolean {
   const value = fields[name];
-  const id = echo ?? crmId;
+  const id = sentId ?? crmId;
   return crmId !== null && (value === id || (typeof value === 'number' && String(value) === id));
 }

@@ -59,8 +59,12 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   let pending: Outcome[] = [];
   let newLeads: string[] = [];
   const flush = async (endByte: number): Promise<void> => {
-    figures = withLeads(figures, newLeads, await scoredOf(run, newLeads));
-    await run.store.record({ organisationId: run.organisationId, outcomes: pending, receivedAt: now });
+    const { store, organisationId } = run;
+    const [scored] = await Promise.all([
+      scoredOf(run, newLeads),
+      store.record({ organisationId, outcomes: pending, receivedAt: now }),
+    ]);
+    figures = withLeads(figures, newLeads, scored);
     pending = [];
     newLeads = [];
     await progressFile.write(rows, figures);

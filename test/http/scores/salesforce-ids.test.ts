@@ -39,9 +39,10 @@ describe("the two forms of Salesforce's ids", () => {
 
   it('find the score of a webhook that sends Id', async () => {
     await own.score([{ ...large, crm_id: short }]);
-    const body = { model_id: own.model._id, ...small, Id: long };
+    const body = { model_id: own.model._id, ...small, Id: long, input_report: 'records' };
     const reply = await own.call('/v1/webhooks/score', { body });
     const answer = read<Readonly<Record<string, unknown>>>(reply);
+    expect(answer.input).to.deep.include({ unread: [], ignored: [] });
     expect(answer).to.include({ crm_id: long, previous_score: sampleAnswer(large).score, delta });
   });
 
