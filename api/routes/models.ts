@@ -45,6 +45,7 @@ const fieldOf = (feature: Feature): Record<string, unknown> => ({
   label: feature.label,
   type: feature.type,
   required: feature.required ?? false,
+  ...(feature.type === 'date' && feature.date_order !== undefined ? { date_order: feature.date_order } : {}),
   ...('categories' in feature ? { categories: feature.categories } : {}),
   ...(feature.aliases === undefined ? {} : { aliases: feature.aliases }),
 });

@@ -38,6 +38,13 @@ export const modelFieldSchema = objectSchema('A field that the model knows.', {
     description: 'How values are read. `multi` is a list of categories in one text.',
   },
   required: { type: 'boolean', description: 'Whether a record without it is refused.' },
+  'date_order?': {
+    type: 'string',
+    enum: ['dmy', 'mdy'],
+    description:
+      'How 03/04/2026 is read: `dmy` is 3 April, `mdy` 4 March. Only for `date` fields. Without it, dates with slashes ' +
+      'are unreadable.',
+  },
   'categories?': texts('The values that the model knows. Only for `category` and `multi` fields.'),
   'aliases?': texts('Other accepted names of the field.'),
 });

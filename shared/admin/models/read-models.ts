@@ -103,6 +103,7 @@ const fieldOf = (feature: Feature) => ({
   label: feature.label,
   type: feature.type,
   required: feature.required === true,
+  ...(feature.type === 'date' && feature.date_order !== undefined ? { date_order: feature.date_order } : {}),
   ...(feature.aliases === undefined ? {} : { aliases: feature.aliases }),
   ...('categories' in feature ? { categories: feature.categories } : {}),
 });

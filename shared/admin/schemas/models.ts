@@ -55,6 +55,8 @@ const fieldSchema = object({
   label: text,
   type: { type: 'string', enum: ['number', 'boolean', 'category', 'multi', 'date'] },
   required: flag,
+  /** How dates with slashes are read. Only for `date`; without it they are unreadable. */
+  'date_order?': { type: 'string', enum: ['dmy', 'mdy'] },
   'aliases?': list(text),
   /** Only for `category` and `multi`. */
   'categories?': list(text),

@@ -76,6 +76,20 @@ describe('200 of GET /v1/models/{model_id}', () => {
     expect(plain).to.not.have.property('recency');
   });
 
+  it('returns the date_order of a date field, and none for other fields or dates without one', async () => {
+    const dates = [
+      { field: 'created', label: 'Created', type: 'date', impute: 0, columns: [0], date_order: 'dmy' },
+      { field: 'closed', label: 'Closed', type: 'date', impute: 0, columns: [1] },
+    ] as const;
+    const features = [...dates, ...sampleFeatures.slice(2)];
+    const model = await own.addModel({ bundle: sampleBundle({ features }) });
+    const { fields } = read<{ fields: object[] }>(await own.call(`/v1/models/${model._id}`));
+    expect(fields[0]).to.deep.equal({
+      ...{ field: 'created', label: 'Created', type: 'date', required: false, date_order: 'dmy' },
+    });
+    for (const other of fields.slice(1)) expect(other).to.not.have.property('date_order');
+  });
+
   it('lists the six gates of a model that was never graded as not reached, each with its reason', async () => {
     const { validation } = read<{ validation: ValidationBody }>(await own.call(`/v1/models/${own.model._id}`));
     expect(validation).to.have.all.keys('state', 'failing_gate', 'summary', 'gates');

@@ -60,6 +60,25 @@ describe('leadscore model', () => {
     expect(models).to.have.length(1);
   });
 
+  it('model show names the order in which a date is read', async () => {
+    const date = { label: 'Date', type: 'date', impute: 0 } as const;
+    const features = [
+      { ...date, field: 'created', columns: [0], date_order: 'mdy' },
+      { ...date, field: 'closed', columns: [1] },
+      ...sampleFeatures.slice(2),
+    ] as const;
+    const path = await desk.writeBundle({ features });
+    const imported = await desk.document('model', 'import', path, '--org', await desk.newOrganisation());
+    const { stdout } = await desk.run('model', 'show', String(imported.model_id));
+    expect(stdout)
+      .to.match(/^created +Date +date \(month\/day\/year\)$/m)
+      .and.match(/^closed +Date +date$/m);
+    const { fields } = await desk.document('model', 'show', String(imported.model_id));
+    const [created, closed] = fields as readonly object[];
+    expect(created).to.include({ type: 'date', date_order: 'mdy' });
+    expect(closed).to.include({ type: 'date' }).and.not.have.property('date_order');
+  });
+
   it('model import stores the explain method that the bundle has, whatever its manifest promises', async () => {
     const organisation = await desk.newOrganisation();
     const zeros = [0, 0, 0, 0, 0, 0];

@@ -4,6 +4,7 @@ import {
 } from '../../../../shared/admin/models/read-models.js';
 import type { importModelOutput, modelSchema } from '../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
+import { dateOrderText } from '../../../../shared/contract/expected-values.js';
 import type { Model, ModelStore } from '../../../../shared/store/models/models.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { notFound } from '../../context/cli-error.js';
@@ -86,6 +87,11 @@ export function describeModel(model: ModelDocument, coverage?: string): string {
 
 function fieldTable(fields: NonNullable<ModelDocument['fields']>, width: number): string {
   const columns = [{ name: 'Field' }, { name: 'Label' }, { name: 'Type' }, { name: 'Required' }] as const;
-  const rows = fields.map(({ field, label, type, required }) => [field, label, type, required ? 'yes' : '']);
+  const rows = fields.map(({ field, label, type, required, date_order: order }) => [
+    field,
+    label,
+    order === undefined ? type : `${type} (${dateOrderText[order]})`,
+    required ? 'yes' : '',
+  ]);
   return renderTable(columns, rows, { width });
 }
