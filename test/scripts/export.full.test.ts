@@ -81,6 +81,15 @@ describe('the Python exporter', () => {
       .and.not.match(/\d+ skipped/);
   });
 
+  it('keeps the rules of its pyproject.toml (ruff)', async function () {
+    this.timeout(40_000);
+    const { exitCode, output } = await runProgram(program('ruff'), ['check', '--no-cache', '.'], {
+      directory: projectFile('scripts/export'),
+      limitMs: 30_000,
+    });
+    expect(exitCode, output).to.equal(0);
+  });
+
   it('has an example that turns a CSV into a bundle that model check passes', async function () {
     this.timeout(100_000);
     const leads = join(directory, 'leads.csv');

@@ -191,4 +191,6 @@ def _contributions_text(model: ConvertedModel, too_large: str | None) -> str:
         return f"by occlusion, against the baseline row: {too_large}"
     if model.trees is not None:
         return "exact (trees)"
-    return "exact (linear)" if model.linear is not None else "by occlusion, against the baseline row: neither trees nor linear"
+    if model.linear is not None:
+        return "exact (linear)"
+    return "by occlusion, against the baseline row: neither trees nor linear"

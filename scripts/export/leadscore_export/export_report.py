@@ -143,8 +143,9 @@ def _left_out_note(count: int) -> str | None:
     if not count:
         return None
     return (
-        f"{count:,} golden {'record is' if count == 1 else 'records are'} left out: ONNX differs from the trainer there by more than 1e-4 of a "
-        "probability. Leads like them score a little differently than in training"
+        f"{count:,} golden {'record is' if count == 1 else 'records are'} left out: ONNX differs from the "
+        "trainer there by more than 1e-4 of a probability. Leads like them score a little differently than "
+        "in training"
     )
 
 

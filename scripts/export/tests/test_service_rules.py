@@ -1,4 +1,4 @@
-"""Models and records that the service treats in a way of its own: the exporter does the same, or reports it."""
+"""Models and records that the service treats in its own way: the exporter does the same, or reports it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def test_leaves_out_golden_records_that_differ(
 
 
 def test_names_columns_so_that_trainers_accept_them(tmp_path: Path) -> None:
-    featurizer = Featurizer([Number('a[b]{"c":1,}', impute=0), Number("a_b___c__1__", impute=0), Number("d", impute=0)])
+    fields = ['a[b]{"c":1,}', "a_b___c__1__", "d"]
+    featurizer = Featurizer([Number(field, impute=0) for field in fields])
     names = featurizer.plain_column_names
     assert names == ["a_b___c__1__", "a_b___c__1___2", "d"]
     table = pd.DataFrame(np.column_stack([X, X[:, 0]]), columns=featurizer.column_names)

@@ -40,8 +40,8 @@ def golden_lines(
     A record is chosen only if a shift of 2e-6 in `raw`, as between ONNX runtimes, changes neither score nor
     likelihood.
 
-    A record on which ONNX and the trainer differ by more than 1e-4 is left out. Raises ExportError if these are
-    more than 1 % of the records, and more than one.
+    A record on which ONNX and the trainer differ by more than 1e-4 is left out. Raises ExportError if these
+    are more than 1 % of the records, and more than one.
 
     `plain`: Records as `plain_records` makes them.
     """
@@ -84,9 +84,9 @@ def _agreeing(model: ConvertedModel, rows: Vector, raw: Vector) -> npt.NDArray[n
     if differing > max(1, _MAX_DIFFERING_SHARE * len(raw)):
         first = int(np.argmin(agrees))
         raise ExportError(
-            f"golden_records: on {differing:,} of {len(raw):,} records, ONNX differs from the trainer by more "
-            f"than {ONNX_TOLERANCE} (the first is record {first + 1}). The conversion is wrong for this model: "
-            "convert it yourself, and give OnnxFile(path) with oof_raw"
+            f"golden_records: on {differing:,} of {len(raw):,} records, ONNX differs from the trainer by "
+            f"more than {ONNX_TOLERANCE} (the first is record {first + 1}). The conversion is wrong for this "
+            "model: convert it yourself, and give OnnxFile(path) with oof_raw"
         )
     return agrees
 
@@ -94,11 +94,12 @@ def _agreeing(model: ConvertedModel, rows: Vector, raw: Vector) -> npt.NDArray[n
 def _chosen(
     rows: Vector, raw: Vector, manifest: Mapping[str, Any], agrees: npt.NDArray[np.bool_]
 ) -> list[int]:
+    quantiles, calibration = manifest["quantiles"], manifest["calibration"]
     seen: set[bytes] = set()
     chosen = []
     for index, value in enumerate(raw.tolist()):
         key = rows[index].tobytes()
-        if agrees[index] and key not in seen and is_steady(value, manifest["quantiles"], manifest["calibration"]):
+        if agrees[index] and key not in seen and is_steady(value, quantiles, calibration):
             seen.add(key)
             chosen.append(index)
     return chosen[:MAX_RECORDS]

@@ -137,7 +137,7 @@ def category_reader(
 def _look_up(
     missing: frozenset[str], categories: Sequence[str], aliases: Mapping[str, str] | None = None
 ) -> Callable[[str], int | NoValue]:
-    """A look-up of folded texts: categories and aliases, then the texts that mean missing, then whole numbers.
+    """A look-up of folded texts: categories and aliases, then texts that mean missing, then whole numbers.
 
     "3.0" is the category "3", and "3" the category "3.0", if nothing else matches.
     """
@@ -187,9 +187,9 @@ def multi_reader(
 ) -> Callable[[Scalar], tuple[list[int], NoValue | None]]:
     """A reader of one scalar, or of one element of an array.
 
-    It returns the indexes of the categories, and why there is no value. A text that is a category as a whole, or
-    means missing, is not split. Any other text is split at the separator. Unknown parts count as a value, but
-    name no category.
+    It returns the indexes of the categories, and why there is no value. A text that is a category as a whole,
+    or means missing, is not split. Any other text is split at the separator. Unknown parts count as a value,
+    but name no category.
     """
     look_up = _look_up(missing, categories)
     between = unicodedata.normalize("NFKC", separator)

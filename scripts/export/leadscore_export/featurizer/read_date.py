@@ -39,8 +39,8 @@ def read_date_text(text: str, date_order: str | None) -> float | None:
 def read_date_number(value: float) -> float | None:
     """Unix ms of a date written as a number, by its size; None for any other number.
 
-    18264 to 73415 are a spreadsheet's days, 1950 to 2100. Eight digits are year, month and day. From 1e8 on it is
-    Unix time: seconds below 1e11, milliseconds below 1e14, else microseconds.
+    18264 to 73415 are a spreadsheet's days, 1950 to 2100. Eight digits are year, month and day. From 1e8 on
+    it is Unix time: seconds below 1e11, milliseconds below 1e14, else microseconds.
     """
     size = abs(value)
     if size < _LEAST_UNIX_TIME:

@@ -27,7 +27,10 @@ def normal_text(text: str) -> str:
 
 
 def folded_text(text: str) -> str:
-    """`normal_text` in lower case. Upper case comes first, so that "straße", "STRASSE" and "STRAẞE" fold alike."""
+    """`normal_text` in lower case.
+
+    Upper case comes first, so that "straße", "STRASSE" and "STRAẞE" fold alike.
+    """
     return normal_text(text).replace("ẞ", "SS").upper().lower()
 
 

@@ -90,10 +90,12 @@ def test_takes_what_pandas_writes_for_no_value_as_missing(nothing: Any) -> None:
 @pytest.mark.parametrize(
     "moment",
     [
-        20261119, 20261119.0, np.int64(20261119), np.float64(20261119), 46345, np.float32(46345), np.int32(46345),
-        1795046400, np.float64(1795046400000), pd.Timestamp("2026-11-19"), pd.Timestamp("2026-11-19", tz="UTC"),
-        datetime(2026, 11, 19, tzinfo=timezone.utc), np.datetime64("2026-11-19"), np.datetime64("2026-11-19", "ms"),
-        np.datetime64("2026-11-19", "ns"), Decimal("46345"),
+        20261119, 20261119.0, np.int64(20261119), np.float64(20261119),
+        46345, np.float32(46345), np.int32(46345), Decimal("46345"),
+        1795046400, np.float64(1795046400000),
+        pd.Timestamp("2026-11-19"), pd.Timestamp("2026-11-19", tz="UTC"),
+        datetime(2026, 11, 19, tzinfo=timezone.utc),
+        np.datetime64("2026-11-19"), np.datetime64("2026-11-19", "ms"), np.datetime64("2026-11-19", "ns"),
     ],
     ids=repr,
 )  # fmt: skip
