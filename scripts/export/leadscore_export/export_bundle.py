@@ -18,7 +18,11 @@ from leadscore_export.bundle.bundle_files import (
     write_bundle,
 )
 from leadscore_export.bundle.check_arguments import check_arguments, check_features, whole_days
-from leadscore_export.bundle.check_columns import check_fields, check_missing_values
+from leadscore_export.bundle.check_columns import (
+    check_fields,
+    check_missing_values,
+    check_whole_categories,
+)
 from leadscore_export.bundle.check_scores import (
     check_agreement,
     check_lift,
@@ -98,6 +102,7 @@ def export_bundle(
     checked_weights(sample_weight, len(rows))
     onnx = convert_model(model, featurizer.width)
     _check_file(onnx, featurizer)
+    check_whole_categories(onnx, featurizer, rows)
     served = check_agreement(onnx, rows)
     check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leadscore_export import Category, Date, ExportError, Multi, Number, export_bundle
+from leadscore_export import Category, Date, ExportError, Featurizer, Multi, Number, export_bundle
 from leadscore_export.bundle.bundle_files import write_bundle
 from leadscore_export.bundle.check_arguments import whole_days
 from leadscore_export.convert.converted_model import ConvertedModel
@@ -65,6 +65,19 @@ def test_refuses_invalid_times_and_recency() -> None:
         "future_tolerance_days is -1", recency={"field": "a", "max_age_days": 5, "future_tolerance_days": -1}
     )
     refused("recency's field is None", recency={"max_age_days": 5})
+
+
+def test_refuses_arguments_of_another_kind(tmp_path: Path) -> None:
+    refused("recency is 5; give the name of a Date field", recency=5)
+    refused(r"nan is no time in Unix milliseconds", trained_at=float("nan"))
+    refused("1e\\+30 is no time in Unix milliseconds", trained_at=1e30)
+    refused("features holds 'abc'; give a Featurizer, or a list", ["abc"])  # type: ignore[list-item]
+    refused("y is no list of outcomes .*give 1 or 0 for each row", y=[[1], [1, 2]])
+    with pytest.raises(ExportError, match=r"now is <object.*; give one time"):
+        Featurizer([Date("d")]).rows([{"d": "2026-11-20"}], object())  # type: ignore[arg-type]
+    (tmp_path / "b").write_text("a file")
+    with pytest.raises(ExportError, match=r"could not be written to .*; give another folder as `out`"):
+        write_bundle(tmp_path / "b", {}, ConvertedModel(b"", 1), [])
 
 
 def test_refuses_files_that_are_too_large(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.convert.converted_model import ConvertedModel
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.featurizer.featurizer import Featurizer, Moment, unix_ms
 from leadscore_export.featurizer.record_values import Record, iso_text
 from leadscore_export.scores.training_figures import recency_of
@@ -60,11 +60,11 @@ def explanation(
         return {"kind": "linear", "means": [float(mean) for mean in rows.mean(axis=0)]}
     if isinstance(baseline, Mapping):
         baseline = featurizer.rows([baseline], datetime.now(timezone.utc))[0].tolist()
-    values = (
-        typical_row(featurizer.features, rows) if baseline is None else [float(value) for value in baseline]
-    )
+    advice = f"baseline must be {featurizer.width} numbers, or a record without missing values"
+    with failures_advise("baseline cannot be read", advice):
+        values = typical_row(featurizer.features, rows) if baseline is None else [float(v) for v in baseline]
     if len(values) != featurizer.width or not np.isfinite(values).all():
-        raise ExportError(f"baseline must be {featurizer.width} numbers, or a record without missing values")
+        raise ExportError(advice)
     return {"kind": "baseline", "values": values}
 
 
@@ -132,12 +132,13 @@ def write_bundle(
     }
     for file, content in members.items():
         _check_size(file, content or b"")
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, content in members.items():
-        if content is None:
-            (folder / file).unlink(missing_ok=True)
-        else:
-            (folder / file).write_bytes(content)
+    with failures_advise(f"the bundle could not be written to {folder}", "give another folder as `out`"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, content in members.items():
+            if content is None:
+                (folder / file).unlink(missing_ok=True)
+            else:
+                (folder / file).write_bytes(content)
 
 
 def _check_size(file: str, content: bytes) -> None:

@@ -37,6 +37,8 @@ def check_arguments(*, name: Any, version: Any, family: Any, calibration: Any, r
         raise ExportError(f"calibration is {calibration!r}; it must be one of {_listed(kinds)}{meant}")
     if isinstance(recency, Mapping):
         _check_recency(recency)
+    elif not (recency is None or isinstance(recency, str)):
+        raise ExportError(f'recency is {recency!r}; give the name of a Date field, or {{"field": ...}}')
 
 
 def whole_days(horizon_days: Any) -> int:

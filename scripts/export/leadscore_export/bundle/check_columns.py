@@ -81,6 +81,19 @@ def check_missing_values(model: ConvertedModel, featurizer: Featurizer, rows: Ve
         )
 
 
+def check_whole_categories(model: ConvertedModel, featurizer: Featurizer, rows: Vector) -> None:
+    """Raises ExportError for fractions in a column that the trees test for membership in sets."""
+    for column in sorted(category_columns(model.trees) if model.trees else ()):
+        values = rows[:, column][np.isfinite(rows[:, column])]
+        fractions = values[values != np.floor(values)]
+        if len(fractions):
+            raise ExportError(
+                f'"{featurizer.column_names[column]}" holds {fractions[0]:g} in X, but the trees take it for '
+                "a category, a whole number: the impute of a category must be whole, such as the index of "
+                f"the commonest one (impute={np.median(values):.0f})"
+            )
+
+
 def category_columns(trees: TreeModel) -> set[int]:
     """Columns that trees only test for membership in a set. NaN is a member of none, by design."""
     splits = [node for tree in trees.trees for node in nodes_of(tree) if isinstance(node, Split)]

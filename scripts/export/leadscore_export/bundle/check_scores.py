@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.convert.converted_model import ConvertedModel
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.scores.training_data import checked_training_data
 from leadscore_export.scores.training_figures import area_under_curve
@@ -32,22 +32,16 @@ def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
     Raises ExportError if they are no probabilities, or not those of the trainer.
     """
     rows32 = rows.astype(np.float32)
-    try:
-        raw = model.raw(rows32)
-    except Exception as problem:  # ONNX Runtime has no common base class for its errors
-        raise ExportError(
-            f"ONNX Runtime does not run the model ({problem}); write the file with operator set 15 and "
-            "IR version 8"
-        ) from problem
+    raw = model.raw(rows32)
     if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
         raise ExportError(
             "the ONNX model's output is not a probability on every row of X. For log-odds give "
             'OnnxFile(path, kind="logit"). If the model cannot take NaN, impute missing values in the '
             "features"
         )
-    if model.predict is None:
+    expected = model.trained(rows32[:_MAX_COMPARED_ROWS])
+    if expected is None:
         return raw
-    expected = model.predict(rows32[:_MAX_COMPARED_ROWS])
     worst = int(np.argmax(np.abs(raw[:_MAX_COMPARED_ROWS] - expected)))
     difference = abs(raw[worst] - expected[worst])
     if difference <= ONNX_TOLERANCE:
@@ -81,7 +75,8 @@ def given_scores(oof_raw: Any, served: Vector) -> Vector:
 
     `served`: The model's own probabilities of those rows.
     """
-    raw = np.asarray(oof_raw, dtype=np.float64)
+    with failures_advise("oof_raw is no list of numbers", "give one probability for each row of X"):
+        raw = np.asarray(oof_raw, dtype=np.float64)
     if raw.shape != served.shape:
         raise ExportError(
             f"oof_raw has the shape {raw.shape} for {len(served)} rows of X; give one probability for each"

@@ -59,7 +59,8 @@ def golden_lines(
     if not chosen:
         return [], left_out
     answers = _contributions(model, featurizer, manifest, rows[chosen])
-    own = model.predict(rows[chosen].astype(np.float32)) if model.predict else raw[chosen]
+    trained = model.trained(rows[chosen].astype(np.float32))
+    own = raw[chosen] if trained is None else trained
     lines = [
         {
             "record": plain[index],
@@ -77,9 +78,10 @@ def golden_lines(
 
 
 def _agreeing(model: ConvertedModel, rows: Vector, raw: Vector) -> npt.NDArray[np.bool_]:
-    if model.predict is None:
+    trained = model.trained(rows.astype(np.float32))
+    if trained is None:
         return np.ones(len(raw), dtype=bool)
-    agrees: npt.NDArray[np.bool_] = np.abs(model.predict(rows.astype(np.float32)) - raw) <= ONNX_TOLERANCE
+    agrees: npt.NDArray[np.bool_] = np.abs(trained - raw) <= ONNX_TOLERANCE
     differing = int((~agrees).sum())
     if differing > max(1, _MAX_DIFFERING_SHARE * len(raw)):
         first = int(np.argmin(agrees))

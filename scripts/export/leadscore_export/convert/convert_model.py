@@ -9,9 +9,9 @@ from typing import Any
 from leadscore_export.convert.catboost_trees import convert_catboost
 from leadscore_export.convert.converted_model import ConvertedModel, OnnxFile, read_onnx_file
 from leadscore_export.convert.lightgbm_trees import convert_lightgbm
-from leadscore_export.convert.sklearn_models import convert_sklearn_model
+from leadscore_export.convert.sklearn_models import convert_sklearn_model, libraries_of, only_step
 from leadscore_export.convert.xgboost_trees import convert_xgboost
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import ExportError, failures_advise
 
 
 def convert_model(model: Any, width: int) -> ConvertedModel:
@@ -22,7 +22,8 @@ def convert_model(model: Any, width: int) -> ConvertedModel:
         return read_onnx_file(model)
     _check_no_search(model)
     _check_classes(model)
-    libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    model = only_step(model)
+    libraries = libraries_of(model)
     converters: dict[str, Callable[[Any, int], ConvertedModel]] = {
         "lightgbm": convert_lightgbm,
         "xgboost": convert_xgboost,
@@ -32,7 +33,11 @@ def convert_model(model: Any, width: int) -> ConvertedModel:
     for library, convert in converters.items():
         if library in libraries:
             _check_trained(model)
-            return convert(model, width)
+            with failures_advise(
+                f"the {type(model).__name__} could not be converted",
+                "convert it to ONNX yourself, and give OnnxFile(path) with oof_raw",
+            ):
+                return convert(model, width)
     raise ExportError(
         f"{type(model).__name__} is no model of LightGBM, XGBoost, CatBoost or scikit-learn; convert it "
         "to ONNX and give OnnxFile(path)"
@@ -60,7 +65,7 @@ def _check_trained(model: Any) -> None:
 
 def _check_classes(model: Any) -> None:
     classes = getattr(model, "classes_", None)
-    if classes is None:
+    if classes is None or len(classes) == 0:  # CatBoostRegressor has an empty list
         return
     if list(classes) != [0, 1]:
         raise ExportError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +16,14 @@ from onnx import TensorProto
 from leadscore_export.convert.layered_model import LinearModel
 from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME, run_onnx
 from leadscore_export.convert.tree_model import Covers, TreeModel, tree_onnx
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import ExportError, failures_advise
 
 Rows32 = npt.NDArray[np.float32]
 Probabilities = npt.NDArray[np.float64]
 Predict = Callable[[Rows32], Probabilities]
 _ROUNDING = 1e-4  # beyond 0 or 1: ten times 0.1 is 1.0000001 in float32
 _DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
+_QUANTISED = ("QLinear", "QAttention", "DequantizeLinear", "DynamicQuantize")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,12 @@ class ConvertedModel:
 
     def raw(self, rows: npt.ArrayLike) -> Probabilities:
         """The probability of each row, computed by ONNX as in the service."""
-        output = run_onnx(self.file, rows, input_name=self.input, output_name=self.output)
+        with failures_advise(
+            "ONNX Runtime does not run the model",
+            "convert it with float tensors of any number of rows and operator set 15, and set "
+            "model.ir_version = 10 before onnx.save",
+        ):
+            output = run_onnx(self.file, rows, input_name=self.input, output_name=self.output)
         values = output.reshape(len(output), -1).astype(np.float64)
         column = values[:, 0 if values.shape[1] == 1 else self.positive_class]
         if self.kind == "logit":
@@ -54,6 +61,17 @@ class ConvertedModel:
         within = np.clip(column, 0, 1)
         return np.where(np.abs(column - within) <= _ROUNDING, within, column)
 
+    def trained(self, rows: Rows32) -> Probabilities | None:
+        """The trainer's own probability of each row, None for an `OnnxFile`."""
+        if self.predict is None:
+            return None
+        with failures_advise(
+            "the model's own predict fails on the rows",
+            "give X as Featurizer.rows makes it, and a model that was trained on that",
+        ), warnings.catch_warnings():
+            # A model that was trained on a table with names asks for one.
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self.predict(rows)
 
 def converted_trees(trees: TreeModel, predict: Predict) -> ConvertedModel:
     """A model of trees as ONNX."""
@@ -106,6 +124,11 @@ def _check_operators(model: onnx.ModelProto) -> None:
     """Refuses subgraphs, functions, and operators of a single runtime, as the service does."""
     graphs = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
     for node in model.graph.node:
+        if node.op_type.startswith(_QUANTISED) or node.op_type.endswith(("Integer", "QuantizeLinear")):
+            raise ExportError(
+                f'the ONNX model is quantised (operator "{node.op_type}"), which the service refuses; do not '
+                "quantise it: give the file with float32 weights"
+            )
         has_graph = any(attribute.type in graphs for attribute in node.attribute)
         if has_graph or node.domain not in _DOMAINS:
             raise ExportError(
@@ -130,7 +153,8 @@ def _input(graph: onnx.GraphProto) -> tuple[str, int | None]:
     tensor = inputs[0].type.tensor_type
     if tensor.elem_type != TensorProto.FLOAT:
         raise ExportError(
-            f"the ONNX model's input {inputs[0].name} is not float32; convert it with a FloatTensorType input"
+            f"the ONNX model's input {inputs[0].name} is not float32; convert it with float tensors: a "
+            "FloatTensorType input in skl2onnx, model.float() in PyTorch"
         )
     dimensions = tensor.shape.dim
     width = dimensions[1].dim_value if len(dimensions) == 2 else 0
@@ -148,6 +172,11 @@ def _output(graph: onnx.GraphProto, wanted: str | None) -> str:
                 f"{', '.join(tensors) or 'none'}"
             )
         return wanted
+    if not tensors:
+        raise ExportError(
+            "the ONNX model has no float32 output; convert it with float tensors, so that the probabilities "
+            "are float32"
+        )
     if len(tensors) != 1:
         raise ExportError(
             f"the ONNX model has {len(tensors)} float32 outputs ({', '.join(tensors)}); choose one with "

@@ -23,13 +23,17 @@ from leadscore_export.convert.layered_model import (
     scaling_of,
 )
 from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel, float32_below
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import ExportError, short_text
 from leadscore_export.featurizer.feature_reader import FLOAT32_MAX
 from leadscore_export.scores.serving_figures import logit
 
 _LINEAR = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis", "SGDClassifier"}
-_MAX_PROBLEM = 200
 _NO_CHILD = -1
+_NO_SCALER = (
+    "trees need no scaler: train the last step of the pipeline alone, on X without the scaler, and give "
+    "that step alone"
+)
+_TREE_LIBRARIES = {"lightgbm", "xgboost", "catboost"}
 
 
 def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
@@ -47,7 +51,7 @@ def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
     if read_trees is not None and not scalings:
         return converted_trees(read_trees(last), _predict(model))
     if read_trees is not None:
-        raise ExportError("trees need no scaler before them; train the last step of the pipeline alone")
+        raise ExportError(_NO_SCALER)
     if names & _LINEAR and len(np.ravel(last.intercept_)) == 1:
         linear = linear_model(last, scalings)
         file = linear_onnx(last, scalings)
@@ -59,10 +63,15 @@ def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
     return _convert_any(model, width)
 
 
-def short_text(problem: Exception) -> str:
-    """Another library's error in one line of at most 200 characters."""
-    text = " ".join(str(problem).split())
-    return text if len(text) <= _MAX_PROBLEM else f"{text[:_MAX_PROBLEM]}..."
+def libraries_of(model: Any) -> set[str]:
+    """The packages that define the model's class and its bases."""
+    return {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+
+
+def only_step(model: Any) -> Any:
+    """The classifier of a pipeline that has no other step, else the model itself."""
+    steps = [step for _, step in getattr(model, "steps", ()) if step not in (None, "passthrough")]
+    return steps[0] if len(steps) == 1 else model
 
 
 def _split_pipeline(model: Any) -> tuple[list[Scaling] | None, Any]:
@@ -99,6 +108,9 @@ def _convert_any(model: Any, width: int) -> ConvertedModel:
                 "CalibratedClassifierCV could not be converted: export the classifier inside instead, "
                 "trained alone on X and y. The exporter calibrates by itself"
             ) from problem
+        scalings, last = _split_pipeline(model)
+        if scalings and libraries_of(last) & _TREE_LIBRARIES:
+            raise ExportError(_NO_SCALER) from problem
         raise ExportError(
             f"skl2onnx could not convert {name} ({short_text(problem)}). Put imputing and encoding into "
             "the features and export the classifier alone (a pipeline of scalers and a classifier is "

@@ -149,6 +149,11 @@ def manifest_features(features: Sequence[Feature]) -> tuple[list[dict[str, Any]]
     width = 0
     written = []
     for feature in features:
+        if type(feature) not in _TYPE_NAMES:
+            raise ExportError(
+                f"features holds {feature!r}; give a Featurizer, or a list of Number, Boolean, Category, "
+                "Multi and Date"
+            )
         entry = _without_columns(feature)
         count = column_count(entry)
         entry["columns"] = list(range(width, width + count))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -24,6 +24,7 @@ _MAX_FOLDED_NAME = 4096
 _REFUSED = re.compile(r'[\[\]{}<>:,"]')  # in column names, by LightGBM or XGBoost
 _MANY_RECORDS = 20  # enough records that a feature without any value is most likely a mistake
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MAX_UNIX_MS = 253_402_300_799_999  # the last of the year 9999
 
 
 class Featurizer:
@@ -170,6 +171,8 @@ def request_times(now: Moment | Sequence[Moment], count: int) -> list[float]:
     """Unix ms for `count` requests. `now`: One time for all, or one each."""
     if isinstance(now, datetime | str | int | float):
         return [unix_ms(now)] * count
+    if not isinstance(now, Iterable):
+        raise ExportError(f"now is {now!r}; give one time for all records, or one for each")
     times = [unix_ms(moment) for moment in now]
     if len(times) != count:
         raise ExportError(
@@ -181,6 +184,8 @@ def request_times(now: Moment | Sequence[Moment], count: int) -> list[float]:
 def unix_ms(moment: Moment) -> float:
     """A time as Unix ms, UTC if it has no zone. Raises ExportError if it is no time."""
     if isinstance(moment, int | float):
+        if not abs(moment) <= _MAX_UNIX_MS:
+            raise ExportError(f"{moment!r} is no time in Unix milliseconds before the year 10,000")
         return float(moment)
     try:
         at = datetime.fromisoformat(moment.replace("Z", "+00:00")) if isinstance(moment, str) else moment

@@ -13,8 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.errors import ExportError
-from leadscore_export.scores.training_data import checked_weights, training_outcomes, training_rows
+from leadscore_export.errors import ExportError, failures_advise
+from leadscore_export.scores.calibration import PLATT_FROM
+from leadscore_export.scores.training_data import (
+    checked_weights,
+    smaller_class,
+    training_outcomes,
+    training_rows,
+)
 
 Vector = npt.NDArray[np.float64]
 
@@ -70,23 +76,29 @@ def out_of_fold(
             "trained on it"
         )
     weights = checked_weights(sample_weight, len(rows))
-    smaller = int(min(np.bincount(converted.astype(int), minlength=2)))
+    smaller, kind = smaller_class(converted)
     if smaller < folds:
         raise ExportError(
-            f"the smaller class has {smaller} rows for {folds} folds; give oof_raw or more data"
+            f"only {smaller} of {len(rows):,} rows {kind}: out-of-fold scores need {folds} such rows, and "
+            f"calibrated likelihoods {PLATT_FROM}; give more data, or oof_raw"
         )
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
+    with failures_advise(
+        "the rows could not be split into folds",
+        f"give groups=, one value for each row of X and {folds} or more different ones, or leave it out",
+    ):
+        parts = list(splitter(folds, shuffle=True, random_state=seed).split(rows, converted, groups))
     raw = np.empty(len(rows))
-    for training, unseen in splitter(folds, shuffle=True, random_state=seed).split(rows, converted, groups):
+    for training, unseen in parts:
         copy = untrained_copy(model)
         try:
             fitted = copy.fit(rows[training], converted[training], **_weighted(copy, weights, training))
+            raw[unseen] = fitted.predict_proba(rows[unseen])[:, 1]
         except Exception as problem:  # such as early stopping without an evaluation set
             raise ExportError(
                 f"a copy of the model could not be trained for out-of-fold scores ({problem}); give "
                 "oof_raw: for each row of X the probability by a model that was not trained on it"
             ) from problem
-        raw[unseen] = fitted.predict_proba(rows[unseen])[:, 1]
     return raw
 
 

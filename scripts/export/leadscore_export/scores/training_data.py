@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.featurizer.featurizer import Featurizer
 
 Vector = npt.NDArray[np.float64]
@@ -49,7 +49,8 @@ def training_rows(X: Any) -> Vector:
 
 def training_outcomes(y: Any, count: int) -> Vector:
     """y as 0 or 1 for each of `count` rows. Raises ExportError that says how to convert y."""
-    outcomes = np.asarray(y)
+    with failures_advise("y is no list of outcomes", "give 1 or 0 for each row of X"):
+        outcomes = np.asarray(y)
     if outcomes.shape != (count,):
         advice = "; give y.ravel(), or one column of the table" if outcomes.shape == (count, 1) else ""
         raise ExportError(f"y has the shape {outcomes.shape} for {count} rows of X{advice}")
@@ -73,6 +74,13 @@ def training_outcomes(y: Any, count: int) -> Vector:
             "that did not"
         )
     return outcomes.astype(np.float64)
+
+
+def smaller_class(converted: Vector) -> tuple[int, str]:
+    """The number of rows of the smaller class, and which class that is: "converted" or "did not convert"."""
+    positives = int(converted.sum())
+    negatives = len(converted) - positives
+    return (positives, "converted") if positives <= negatives else (negatives, "did not convert")
 
 
 def _likely(found: list[Any]) -> Any:
