@@ -41,6 +41,7 @@ from leadscore_export.featurizer.featurizer import Featurizer, Moment
 from leadscore_export.featurizer.record_values import Record, plain_records
 from leadscore_export.scores.calibration import CalibrationKind, chosen_calibration, fitted_calibration
 from leadscore_export.scores.out_of_fold import kept_trees, out_of_fold
+from leadscore_export.scores.score_bands import different_scores
 from leadscore_export.scores.serving_figures import as_served
 from leadscore_export.scores.training_data import checked_training_data, checked_weights
 from leadscore_export.scores.training_figures import area_under_curve, quantiles_of, top_lift
@@ -124,7 +125,7 @@ def export_bundle(
     kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as requested")
     held_raw, held_converted = (raw, converted) if held is None else held
     lift = round(top_lift(held_raw, held_converted), 4)
-    check_lift(lift)
+    check_lift(lift, held_converted)
     manifest: dict[str, Any] = {
         "schema_version": 1,
         "name": name,
@@ -160,6 +161,8 @@ def export_bundle(
         notes=report_notes(
             Exported(
                 raw=raw,
+                scores=different_scores(served, manifest["quantiles"]) if family == "forward" else None,
+                conversion=onnx.notes,
                 converted=converted,
                 held_converted=None if holdout is None else held_converted,
                 featurizer=featurizer,

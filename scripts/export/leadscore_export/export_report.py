@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.bundle.check_columns import constant_notes
+from leadscore_export.bundle.check_columns import constant_notes, same_name_notes
 from leadscore_export.featurizer.featurizer import Featurizer
-from leadscore_export.scores.calibration import CalibrationKind
+from leadscore_export.scores.calibration import PLATT_FROM, CalibrationKind
 from leadscore_export.scores.out_of_fold import KeptTrees
+from leadscore_export.scores.score_bands import MIN_BANDS, bands_of
+from leadscore_export.scores.training_data import smaller_class
 from leadscore_export.scores.training_figures import area_under_curve, best_column
 
 Vector = npt.NDArray[np.float64]
@@ -58,6 +61,8 @@ class Exported:
     """The data from which the notes are derived.
 
     `rows`, `converted`, `raw`: X, its outcomes and its out-of-fold probabilities.
+    `scores`: The different scores that the model gives to X; None for a model that is not graded.
+    `conversion`: Notes of the conversion to ONNX.
     `held_converted`: Outcomes of the holdout, None without one.
     `lift`: Of the holdout, else of the out-of-fold rows.
     `trees`: Tree counts of a model that was copied here, if the model does not have the configured number.
@@ -71,6 +76,8 @@ class Exported:
     rows: Vector
     converted: Vector
     raw: Vector
+    scores: Sequence[int] | None
+    conversion: Sequence[str]
     held_converted: Vector | None
     calibration: CalibrationKind
     trees: KeptTrees | None
@@ -88,12 +95,16 @@ def report_notes(exported: Exported) -> tuple[str, ...]:
     auc = area_under_curve(exported.raw, exported.converted)
     count = len(exported.raw)
     notes = [
+        *exported.conversion,
         _trees_note(exported.trees),
+        *same_name_notes(exported.featurizer),
         *constant_notes(exported.featurizer, exported.rows),
         f"only {count} rows: scores and likelihoods are imprecise" if count < _FEW_ROWS else None,
         "the out-of-fold AUC is below 0.55: the model ranks hardly better than chance"
         if auc < 0.55
         else None,
+        _few_note(exported.converted),
+        None if exported.scores is None else _verdict_note(exported.scores),
         _leak_note(exported, auc) if auc >= _LEAK_AUC else None,
         f"the top fifth converts no better than the rest (lift {exported.lift:.2f})"
         if exported.lift <= 1
@@ -120,6 +131,28 @@ def _trees_note(trees: KeptTrees | None) -> str | None:
     return (
         f"early stopping kept {trees.kept} of {trees.configured} trees: the copies for out-of-fold "
         f"scores have {trees.kept} trees and no early stopping"
+    )
+
+
+def _few_note(converted: Vector) -> str | None:
+    smaller, kind = smaller_class(converted)
+    if smaller >= PLATT_FROM or len(converted) < _FEW_ROWS:
+        return None
+    return (
+        f"only {smaller} of {len(converted):,} rows {kind}: scores and likelihoods are imprecise. "
+        f"Likelihoods are calibrated from {PLATT_FROM} such rows on"
+    )
+
+
+def _verdict_note(scores: Sequence[int]) -> str | None:
+    bands = bands_of(scores)
+    if bands >= MIN_BANDS:
+        return None
+    few = len(scores) < MIN_BANDS
+    given = f"{len(scores)} different scores" if few else f"scores in {bands} of the 5 score bands only"
+    return (
+        f"validation can never reach a verdict: the model gives {given}; {MIN_BANDS} are needed. Train a "
+        "model that tells more leads apart (more features, trees or leaves)"
     )
 
 

@@ -11,9 +11,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from leadscore_export import Category, ExportError, ExportReport, Number, export_bundle, out_of_fold
 from leadscore_export.featurizer.feature_types import Feature
+from leadscore_export.scores.score_bands import MIN_BANDS, bands_of
 from leadscore_export.scores.training_figures import best_column
 
 FEATURES: list[Feature] = [Number("Balance", impute=0), Category("Stage", ["open", "closed"])]
@@ -99,3 +101,72 @@ def test_best_column_may_rank_by_missing_values() -> None:
     # Missing values and large values both convert.
     rows[:, 1] = np.where(converted == 1, np.where(draw.random(12000) < 0.5, np.nan, 9), rows[:, 1])
     assert best_column(rows, converted) == (1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("depth", "given"), [(1, "2 different scores; 3 are needed"), (2, None)]
+)
+def test_notes_a_verdict_that_cannot_be_reached(depth: int, given: str | None, tmp_path: Path) -> None:
+    rows, converted = drawn(2000, rate=0.3)
+    stump = DecisionTreeClassifier(max_depth=depth).fit(rows, converted)
+    report = exported(stump, tmp_path, rows, converted)
+    notes = [note for note in report.notes if "verdict" in note]
+    assert notes == [] if given is None else has_note(report, f"the model gives {given}")
+    timing = exported(stump, tmp_path, rows, converted, family="timing")
+    assert not has_note(timing, "verdict")
+
+
+def test_notes_scores_in_two_bands(tmp_path: Path) -> None:
+    rows, converted = drawn(2000, rate=0.5)
+    # Nine tenths of the leads share one answer, and the others have two higher ones.
+    rows[:, 0] = np.where(np.arange(2000) % 10 > 0, 0, 1 + np.arange(2000) % 20 // 10)
+    converted = (rows[:, 0] + np.random.default_rng(1).logistic(size=2000) > 0).astype(int)
+    tree = DecisionTreeClassifier(max_leaf_nodes=3).fit(rows[:, :1], converted)
+    report = export_bundle(
+        tree, [Number("a", impute=0)], tmp_path, name="n", version="1", X=rows[:, :1], y=converted
+    )
+    assert has_note(report, "scores in 2 of the 5 score bands only; 3 are needed")
+
+
+def test_bands_are_those_of_the_service() -> None:
+    root = Path(__file__).parents[3]
+    verdict = (root / "shared" / "contract" / "verdict.ts").read_text(encoding="utf-8")
+    assert "bandScores = ['0-19', '20-39', '40-59', '60-79', '80-100']" in verdict
+    assert [bands_of([low, high]) for low, high in ((0, 19), (19, 20), (79, 80), (80, 100))] == [1, 2, 2, 1]
+    gates = (root / "worker" / "grading" / "gates" / "gates.ts").read_text(encoding="utf-8")
+    assert f"const minBands = {MIN_BANDS};" in gates
+
+
+def test_notes_fields_that_differ_in_case_alone(tmp_path: Path) -> None:
+    rows, converted = drawn(600, rate=0.3)
+    line = LogisticRegression().fit(rows, converted)
+    for names, is_noted in ((("Lead Source", "lead_source", "c"), True), (("a", "b", "c"), False)):
+        features = [Number(name, impute=0) for name in names]
+        report = export_bundle(line, features, tmp_path, name="n", version="1", X=rows, y=converted)
+        assert has_note(report, '"Lead Source" and "lead_source" differ only in case') is is_noted
+
+
+def test_names_the_number_of_converted_rows_that_is_needed(tmp_path: Path) -> None:
+    rows, _ = drawn(3000, rate=0.5)
+    strongest = np.argsort(-rows[:, 0])
+    for count, advice in ((7, "only 7 of 3,000 rows converted"), (50, None)):
+        converted = np.zeros(3000, dtype=int)
+        converted[strongest[: 3 * count : 3]] = 1
+        report = exported(LogisticRegression().fit(rows, converted), tmp_path, rows, converted)
+        notes = [note for note in report.notes if "converted:" in note]
+        assert [note.startswith(advice) and "from 50 such rows on" in note for note in notes] == (
+            [True] if advice else []
+        )
+    converted = np.zeros(3000, dtype=int)
+    converted[strongest[:4]] = 1
+    with pytest.raises(ExportError, match=r"only 4 of 3,000 rows converted: .* need 5 such rows"):
+        exported(LogisticRegression().fit(rows, converted), tmp_path, rows, converted)
+
+
+def test_names_the_number_of_conversions_for_a_lift(tmp_path: Path) -> None:
+    rows, converted = drawn(3000, rate=0.3)
+    line = LogisticRegression().fit(rows, converted)
+    weakest = np.zeros(3000, dtype=int)
+    weakest[np.argsort(line.predict_proba(rows)[:, 1])[:7]] = 1
+    with pytest.raises(ExportError, match=r"Only 7 of 3,000 rows converted, .* 50 conversions or more"):
+        exported(line, tmp_path, rows, converted, holdout=(rows, weakest))

@@ -12,6 +12,7 @@ from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.convert.tree_model import Split, TreeModel, nodes_of
 from leadscore_export.errors import ExportError
 from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.featurizer.record_values import folded_name
 
 Vector = npt.NDArray[np.float64]
 
@@ -30,6 +31,19 @@ def check_fields(featurizer: Featurizer, rows: Vector) -> None:
 def constant_notes(featurizer: Featurizer, rows: Vector) -> list[str]:
     """Notes on likely mistakes: one value in every row, or no category ever seen."""
     return [text for feature in featurizer.features if (text := _constant_note(feature, rows)) is not None]
+
+
+def same_name_notes(featurizer: Featurizer) -> list[str]:
+    """Notes on different fields that a caller's field name may match alike."""
+    fields: dict[str, list[str]] = {}
+    for field in dict.fromkeys(feature["field"] for feature in featurizer.features):
+        fields.setdefault(folded_name(field), []).append(f'"{field}"')
+    return [
+        f"the fields {' and '.join(alike)} differ only in case, spaces, _ or -. A name in another spelling "
+        "fills all of them. Keep one if they mean the same, else rename one in the CRM"
+        for alike in fields.values()
+        if len(alike) > 1
+    ]
 
 
 def _is_never_read(feature: Mapping[str, Any], rows: Vector) -> bool:

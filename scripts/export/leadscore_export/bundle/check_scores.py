@@ -10,6 +10,7 @@ import numpy.typing as npt
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.scores.calibration import PLATT_FROM
 from leadscore_export.scores.training_data import checked_training_data
 from leadscore_export.scores.training_figures import area_under_curve
 
@@ -124,10 +125,20 @@ def check_ranking(served: Vector, raw: Vector, converted: Vector, *, are_given: 
     )
 
 
-def check_lift(lift: float) -> None:
-    """Refuses a lift that the service refuses. `lift`: As in the manifest, rounded."""
-    if lift <= 0:
+def check_lift(lift: float, converted: Vector) -> None:
+    """Refuses a lift that the service refuses.
+
+    `lift`: As in the manifest, rounded.
+    `converted`: The outcomes of the rows that it was computed from.
+    """
+    if lift > 0:
+        return
+    found = "no lead converted in the fifth of rows that the model ranks highest (lift 0)"
+    if converted.sum() < PLATT_FROM:
         raise ExportError(
-            "no lead converted in the fifth of rows that the model ranks highest (lift 0); check that "
-            "y is 1 for converted, and that holdout or oof_raw has the order of its outcomes"
+            f"{found}. Only {converted.sum():.0f} of {len(converted):,} rows converted, so that may be "
+            f"chance: give rows with {PLATT_FROM} conversions or more"
         )
+    raise ExportError(
+        f"{found}; check that y is 1 for converted, and that holdout or oof_raw has the order of its outcomes"
+    )

@@ -33,6 +33,7 @@ class ConvertedModel:
     `width`: Number of input columns, None if the file leaves it open.
     `predict`: The trainer's own probability, to compare with. None for an `OnnxFile`.
     `trees` and `covers`, or `linear`: The source of the file, if contributions are exact.
+    `notes`: For the report, where the file is another than the author may expect.
     """
 
     file: bytes
@@ -45,6 +46,7 @@ class ConvertedModel:
     trees: TreeModel | None = None
     covers: Covers | None = None
     linear: LinearModel | None = None
+    notes: tuple[str, ...] = ()
 
     def raw(self, rows: npt.ArrayLike) -> Probabilities:
         """The probability of each row, computed by ONNX as in the service."""
