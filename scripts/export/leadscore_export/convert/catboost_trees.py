@@ -24,7 +24,7 @@ def convert_catboost(model: Any, width: int) -> ConvertedModel:
     def predict(rows: Any) -> Any:
         return np.asarray(model.predict(rows, prediction_type="Probability", thread_count=1))[:, 1]
 
-    return converted_trees(catboost_trees(model, width), predict)
+    return converted_trees(catboost_trees(model, width), predict, notes=_best_iteration_notes(model))
 
 
 def catboost_trees(model: Any, width: int) -> TreeModel:
@@ -45,6 +45,18 @@ def catboost_trees(model: Any, width: int) -> TreeModel:
     else:
         trees = [_grown(tree, columns, scale) for tree in dump["trees"]]
     return TreeModel(trees, base=float(biases[0]), width=width)
+
+
+def _best_iteration_notes(model: Any) -> list[str]:
+    """A note if `predict` uses more trees than were best on the evaluation set (use_best_model=False)."""
+    best = getattr(model, "best_iteration_", None)
+    if best is None or best + 1 >= model.tree_count_:
+        return []
+    return [
+        f"the evaluation set was best after {best + 1} of {model.tree_count_} trees. The bundle serves all "
+        f"{model.tree_count_}, as predict of CatBoost does. To serve the best ones, train with "
+        "use_best_model=True"
+    ]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -75,10 +75,13 @@ class ConvertedModel:
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return self.predict(rows)
 
-def converted_trees(trees: TreeModel, predict: Predict) -> ConvertedModel:
+
+def converted_trees(trees: TreeModel, predict: Predict, *, notes: Sequence[str] = ()) -> ConvertedModel:
     """A model of trees as ONNX."""
     file, covers = tree_onnx(trees)
-    return ConvertedModel(file=file, width=trees.width, predict=predict, trees=trees, covers=covers)
+    return ConvertedModel(
+        file=file, width=trees.width, predict=predict, trees=trees, covers=covers, notes=tuple(notes)
+    )
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,15 @@ _OBJECTIVES = ("binary", "cross_entropy", "xentropy")
 def convert_lightgbm(model: Any, _width: int) -> ConvertedModel:
     """A LightGBM model as ONNX."""
     booster = getattr(model, "booster_", model)
-    return converted_trees(
-        lightgbm_trees(booster),
-        lambda rows: np.asarray(booster.predict(rows.astype(np.float64), num_threads=1)),
-    )
+
+    def predict(rows: Any) -> Any:
+        wide = rows.astype(np.float64)
+        if not hasattr(model, "predict_proba"):
+            return np.asarray(booster.predict(wide, num_threads=1))
+        # A classifier's settings may change its predict, as num_iteration_predict does.
+        return np.asarray(model.predict_proba(wide, num_threads=1))[:, 1]
+
+    return converted_trees(lightgbm_trees(booster), predict)
 
 
 def lightgbm_trees(booster: Any) -> TreeModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from leadscore_export.errors import ExportError
 from leadscore_export.scores.serving_figures import logit
 
 _OBJECTIVES = ("binary:logistic", "reg:logistic")
+_BOOSTERS = ("gbtree", "dart")
 
 
 def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
@@ -24,9 +26,15 @@ def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
         raise ExportError(f"XGBoost was trained with missing={missing}; train with NaN for missing values")
     is_wrapped = hasattr(model, "get_booster")
     booster = model.get_booster() if is_wrapped else model
-    best = booster.attributes().get("best_iteration") if is_wrapped else None
-    if best is not None:  # after early stopping the wrapper predicts with the best trees only
-        booster = booster[: int(best) + 1]
+    _check_booster(json.loads(booster.save_config()))
+    notes: list[str] = []
+    # After early stopping, a classifier predicts with the best trees, and a Booster with all of them.
+    best, rounds = booster.attributes().get("best_iteration"), booster.num_boosted_rounds()
+    if best is not None and int(best) + 1 < rounds:
+        if is_wrapped:
+            booster = booster[: int(best) + 1]
+        else:
+            notes.append(_all_rounds_note(int(best) + 1, rounds))
 
     def predict(rows: Any) -> Any:
         matrix = xgboost.DMatrix(
@@ -34,35 +42,56 @@ def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
         )
         return np.asarray(booster.predict(matrix, validate_features=False), dtype=np.float64)
 
-    return converted_trees(xgboost_trees(booster), predict)
+    return converted_trees(xgboost_trees(booster), predict, notes=notes)
 
 
 def xgboost_trees(booster: Any) -> TreeModel:
     """The trees of an `xgboost.Booster`. Covers are sums of hessians, as for XGBoost's own SHAP values."""
-    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-    objective = learner["objective"]["name"]
+    model = json.loads(bytes(booster.save_raw("json")))
+    _check_booster(model)
+    learner, boosted = model["learner"], model["learner"]["gradient_booster"]
+    parameters = learner["learner_model_param"]
+    # XGBoost 3.1 and later write a list of one number.
+    base = logit(float(parameters["base_score"].strip("[]")))
+    if boosted["name"] == "dart":
+        trees, weights = boosted["gbtree"]["model"]["trees"], boosted["weight_drop"]
+    else:
+        trees = boosted["model"]["trees"]
+        weights = [1.0] * len(trees)
+    nodes = [_Tree(tree, weight).node(0) for tree, weight in zip(trees, weights, strict=True)]
+    return TreeModel(nodes, base=base, width=int(parameters["num_feature"]))
+
+
+def _all_rounds_note(best: int, rounds: int) -> str:
+    return (
+        f"early stopping was best after {best} of {rounds} rounds. The bundle serves all {rounds}, as "
+        "predict of an xgboost Booster does. To serve the best ones, export "
+        "booster[: booster.best_iteration + 1]"
+    )
+
+
+def _check_booster(written: Mapping[str, Any]) -> None:
+    """Refuses a model without probabilities or trees. `written`: Its JSON, or that of its settings."""
+    objective = written["learner"]["objective"]["name"]
     if objective not in _OBJECTIVES:
         raise ExportError(
             f'XGBoost was trained with the objective "{objective}", which gives no probability; train '
             'with "binary:logistic"'
         )
-    if learner["gradient_booster"]["name"] != "gbtree":
+    booster = written["learner"]["gradient_booster"]["name"]
+    if booster not in _BOOSTERS:
         raise ExportError(
-            f'XGBoost was trained with the booster "{learner["gradient_booster"]["name"]}", which has '
-            'no trees to convert; train with "gbtree"'
+            f'XGBoost was trained with the booster "{booster}", which has no trees to convert; train with '
+            '"gbtree"'
         )
-    parameters = learner["learner_model_param"]
-    # XGBoost 3.1 and later write a list of one number.
-    base = logit(float(parameters["base_score"].strip("[]")))
-    trees = [_Tree(tree).node(0) for tree in learner["gradient_booster"]["model"]["trees"]]
-    return TreeModel(trees, base=base, width=int(parameters["num_feature"]))
 
 
 class _Tree:
-    """One tree, stored in arrays by node."""
+    """One tree, stored in arrays by node. `weight`: Multiplies the leaves, which dart stores unweighted."""
 
-    def __init__(self, tree: dict[str, Any]) -> None:
+    def __init__(self, tree: dict[str, Any], weight: float) -> None:
         self._tree = tree
+        self._weight = weight
         segments = zip(
             tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
         )
@@ -73,7 +102,7 @@ class _Tree:
         left, right = tree["left_children"][index], tree["right_children"][index]
         cover = float(tree["sum_hessian"][index])
         if left == -1:
-            return Leaf(float(tree["split_conditions"][index]), cover)
+            return Leaf(float(tree["split_conditions"][index]) * self._weight, cover)
         is_set = index in self._categories
         is_missing_left = bool(tree["default_left"][index])
         # Members of a set go right, but numbers below the threshold go left.
