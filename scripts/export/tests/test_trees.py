@@ -219,3 +219,21 @@ def with_unknown_categories(rows: Rows) -> Rows:
     unknown[:20, SET_COLUMN] = -1
     unknown[20:40, SET_COLUMN] = 40
     return unknown
+
+
+def test_contributions_add_up_where_those_of_the_library_do_not() -> None:
+    rows, converted = table(has_nan=True)
+    forest = TRAINERS["lightgbm forest"]().fit(rows, converted)
+    own = forest.booster_.predict(rows.astype(np.float64), pred_contrib=True)
+    # They add up to the sum of the ten trees, but the probability is that of the mean.
+    compare(forest, rows, own / 10, tolerance=1e-9)
+
+    for policy, gap in (("Lossguide", 1.0), ("Depthwise", 0.1)):
+        model = catboost.CatBoostClassifier(iterations=20, grow_policy=policy, **QUIET).fit(rows, converted)
+        own = model.get_feature_importance(catboost.Pool(rows), type="ShapValues")
+        margin = model.predict(rows, prediction_type="RawFormulaVal")
+        assert np.abs(own.sum(axis=1) - margin).max() > gap
+        trees = convert_model(model, WIDTH).trees
+        assert trees is not None
+        contributions, base = tree_contributions(trees, rows)
+        np.testing.assert_allclose(base + contributions.sum(axis=1), margin, atol=1e-9)
