@@ -8,11 +8,10 @@ import { compileKnownFields } from '../../shared/messages/field-slots.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { compileFeatureRow } from '../../worker/feature-row/feature-row.js';
 import { leaveOut } from '../support/leave-out.js';
+import { exporterInstallLimitMs, exporterVenv } from '../support/models/exporter-venv.js';
 import { messyManifest, messyRecord } from '../support/models/messy-records.js';
-import { pythonVenv } from '../support/python-venv.js';
 import { runProgram } from '../support/run-program.js';
 
-const installLimitMs = 180_000;
 const now = '2026-11-20T12:34:56.789Z';
 
 /** A row of numbers with null for NaN, or undefined for a refused record. */
@@ -23,14 +22,8 @@ describe('the Python exporter', () => {
   let directory: string;
 
   before(async function () {
-    this.timeout(2 * installLimitMs);
-    const venv = await pythonVenv({
-      name: 'export',
-      requirementsFile: 'scripts/export/requirements.txt',
-      minMinor: 10,
-      pipOptions: ['--no-deps', '--no-compile', '--only-binary=:all:'],
-      installLimitMs,
-    });
+    this.timeout(2 * exporterInstallLimitMs);
+    const venv = await exporterVenv();
     if ('reason' in venv) leaveOut(this, venv.reason, venv.remedy);
     program = venv.program;
     directory = await mkdtemp(join(tmpdir(), 'leadscore-export-'));
