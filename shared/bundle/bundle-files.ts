@@ -88,18 +88,6 @@ export function bundleDigest(members: ReadonlyMap<string, Uint8Array>): string {
 
 const mebibyte = 1024 * 1024;
 
-/** How large a bundle may be. Sizes are of the files themselves (after inflating), in bytes. */
-export const bundleLimits = {
-  totalBytes: 256 * mebibyte, // all entries together, including ignored ones
-  manifestBytes: 8 * mebibyte, // the manifest's text must fit one MongoDB document of 16 MiB
-  memberBytes: 64 * mebibyte, // any member but the manifest
-  entries: 1000, // in an archive
-};
-export type BundleLimits = Readonly<typeof bundleLimits>;
-
-/** The largest float32. A larger input would be infinite, and a linear model would answer NaN, 0 or 1. */
-export const maxFloat32 = 3.4028234663852886e38;
-
 /** A size for a message: `64 MiB`, `1.5 MiB`, `12 bytes`. */
 export function sizeText(bytes: number): string {
   return bytes < mebibyte ? `${bytes} bytes` : `${Math.round((bytes / mebibyte) * 10) / 10} MiB`;

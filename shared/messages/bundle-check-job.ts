@@ -11,21 +11,54 @@ export interface BundleCheckJob {
   readonly uploadId: string;
 }
 
-/** Messages of the process that checks a bundle to its pool, over the IPC channel: `read`, then `checked`; or `failed`. */
+/** Messages of the process that checks a bundle, over the IPC channel: `read`, then `checked`; or `failed`. */
 export type BundleCheckMessage =
-  | { readonly kind: 'read'; readonly manifest: CheckedManifest; readonly notes: readonly string[] }
-  | {
-      readonly kind: 'checked';
-      readonly explainMethod: ExplainMethod;
-      readonly contributions: readonly MeanContribution[];
-      /** The notes of `read`, after the reason for occlusion. */
-      readonly notes: readonly string[];
-      /** Null for a bundle without golden records. */
-      readonly golden: { readonly records: number; readonly matching: number } | null;
-      /** Null if all golden records came out as expected. */
-      readonly problem: string | null;
-    }
-  | { readonly kind: 'failed'; readonly problem: string };
+  | ({ readonly kind: 'read' } & ReadBundle)
+  | ({ readonly kind: 'checked' } & CheckedModel)
+  | ({ readonly kind: 'failed' } & FailedCheck);
+
+/** A bundle whose members are right. Its model has not run yet. */
+export interface ReadBundle {
+  readonly manifest: CheckedManifest;
+  /** See `bundleDigest`. */
+  readonly digest: string;
+  readonly notes: readonly string[];
+}
+
+/** A bundle whose model runs, and gives each record one answer. */
+export interface CheckedModel {
+  readonly explainMethod: ExplainMethod;
+  /** Reason for occlusion instead of an exact method; undefined for an exact method. */
+  readonly fallbackReason: string | undefined;
+  readonly contributions: readonly MeanContribution[];
+  /** Remarks on the model's answers. */
+  readonly notes: readonly string[];
+  /** Undefined for a bundle without golden records. */
+  readonly golden: GoldenComparison | undefined;
+}
+
+export interface FailedCheck {
+  readonly problem: string;
+  /** False if the check failed for another reason than the bundle. */
+  readonly isRefusal: boolean;
+  /** The file at fault, if it is known. */
+  readonly member?: string;
+}
+
+/** Results of a bundle's golden records compared with the expected ones. */
+export interface GoldenComparison {
+  readonly records: number;
+  /** Largest difference of the raw probability; undefined when no record expects one. */
+  readonly maxRawDifference: number | undefined;
+  /** Largest difference of a field's contribution; undefined when no record expects one. */
+  readonly maxContributionDifference: number | undefined;
+  readonly scoreMismatches: number;
+  readonly likelihoodMismatches: number;
+  /** The first ten records that differ, one sentence each. */
+  readonly differences: readonly string[];
+  /** True when all differences are within tolerance. */
+  readonly passed: boolean;
+}
 
 /** How much one field moves the scores of the golden records on average, in log-odds: up, and down (negative). */
 export interface MeanContribution {

@@ -1,16 +1,10 @@
-import { fork } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'bullmq';
 import type { Db } from 'mongodb';
-import { workerEnvironment } from '../../shared/config/config.js';
 import type { Clock } from '../../shared/contract/dates.js';
-import {
-  type BundleCheckJob,
-  type BundleCheckMessage,
-  bundleCheckQueueName,
-} from '../../shared/messages/bundle-check-job.js';
+import { type BundleCheckJob, bundleCheckQueueName } from '../../shared/messages/bundle-check-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
@@ -18,6 +12,7 @@ import type { Redis } from '../../shared/redis/connect.js';
 import { queuePrefix } from '../../shared/redis/keys.js';
 import { type Upload, UploadStore } from '../../shared/store/console/uploads.js';
 import { backOffOnOom, closeWorker } from '../lanes/lane-worker.js';
+import { type BundleCheck, runCheck } from './run-check.js';
 
 export interface BundleCheckLaneOptions {
   readonly database: Db;
@@ -29,7 +24,7 @@ export interface BundleCheckLaneOptions {
   readonly timeoutMs?: number;
 }
 
-const maxCheckMs = 2 * 60 * 1000;
+const maxNotes = 20;
 
 /**
  * Checks uploaded bundles, one at a time, each in a process of its own that ends with its check. When it stops it ends the
@@ -74,7 +69,7 @@ async function checkUpload(uploadId: string, options: CheckOptions): Promise<voi
     const archive = join(directory, 'bundle.tar.gz');
     await writeFile(archive, await uploads.readFile(upload));
     await uploads.update(upload._id, { state: 'reading' });
-    const result = await runCheck(archive, upload, uploads, options);
+    const result = await checkArchive(archive, upload, uploads, options);
     await uploads.update(upload._id, result);
     const ms = Math.round(performance.now() - startMs);
     logger.info({ upload: uploadId, state: result.state, ms }, 'bundle checked');
@@ -84,52 +79,43 @@ async function checkUpload(uploadId: string, options: CheckOptions): Promise<voi
 }
 
 /**
- * Runs the process. A process that crashes or hangs fails the bundle.
+ * Checks an archive in a process of its own, and stores that it was read.
  * @throws AbortError when the signal ends the process; MongoDB's error
  */
-async function runCheck(
+async function checkArchive(
   archive: string,
   upload: Upload,
   uploads: UploadStore,
-  { clock, timeoutMs = maxCheckMs, signal }: CheckOptions,
-): Promise<Partial<Upload> & Pick<Upload, 'state'>> {
-  const program = new URL('./check-process.js', import.meta.url);
-  const child = fork(program, [archive, String(clock.now())], {
-    env: workerEnvironment(),
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    signal,
-    killSignal: 'SIGKILL',
-  });
-  let result: (Partial<Upload> & Pick<Upload, 'state'>) | undefined;
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    child.kill('SIGKILL');
-  }, timeoutMs);
+  { clock, timeoutMs, signal }: CheckOptions,
+): Promise<UploadResult> {
   const stored: Promise<void>[] = [];
-  child.on('message', (message: BundleCheckMessage) => {
-    if (message.kind === 'failed') result = { state: 'failed', problem: message.problem };
-    else if (message.kind === 'read') {
-      const { manifest, notes } = message;
-      const storing = uploads.update(upload._id, { state: 'scoring', manifest, notes });
+  const check = await runCheck({
+    ...{ path: archive, nowMs: clock.now(), timeoutMs, signal },
+    onRead: ({ manifest, notes }) => {
+      const storing = uploads.update(upload._id, { state: 'scoring', manifest, notes: notes.slice(0, maxNotes) });
       // Its error is thrown after the process has ended. Unhandled until then, it would end the pool.
       storing.catch(() => undefined);
       stored.push(storing);
-    } else {
-      const { golden, problem, explainMethod: explain_method, contributions, notes } = message;
-      const found = { explain_method, contributions, notes, ...(golden === null ? {} : { golden }) };
-      result = problem === null ? { state: 'passed', ...found } : { state: 'failed', problem, ...found };
-    }
+    },
   });
-  const how = await new Promise<string>((resolve, reject) => {
-    child.once('error', reject);
-    // Not `exit`, which may come before the last message.
-    child.once('close', (code, killedBy) => resolve(killedBy ?? `exit code ${code}`));
-  }).finally(() => clearTimeout(timer));
   await Promise.all(stored);
-  if (result !== undefined) return result;
-  const problem = isLate
-    ? `The check took longer than ${timeoutMs / 1000} seconds.`
-    : `The model ended the process that checked it (${how}).`;
-  return { state: 'failed', problem };
+  return resultOf(check);
+}
+
+type UploadResult = Partial<Upload> & Pick<Upload, 'state'>;
+
+function resultOf({ read, result }: BundleCheck): UploadResult {
+  if ('problem' in result) return { state: 'failed', problem: result.problem };
+  const { golden, explainMethod: explain_method, contributions, fallbackReason } = result;
+  const because =
+    fallbackReason === undefined ? [] : [`The model is explained by occlusion, because ${fallbackReason}.`];
+  const notes = [...because, ...result.notes, ...(read?.notes ?? [])].slice(0, maxNotes);
+  const found = { explain_method, contributions, notes };
+  if (golden === undefined) return { state: 'passed', ...found };
+  const { records, passed, differences, scoreMismatches, likelihoodMismatches } = golden;
+  const differing = Math.max(differences.length, scoreMismatches, likelihoodMismatches);
+  const counts = { ...found, golden: { records, matching: records - differing } };
+  if (passed) return { state: 'passed', ...counts };
+  const problem = `Its results differ from its golden records: ${differences[0] ?? 'see model check'}.`;
+  return { state: 'failed', problem, ...counts };
 }

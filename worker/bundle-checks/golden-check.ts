@@ -2,29 +2,16 @@ import { BundleError } from '../../shared/bundle/bundle-error.js';
 import { goldenFile } from '../../shared/bundle/bundle-files.js';
 import type { CheckedBundle } from '../../shared/bundle/check-bundle.js';
 import { type GoldenRecord, parseGolden } from '../../shared/bundle/golden.js';
-import type { MeanContribution } from '../../shared/messages/bundle-check-job.js';
+import type { GoldenComparison, MeanContribution } from '../../shared/messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../shared/messages/score-job.js';
-import { compileModel, type LoadedModel } from '../models/loaded-model.js';
+import { compileModel, type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
+import { engineProblem } from './trial/engine-problem.js';
+import { tryModel } from './trial/try-model.js';
 
 /** Tolerance of `raw`: the last bits of ONNX results depend on the batch size and the machine. */
 const rawTolerance = 1e-6;
 
 const batchRecords = 250; // as in the service
-
-/** Results of a bundle's golden records compared with the expected ones. */
-export interface GoldenComparison {
-  readonly records: number;
-  /** Largest difference of the raw probability; undefined when no record expects one. */
-  readonly maxRawDifference: number | undefined;
-  /** Largest difference of a field's contribution; undefined when no record expects one. */
-  readonly maxContributionDifference: number | undefined;
-  readonly scoreMismatches: number;
-  readonly likelihoodMismatches: number;
-  /** The first ten records that differ, one sentence each. */
-  readonly differences: readonly string[];
-  /** True when all differences are within tolerance. */
-  readonly passed: boolean;
-}
 
 /** Result of running a bundle with the code of the service. */
 export interface BundleRun {
@@ -35,23 +22,40 @@ export interface BundleRun {
   readonly fallbackReason: string | undefined;
   /** Strongest first; empty without golden records. */
   readonly contributions: readonly MeanContribution[];
+  /** Remarks on the model's answers, for the author. */
+  readonly notes: readonly string[];
 }
 
 /**
- * Compiles a bundle's model and its explanation like a worker, and scores its golden records.
+ * Compiles a bundle's model and its explanation like a worker, tries the model (see `tryModel`), and scores its golden
+ * records. A model may crash or hang the process that runs it.
  * @param nowMs request time for records without `now` (ISO 8601), in ms
- * @throws BundleError when a golden record cannot be featurized; ModelUnavailable when ONNX cannot run the model
+ * @throws BundleError when ONNX Runtime cannot run the model, when its trial fails, or when a golden record cannot be
+ * featurized
  */
 export async function runBundle(bundle: CheckedBundle, { nowMs }: { readonly nowMs: number }): Promise<BundleRun> {
   const records = bundle.golden && parseGolden(bundle.golden);
-  const model = await compileModel(bundle.manifest, bundle.onnx, { explainFiles: async () => bundle });
+  const model = await compiled(bundle);
   try {
+    const notes = await tryModel(model, bundle);
     const golden = records && (await compareWithGolden(model, records, nowMs));
     const { explainer, fallbackReason } = await model.explanation();
     const contributions = await meanContributions(model, records ?? [], nowMs);
-    return { golden, explainMethod: explainer.method, fallbackReason, contributions };
+    return { golden, explainMethod: explainer.method, fallbackReason, contributions, notes };
   } finally {
     await model.session.release();
+  }
+}
+
+async function compiled(bundle: CheckedBundle): Promise<LoadedModel> {
+  const { manifest, onnx } = bundle;
+  try {
+    return await compileModel(manifest, onnx, { explainFiles: async () => bundle });
+  } catch (error) {
+    if (!(error instanceof ModelUnavailable)) throw error;
+    throw new BundleError(manifest.onnx.file, engineProblem('ONNX Runtime does not run it', error.cause), {
+      cause: error,
+    });
   }
 }
 

@@ -91,7 +91,7 @@ function* thresholdsOf(ensemble: TreeEnsemble): Generator<[column: number, value
 }
 
 /** Deterministic numbers in [0, 1): the mulberry32 generator. */
-function drawing(seed: number): () => number {
+export function drawing(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

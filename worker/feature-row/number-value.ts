@@ -1,4 +1,4 @@
-import { maxFloat32 } from '../../shared/bundle/bundle-files.js';
+import { maxFloat32 } from '../../shared/bundle/limits.js';
 import type { NumberFeature } from '../../shared/bundle/manifest/manifest.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import {

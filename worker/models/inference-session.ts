@@ -12,6 +12,13 @@ export interface SessionOptions {
   readonly guard?: RunGuard | undefined;
 }
 
+/** The output of a model for some records. */
+export interface Answers {
+  readonly values: Float32Array;
+  /** Numbers for each record. */
+  readonly classes: number;
+}
+
 /**
  * One ONNX model ready to run; the only importer of onnxruntime. It uses one thread without spinning: a pool has a
  * process for each core, and a spinning thread takes the core from the next process.
@@ -43,7 +50,7 @@ export class InferenceSession {
         interOpNumThreads: 1,
         executionMode: 'sequential',
         graphOptimizationLevel: 'all',
-        logSeverityLevel: 3,
+        logSeverityLevel: 4, // an error is thrown with its reason, so a second copy on standard error is noise
         extra: { session: { intra_op: { allow_spinning: '0' }, inter_op: { allow_spinning: '0' } } },
       });
     const session = await (options.guard === undefined ? create() : options.guard(create));
@@ -57,35 +64,38 @@ export class InferenceSession {
    * @param rows `count` rows of `width` columns, row-major
    */
   async run(rows: Float32Array, count: number): Promise<Float64Array> {
-    const input = new Tensor('float32', rows, [count, this.width]);
-    const outputs = await this.guard(() =>
-      this.session.run({ [this.reference.input]: input }, [this.reference.output]),
-    );
-    const output = outputs[this.reference.output];
-    if (output === undefined || !(output.data instanceof Float32Array)) {
-      throw new Error(`the output "${this.reference.output}" is not a float32 tensor`);
-    }
-    return this.positive(output.data, count);
-  }
-
-  /** Frees the native memory; the session cannot run afterwards. */
-  async release(): Promise<void> {
-    await this.session.release();
-  }
-
-  private positive(values: Float32Array, count: number): Float64Array {
-    const classes = values.length / count;
+    const { values, classes } = await this.answers(rows, count);
     const column = classes === 1 ? 0 : this.reference.positive_class;
-    if (!Number.isInteger(classes) || column >= classes) {
-      throw new Error(`the output "${this.reference.output}" has ${values.length} values for ${count} rows`);
-    }
-    const raw = new Float64Array(count);
     const isLogit = this.reference.kind === 'logit';
+    const raw = new Float64Array(count);
     for (let row = 0; row < count; row += 1) {
       const value = values[row * classes + column] ?? Number.NaN;
       // The leaf weights of a forest may add up to 1.0000001 in float32.
       raw[row] = isLogit ? 1 / (1 + Math.exp(-value)) : Math.min(Math.max(value, 0), 1);
     }
     return raw;
+  }
+
+  /**
+   * Computes the output as it is: `classes` numbers for each record, row-major. Blocks the thread.
+   * @throws Error when ONNX cannot run the rows, or when the output has no number for each
+   */
+  async answers(rows: Float32Array, count: number): Promise<Answers> {
+    const { input: inputName, output: name, positive_class: positive } = this.reference;
+    const input = new Tensor('float32', rows, [count, this.width]);
+    const outputs = await this.guard(() => this.session.run({ [inputName]: input }, [name]));
+    const output = outputs[name];
+    if (output === undefined || !(output.data instanceof Float32Array))
+      throw new Error(`the output "${name}" is not a float32 tensor`);
+    const values = output.data;
+    const classes = values.length / count;
+    if (!Number.isInteger(classes) || classes === 0 || (classes > 1 && positive >= classes))
+      throw new Error(`the output "${name}" has ${values.length} values for ${count} rows`);
+    return { values, classes };
+  }
+
+  /** Frees the native memory; the session cannot run afterwards. */
+  async release(): Promise<void> {
+    await this.session.release();
   }
 }

@@ -34,8 +34,8 @@ export async function createWorkspace(options: WorkspaceOptions) {
     const organisation = (isEnough ? undefined : await store.update(created._id, limitChange)) ?? created;
     const organisationId = organisation._id;
     const bundle = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
-    const { golden: _, fallbackReason: _reason, ...explained } = await runBundle(bundle, { nowMs: now.getTime() });
-    const model = await createModel(database, { organisationId, now, bundle, ...explained });
+    const { explainMethod, contributions } = await runBundle(bundle, { nowMs: now.getTime() });
+    const model = await createModel(database, { organisationId, now, bundle, explainMethod, contributions });
     const { secret, key } = await new ApiKeyStore(database).create({
       ...{ organisationId, kind: 'live', name: 'HubSpot', ratePerSecond: defaultRatePerSecond, now },
       ...{ brand: keyBrand, pepper: servers.keyPepper },

@@ -5,7 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Extract, extract as extractTar, type Header } from 'tar-stream';
 import { BundleError } from '../bundle-error.js';
-import { BundleFiles, type BundleLimits, manifestFile, sizeText } from '../bundle-files.js';
+import { BundleFiles, manifestFile, sizeText } from '../bundle-files.js';
+import type { BundleLimits } from '../limits.js';
 
 const oneFolder = 'put all files of the bundle in one folder';
 const onlyMembers = 'remove files that the manifest does not name';

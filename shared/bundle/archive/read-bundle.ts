@@ -2,15 +2,8 @@ import { constants } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { BundleError } from '../bundle-error.js';
-import {
-  BundleFiles,
-  type BundleLimits,
-  bundleLimits,
-  goldenFile,
-  manifestFile,
-  membersNamedBy,
-  sizeText,
-} from '../bundle-files.js';
+import { BundleFiles, goldenFile, manifestFile, membersNamedBy, sizeText } from '../bundle-files.js';
+import { type BundleLimits, bundleLimits } from '../limits.js';
 import { readArchive } from './read-archive.js';
 
 /**

@@ -1,6 +1,7 @@
 import { foldedText } from '../../contract/texts.js';
 import { refuseIfAny } from '../bundle-error.js';
 import { goldenFile, manifestFile, parseJson } from '../bundle-files.js';
+import { trialLimits } from '../limits.js';
 import type { Calibration, CategoryFeature, Feature, Manifest, MultiFeature } from './manifest.js';
 import { manifestSchema, manifestShape } from './manifest-schema.js';
 
@@ -25,6 +26,7 @@ export function checkManifest(bytes: Buffer): { manifest: Manifest; unknownKeys:
     ...categoryProblems(manifest.features),
     ...curveProblems(manifest),
     ...explainProblems(manifest),
+    ...liftProblems(manifest.validation),
   ]);
   return { manifest, unknownKeys: unknownKeys(manifest) };
 }
@@ -157,12 +159,35 @@ function aliasProblems({ categories, category_aliases }: CategoryFeature, place:
   });
 }
 
-/** `quantiles` must not descend; an isotonic `x` must ascend strictly, and its `y` must not descend. */
+/**
+ * `quantiles` must not descend, nor all be equal; an isotonic `x` must ascend strictly, and its `y` must not descend. A
+ * platt curve must rise.
+ */
 function curveProblems({ quantiles, calibration }: Manifest): string[] {
-  return [...descents(quantiles, 'quantiles'), ...calibrationProblems(calibration)];
+  return [...descents(quantiles, 'quantiles'), ...equalProblems(quantiles), ...calibrationProblems(calibration)];
+}
+
+/** With equal quantiles every lead has the score 0, 50 or 100. */
+function equalProblems(quantiles: readonly number[]): string[] {
+  const [first] = quantiles;
+  if (quantiles.some((quantile) => quantile !== first)) return [];
+  return [`quantiles are all ${first}: give the percentiles 0 to 100 of the model's raw probabilities`];
+}
+
+/** The rate of the best fifth cannot exceed 1. */
+function liftProblems(validation: Manifest['validation']): string[] {
+  const { base_rate: rate, holdout_top_lift: lift } = validation ?? {};
+  if (rate === undefined || lift === undefined || rate * lift <= 1 + trialLimits.topRate) return [];
+  return [
+    `validation.holdout_top_lift is ${lift} at a base_rate of ${rate}, so ${Math.round(100 * rate * lift)} % of the best fifth would convert: take both from the same rows`,
+  ];
 }
 
 function calibrationProblems(calibration: Calibration): string[] {
+  if (calibration.kind === 'platt' && !(calibration.a > 0))
+    return [
+      `calibration.a is ${calibration.a}, so a higher raw probability would not give a higher likelihood: fit it on outcomes where 1 means converted, or check positive_class`,
+    ];
   if (calibration.kind !== 'isotonic') return [];
   const { x, y } = calibration;
   const problems = [...descents(x, 'calibration.x', { strictly: true }), ...descents(y, 'calibration.y')];

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { maxFloat32, plainFileName } from '../bundle-files.js';
+import { plainFileName } from '../bundle-files.js';
+import { maxFloat32 } from '../limits.js';
 import type { Manifest } from './manifest.js';
 
 /*

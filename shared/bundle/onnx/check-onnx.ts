@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { BundleError, refuseIfAny } from '../bundle-error.js';
-import { bundleLimits, sizeText } from '../bundle-files.js';
+import { sizeText } from '../bundle-files.js';
+import { bundleLimits, irVersions, opsetVersions } from '../limits.js';
 import type { Manifest } from '../manifest/manifest.js';
+import { domainName, isAllowedOperator, operatorRemedy } from './allowed-operators.js';
+import { graphProblems } from './graph-problems.js';
 import {
   type OnnxAttribute,
   type OnnxGraph,
@@ -23,7 +26,8 @@ const externalLocation = 1;
  * Checks a bundle's ONNX file without running it:
  * - the digest and the format;
  * - the graph: allowed operators only, no strings, no subgraphs or functions, no data in other files;
- * - the input and the output, which must match the manifest.
+ * - the input and the output, which must match the manifest;
+ * - what the graph says about its answers: see `graphProblems`.
  *
  * A classifier with string labels passes: workers never ask for the label output.
  * @throws BundleError naming the file and every problem
@@ -54,22 +58,27 @@ export function checkOnnx(
     ...tensorProblems(model.graph),
     ...signatureProblems(model.graph, manifest),
   ]);
+  refuseIfAny(member, graphProblems(model.graph, manifest));
   return model;
 }
 
 function versionProblems(model: OnnxModel): string[] {
   const problems: string[] = [];
-  if (model.irVersion < minIrVersion || model.irVersion > maxIrVersion) {
-    problems.push(`has the IR version ${model.irVersion}, outside ${minIrVersion}..${maxIrVersion}`);
+  const { min: oldest, max: newest, advised } = irVersions;
+  if (model.irVersion < oldest || model.irVersion > newest) {
+    const remedy = `set \`ir_version = ${advised}\` on the model, and save it again`;
+    problems.push(`has the IR version ${model.irVersion}, outside ${oldest}..${newest}: ${remedy}`);
   }
   const used = new Set(model.graph.node.map((node) => domainName(node.domain)));
-  for (const [domain, { min, max }] of opsetVersions) {
+  for (const [domain, { min, max, advised: target }] of opsetVersions) {
     const imports = model.opsetImport.filter((opset) => domainName(opset.domain) === domain);
     if (imports.length === 0 && used.has(domain))
       problems.push(`uses operators of "${domain}" without importing a version of that operator set`);
     const outside = imports.find(({ version }) => version > max || version < (used.has(domain) ? min : 1));
     if (outside !== undefined) {
-      problems.push(`uses version ${outside.version} of the operator set "${domain}", outside ${min}..${max}`);
+      problems.push(
+        `uses version ${outside.version} of the operator set "${domain}", outside ${min}..${max}: convert the model for version ${target}`,
+      );
     }
   }
   return problems;
@@ -94,8 +103,7 @@ function nodeProblems(node: OnnxNode): string[] {
   const domain = domainName(node.domain);
   const operator = `operator "${node.opType}" of domain "${domain}"`;
   if (!isAllowedOperator(domain, node.opType)) {
-    const hint = node.opType === 'ZipMap' ? ': convert the model with the option zipmap=False' : '';
-    return [`${operator} is not allowed${hint}`];
+    return [`${operator} is not allowed: ${operatorRemedy(domain, node.opType)}`];
   }
   const problems: string[] = [];
   for (const attribute of node.attribute) {
@@ -155,66 +163,4 @@ function* attributeTensors(attribute: OnnxAttribute, place: string): Generator<P
 function* sparseParts(sparse: OnnxSparseTensor, place: string): Generator<PlacedTensor> {
   if (sparse.values !== null) yield { tensor: sparse.values, place: `${place} "${sparse.values.name}"` };
   if (sparse.indices !== null) yield { tensor: sparse.indices, place: `the indices of ${place}` };
-}
-
-/*
- * The operators that a bundle's graph may use: those that the converters of LightGBM, XGBoost, CatBoost and
- * scikit-learn write, and plain tensor arithmetic. This is an allow list, so unknown operators are refused.
- *
- * Left out on purpose:
- * - control flow (If, Loop, Scan): these have subgraphs;
- * - random numbers: a score must be reproducible;
- * - strings: they are encoded before the model runs;
- * - sequences and maps (ZipMap);
- * - operators that only one runtime implements.
- */
-const tensorOperators = `
-  Abs Add And ArgMax ArgMin BatchNormalization Cast CastLike Ceil Clip Concat Constant ConstantOfShape CumSum Div
-  Dropout Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND Gelu Gemm GlobalAveragePool Greater
-  GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual Log
-  LogSoftmax MatMul Max Mean Min Mish Mod Mul Neg Not OneHot Or Pad Pow PRelu Reciprocal ReduceL1 ReduceL2
-  ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape
-  Round Selu Shape Sigmoid Sign Size Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tanh
-  ThresholdedRelu TopK Transpose Unsqueeze Where Xor`;
-
-const machineLearningOperators = `
-  ArrayFeatureExtractor Binarizer FeatureVectorizer Imputer LabelEncoder LinearClassifier LinearRegressor Normalizer
-  OneHotEncoder SVMClassifier SVMRegressor Scaler TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor`;
-
-const tensorDomain = 'ai.onnx';
-const machineLearningDomain = 'ai.onnx.ml';
-
-const allowed: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  [tensorDomain, words(tensorOperators)],
-  [machineLearningDomain, words(machineLearningOperators)],
-]);
-
-/**
- * Operator set versions that onnxruntime-node 1.30 runs. A file that uses no operator of `ai.onnx` may import a version
- * below 7 of it, as converters of tree models do.
- */
-export const opsetVersions: ReadonlyMap<string, { readonly min: number; readonly max: number }> = new Map([
-  [tensorDomain, { min: 7, max: 26 }],
-  [machineLearningDomain, { min: 1, max: 5 }],
-]);
-
-/** Versions of the file format that onnxruntime-node 1.30 reads. */
-export const minIrVersion = 3;
-export const maxIrVersion = 13;
-
-/** The name of a domain as an ONNX file writes it: empty means the standard domain. */
-export function domainName(domain: string): string {
-  return domain === '' ? tensorDomain : domain;
-}
-
-/**
- * @param domain never empty, see `domainName`
- * @param operator type of the operator, such as `Gemm`
- */
-export function isAllowedOperator(domain: string, operator: string): boolean {
-  return allowed.get(domain)?.has(operator) ?? false;
-}
-
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
 }

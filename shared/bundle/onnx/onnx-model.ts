@@ -73,8 +73,12 @@ export function readOnnxModel(bytes: Uint8Array, member = 'model.onnx'): OnnxMod
 
 /** Element types of ONNX tensors (`TensorProto.DataType`). */
 export const onnxFloat = 1;
+export const onnxInteger = 7;
 export const onnxString = 8;
+export const onnxBoolean = 9;
+export const onnxHalf = 10;
 export const onnxDouble = 11;
+export const onnxBrainFloat = 16;
 
 const elementTypeNames: Readonly<Record<number, string>> = {
   1: 'float32',

@@ -34,7 +34,7 @@ function inputProblems(graph: OnnxGraph, { onnx, width }: Manifest): string[] {
   const tensor = input.type?.tensorType ?? null;
   if (tensor === null) return [...problems, `${what} is not a tensor`];
   if (tensor.elemType !== onnxFloat) {
-    problems.push(`${what} is ${elementTypeName(tensor.elemType)}, not float32`);
+    problems.push(`${what} is ${elementTypeName(tensor.elemType)}, not float32: convert the model for float32 tensors`);
   }
   if (tensor.shape === null) return problems;
   const [batch, columns, ...rest] = tensor.shape.dim;
@@ -56,7 +56,14 @@ function outputProblems(graph: OnnxGraph, onnx: OnnxReference): string[] {
   const what = `output "${onnx.output}"`;
   const tensor = output.type?.tensorType ?? null;
   if (tensor === null) return [`${what} is not a tensor: convert the model with the option zipmap=False`];
-  if (tensor.elemType !== onnxFloat) return [`${what} is ${elementTypeName(tensor.elemType)}, not float32`];
+  if (tensor.elemType !== onnxFloat) {
+    const others = graph.output.filter(({ type }) => type?.tensorType?.elemType === onnxFloat);
+    const remedy =
+      others.length > 0
+        ? `name the output of the probabilities${available(others)}`
+        : 'convert the model for float32 tensors';
+    return [`${what} is ${elementTypeName(tensor.elemType)}, not float32: ${remedy}`];
+  }
   const rank = tensor.shape?.dim.length;
   if (rank !== undefined && rank !== 1 && rank !== 2) return [`${what} has ${rank} dimensions, not 1 or 2`];
 

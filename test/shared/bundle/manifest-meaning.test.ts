@@ -113,6 +113,25 @@ const rows: readonly BadManifest[] = [
     'quantiles[50] is 0.1, below the entry before it: the list must not descend',
   ],
   [
+    'equal quantiles',
+    'quantiles',
+    Array(101).fill(0.5),
+    "quantiles are all 0.5: give the percentiles 0 to 100 of the model's raw probabilities",
+  ],
+  [
+    'a descending platt curve',
+    'calibration',
+    { kind: 'platt', a: -1, b: 0 },
+    /^calibration\.a is -1, so a higher raw probability would not give a higher likelihood: /,
+  ],
+  ['a level platt curve', 'calibration', { kind: 'platt', a: 0, b: 0 }, /^calibration\.a is 0, so /],
+  [
+    'a best fifth that converts in more than all cases',
+    'validation',
+    { base_rate: 0.3, holdout_top_lift: 3.4 },
+    'validation.holdout_top_lift is 3.4 at a base_rate of 0.3, so 102 % of the best fifth would convert: take both from the same rows',
+  ],
+  [
     'equal neighbours in an isotonic x',
     'calibration',
     isotonic([0, 0.5, 0.5], [0, 0, 1]),
@@ -170,7 +189,7 @@ describe('checkManifest, once the shape is right', () => {
 
 describe('an unusual but valid manifest', () => {
   const accepted: readonly (readonly [title: string, path: string, value: unknown])[] = [
-    ['equal quantiles', 'quantiles', Array(101).fill(0.5)],
+    ['quantiles that are equal but for the last', 'quantiles', [...Array(100).fill(0.5), 0.6]],
     ['a date as training time', 'trained_at', '2026-02-28'],
     ['a training time with an offset and microseconds', 'trained_at', '2026-02-28T10:00:00.123456+00:00'],
     ['spaces and a Greek letter in the version', 'version', 'Release 7 – β'],
@@ -182,7 +201,8 @@ describe('an unusual but valid manifest', () => {
       { $where: 'Webinar', 'a.b': 'Referral' },
     ],
     ['a steep isotonic curve', 'calibration', { kind: 'isotonic', x: [0, 1e-9], y: [0, 1] }],
-    ['a descending platt curve', 'calibration', { kind: 'platt', a: -1, b: 0 }],
+    ['a flat platt curve', 'calibration', { kind: 'platt', a: 1e-6, b: 0 }],
+    ['a best fifth that converts in every case', 'validation', { base_rate: 0.2, holdout_top_lift: 5 }],
     ['a field name of several words', 'features.0.field', 'How did you hear about us? '],
     ['a required feature', 'features.0.required', true],
     ['no explanation', 'explain', undefined],

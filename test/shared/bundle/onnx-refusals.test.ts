@@ -52,15 +52,40 @@ const setOutput = (elemType: number, shape: (number | undefined)[]) => (model: S
   model.graph.output = [tensorValue('probabilities', elemType, shape)];
 };
 
-const refused = (operator: string, domain = 'ai.onnx') => `operator "${operator}" of domain "${domain}" is not allowed`;
+const refused = (
+  operator: string,
+  domain = 'ai.onnx',
+  remedy = 'convert the model without it (docs/models.md lists the operators)',
+) => `operator "${operator}" of domain "${domain}" is not allowed: ${remedy}`;
+const withoutFlow = 'convert the model without control flow and sequences';
+const ofOnnxRuntime = 'save the model as it was before ONNX Runtime optimised it';
 
 const rows: readonly Row[] = [
-  ['a Loop operator', addNode(node('Loop')), refused('Loop')],
-  ['an If operator', addNode(node('If')), refused('If')],
-  ['a Scan operator', addNode(node('Scan')), refused('Scan')],
-  ['a Loop operator in the standard domain by its name', addNode(node('Loop', 'ai.onnx')), refused('Loop')],
-  ['a random number operator', addNode(node('RandomNormal')), refused('RandomNormal')],
-  ['a string operator', addNode(node('StringNormalizer')), refused('StringNormalizer')],
+  ['a Loop operator', addNode(node('Loop')), refused('Loop', 'ai.onnx', withoutFlow)],
+  ['an If operator', addNode(node('If')), refused('If', 'ai.onnx', withoutFlow)],
+  ['a Scan operator', addNode(node('Scan')), refused('Scan', 'ai.onnx', withoutFlow)],
+  [
+    'a Loop operator in the standard domain by its name',
+    addNode(node('Loop', 'ai.onnx')),
+    refused('Loop', 'ai.onnx', withoutFlow),
+  ],
+  [
+    'a random number operator',
+    addNode(node('RandomNormal')),
+    refused('RandomNormal', 'ai.onnx', 'a score must not depend on chance, so export the model for inference'),
+  ],
+  [
+    'a string operator',
+    addNode(node('StringNormalizer')),
+    refused('StringNormalizer', 'ai.onnx', 'let features encode the texts, and give the model numbers'),
+  ],
+  ...['QuantizeLinear', 'DynamicQuantizeLinear', 'QLinearMatMul', 'MatMulInteger', 'DequantizeLinear'].map(
+    (operator): Row => [
+      `the operator ${operator} of quantised models`,
+      addNode(node(operator)),
+      refused(operator, 'ai.onnx', 'do not quantise the model'),
+    ],
+  ),
   ['an operator that does not exist', addNode(node('constructor')), refused('constructor')],
   [
     'a ZipMap operator',
@@ -68,7 +93,11 @@ const rows: readonly Row[] = [
     /^operator "ZipMap" of domain "ai.onnx.ml" is not allowed: .*zipmap=False$/,
   ],
   ['an operator in the wrong domain', addNode(node('Gemm', 'ai.onnx.ml')), refused('Gemm', 'ai.onnx.ml')],
-  ['an operator of onnxruntime', addNode(node('Gelu', 'com.microsoft')), refused('Gelu', 'com.microsoft')],
+  [
+    'an operator of onnxruntime',
+    addNode(node('Gelu', 'com.microsoft')),
+    refused('Gelu', 'com.microsoft', ofOnnxRuntime),
+  ],
   ['an operator of a custom domain', addNode(node('Add', 'com.acme')), refused('Add', 'com.acme')],
   [
     'a subgraph in an allowed operator',
@@ -148,12 +177,12 @@ const rows: readonly Row[] = [
   [
     'an unknown version of ai.onnx',
     (model) => put(model, 'opsetImport.1.version', 27),
-    'uses version 27 of the operator set "ai.onnx", outside 7..26',
+    'uses version 27 of the operator set "ai.onnx", outside 7..26: convert the model for version 21',
   ],
   [
     'an unknown version of ai.onnx.ml',
     (model) => put(model, 'opsetImport.0.version', 6),
-    'uses version 6 of the operator set "ai.onnx.ml", outside 1..5',
+    'uses version 6 of the operator set "ai.onnx.ml", outside 1..5: convert the model for version 3',
   ],
   [
     'a version of ai.onnx that onnxruntime does not run',
@@ -161,23 +190,36 @@ const rows: readonly Row[] = [
       put(model, 'opsetImport.1.version', 6);
       model.graph.node.push(node('Identity'));
     },
-    'uses version 6 of the operator set "ai.onnx", outside 7..26',
+    'uses version 6 of the operator set "ai.onnx", outside 7..26: convert the model for version 21',
   ],
   [
     'an operator set that is not imported',
     (model) => void model.opsetImport.shift(),
     'uses operators of "ai.onnx.ml" without importing a version of that operator set',
   ],
-  ['an unknown IR version', (model) => put(model, 'irVersion', 14), 'has the IR version 14, outside 3..13'],
-  ['no IR version', (model) => put(model, 'irVersion', 0), 'has the IR version 0, outside 3..13'],
+  ...[14, 0].map(
+    (version): Row => [
+      `the IR version ${version}`,
+      (model) => put(model, 'irVersion', version),
+      `has the IR version ${version}, outside 3..13: set \`ir_version = 10\` on the model, and save it again`,
+    ],
+  ),
   ['an input of another name', (model) => put(model, 'graph.input.0.name', 'x'), 'has no input "input" (it has "x")'],
   [
     'a second input',
     (model) => model.graph.input.push(tensorValue('more', float, [undefined, 2])),
     'needs a second input "more", but a model may take only one tensor [N, 6]',
   ],
-  ['an input of doubles', setInput(double, [undefined, 6]), 'input "input" is float64, not float32'],
-  ['an input of strings', setInput(string, [undefined, 6]), 'input "input" is string, not float32'],
+  [
+    'an input of doubles',
+    setInput(double, [undefined, 6]),
+    'input "input" is float64, not float32: convert the model for float32 tensors',
+  ],
+  [
+    'an input of strings',
+    setInput(string, [undefined, 6]),
+    'input "input" is string, not float32: convert the model for float32 tensors',
+  ],
   [
     'an input that is too wide',
     setInput(float, [undefined, 7]),
@@ -200,8 +242,16 @@ const rows: readonly Row[] = [
     (model) => put(model, 'graph.output.1.name', 'scores'),
     'has no output "probabilities" (it has "label", "scores")',
   ],
-  ['an output of integers', setOutput(7, [undefined, 2]), 'output "probabilities" is int64, not float32'],
-  ['an output of doubles', setOutput(double, [undefined, 2]), 'output "probabilities" is float64, not float32'],
+  [
+    'an output of integers',
+    setOutput(7, [undefined, 2]),
+    'output "probabilities" is int64, not float32: convert the model for float32 tensors',
+  ],
+  [
+    'an output of doubles',
+    setOutput(double, [undefined, 2]),
+    'output "probabilities" is float64, not float32: convert the model for float32 tensors',
+  ],
   ['an output of rank 0', setOutput(float, []), 'output "probabilities" has 0 dimensions, not 1 or 2'],
   ['an output of rank 3', setOutput(float, [undefined, 2, 1]), 'output "probabilities" has 3 dimensions, not 1 or 2'],
   [
@@ -262,7 +312,7 @@ describe('checkOnnx', () => {
     parts.model.graph.node.push({ ...node('Loop'), attribute: [{ name: 'body', type: 5, g: outer }] });
     const { problems } = refusalOf(() => checkBundle(packSample(parts)));
     expect(problems).to.deep.equal([
-      refused('Loop'),
+      refused('Loop', 'ai.onnx', withoutFlow),
       'initializer "deep" keeps its data in another file ("/etc/passwd"): save the model with its data inside',
     ]);
   });

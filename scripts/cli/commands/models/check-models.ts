@@ -1,26 +1,22 @@
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { readBundle } from '../../../../shared/bundle/archive/read-bundle.js';
-import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
-import { messageOf } from '../../../../shared/contract/errors.js';
-import type { ExplainMethod } from '../../../../shared/messages/score-job.js';
-import { type GoldenComparison, runBundle } from '../../../../worker/bundle-checks/golden-check.js';
-import { ModelUnavailable } from '../../../../worker/models/loaded-model.js';
+import type { CheckedModel } from '../../../../shared/messages/bundle-check-job.js';
+import { runCheck } from '../../../../worker/bundle-checks/run-check.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
 import { renderTable } from '../../output/table.js';
 
 /** Result of checking one bundle. */
-interface Finding {
+interface Finding extends Partial<Pick<CheckedModel, 'golden' | 'explainMethod' | 'fallbackReason'>> {
   readonly bundle: string;
-  readonly name?: string;
-  readonly version?: string;
-  readonly features?: number;
-  readonly golden?: GoldenComparison;
-  readonly explainMethod?: ExplainMethod;
-  /** Why the model is explained by occlusion; undefined for an exact method. */
-  readonly fallbackReason?: string;
+  readonly name?: string | undefined;
+  readonly version?: string | undefined;
+  readonly features?: number | undefined;
+  /** Remarks on the model's answers. */
+  readonly notes: readonly string[];
   /** Why the bundle is invalid; undefined when it is valid. */
   readonly problem?: string;
+  /** `bad_bundle`, or `failed` if the check failed for another reason than the bundle. */
+  readonly code?: string;
 }
 
 /** Checks bundles like `model import` and scores their golden records. The exit code is 1 when one fails. */
@@ -37,34 +33,27 @@ export async function checkModels({ clock, stdout }: CliContext, paths: readonly
 
 async function check(path: string, nowMs: number): Promise<Finding> {
   const bundle = basename(resolve(path));
-  try {
-    const checked = checkBundle(await readBundle(path));
-    const { name, version, features } = checked.manifest;
-    const { golden, explainMethod, fallbackReason } = await runBundle(checked, { nowMs });
-    return {
-      ...{ bundle, name, version, features: features.length, explainMethod },
-      ...(fallbackReason === undefined ? {} : { fallbackReason }),
-      ...(golden === undefined ? {} : { golden }),
-    };
-  } catch (error) {
-    return { bundle, problem: problemOf(error) };
-  }
+  const { read, result } = await runCheck({ path, nowMs });
+  const { name, version, features } = read?.manifest ?? {};
+  const found = { bundle, ...(read === undefined ? {} : { name, version, features }) };
+  if ('problem' in result)
+    return { ...found, notes: [], problem: result.problem, code: result.isRefusal ? 'bad_bundle' : 'failed' };
+  const { golden, explainMethod, fallbackReason, notes } = result;
+  return { ...found, golden, explainMethod, fallbackReason, notes, ...(golden?.passed === false && badBundle) };
 }
 
-/** The error message, with the message of ONNX when the model does not compile. */
-const problemOf = (error: unknown): string =>
-  error instanceof ModelUnavailable && error.cause !== undefined
-    ? `${error.message}: ${messageOf(error.cause)}`
-    : messageOf(error);
+const badBundle = { code: 'bad_bundle' } as const;
 
 const hasPassed = ({ problem, golden }: Finding): boolean => problem === undefined && golden?.passed !== false;
 
-function documentOf({ golden, explainMethod, fallbackReason, ...finding }: Finding): Record<string, unknown> {
+function documentOf(finding: Finding): Record<string, unknown> {
+  const { golden, explainMethod, fallbackReason, notes, ...rest } = finding;
   return {
-    ...finding,
+    ...rest,
     ...(explainMethod === undefined ? {} : { explain_method: explainMethod }),
     ...(fallbackReason === undefined ? {} : { occlusion_reason: fallbackReason }),
-    passed: hasPassed({ ...finding, ...(golden === undefined ? {} : { golden }) }),
+    ...(notes.length === 0 ? {} : { notes }),
+    passed: hasPassed(finding),
     ...(golden === undefined
       ? {}
       : {
@@ -106,10 +95,11 @@ function describe(findings: readonly Finding[], width: number): string {
       hasPassed(finding) ? 'ok' : 'FAILED',
     ];
   });
-  const details = findings.flatMap(({ bundle, problem, golden, fallbackReason }) => [
+  const details = findings.flatMap(({ bundle, problem, golden, fallbackReason, notes }) => [
     // Some problems already begin with the bundle's name.
     ...(problem === undefined ? [] : [problem.startsWith(`${bundle}: `) ? problem : `${bundle}: ${problem}`]),
     ...(fallbackReason === undefined ? [] : [`${bundle}: explained by occlusion, because ${fallbackReason}`]),
+    ...notes.map((note) => `${bundle}: ${note}`),
     ...(golden?.passed === false ? golden.differences.map((difference) => `${bundle}: ${difference}`) : []),
   ]);
   return [renderTable(columns, rows, { width }), details.join('\n')].filter((part) => part !== '').join('\n\n');

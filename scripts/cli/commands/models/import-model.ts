@@ -2,8 +2,9 @@ import { basename, resolve } from 'node:path';
 import { importModel as importModelAction } from '../../../../shared/admin/models/import-model.js';
 import { readBundle } from '../../../../shared/bundle/archive/read-bundle.js';
 import { type CheckedBundle, checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import type { CheckedModel } from '../../../../shared/messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../../../shared/messages/score-job.js';
-import { type BundleRun, runBundle } from '../../../../worker/bundle-checks/golden-check.js';
+import { runCheck } from '../../../../worker/bundle-checks/run-check.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
 import { CliError, usageError } from '../../context/cli-error.js';
 import { perform } from '../../context/perform.js';
@@ -27,7 +28,7 @@ export async function importModel(context: CliContext, path: string, options: Im
   if (options.new === true && options.model !== undefined) throw usageError('--model and --new exclude each other');
   const files = await readBundle(path);
   const bundle = checkBundle(files);
-  const { golden, fallbackReason, ...explained } = await requireGoldenResults(bundle, {
+  const { golden, fallbackReason, explainMethod, contributions, notes } = await requirePassed(bundle, {
     path,
     nowMs: context.clock.now(),
   });
@@ -37,8 +38,8 @@ export async function importModel(context: CliContext, path: string, options: Im
     ...(options.new === undefined ? {} : { new: options.new }),
     ...(options.liveApi === undefined ? {} : { live_api: options.liveApi }),
   };
-  const model = await perform(context, importModelAction, input, { bundle, ...explained });
-  const notes = bundle.unknownKeys.map(
+  const model = await perform(context, importModelAction, input, { bundle, explainMethod, contributions });
+  const unknown = bundle.unknownKeys.map(
     (key) => `Note: the manifest key "${key}" is unknown to this version of Leadscore and was ignored.`,
   );
   const text = renderFields([
@@ -48,34 +49,42 @@ export async function importModel(context: CliContext, path: string, options: Im
     ['Family', model.family],
     ['Live API', model.live_api ? 'on' : 'off'],
     ['Override', overrideText(model)],
-    ['Drivers', driversText(explained.explainMethod, fallbackReason)],
+    ['Drivers', driversText(explainMethod, fallbackReason)],
     ['Golden', golden === undefined ? 'no golden records' : `${golden.records} records, all results as expected`],
     ['Ignored files', files.ignored.length === 0 ? undefined : files.ignored.slice(0, 10).join(', ')],
   ]);
   const { model_id, version, org_id, name, family, live_api } = model;
   const drivers = {
-    explain_method: explained.explainMethod,
+    explain_method: explainMethod,
     ...(fallbackReason === undefined ? {} : { occlusion_reason: fallbackReason }),
+    ...(notes.length === 0 ? {} : { notes }),
   };
   return {
     document: { model_id, version, org_id, name, family, live_api, ...drivers },
-    text: [text, ...notes].join('\n'),
+    text: [text, ...notes.map((note) => `Note: ${note}`), ...unknown].join('\n'),
   };
 }
 
 const driversText = (method: ExplainMethod, reason: string | undefined): string =>
   reason === undefined ? method : `${method}, because ${reason}`;
 
-/** Runs the bundle. Throws a CliError when its results differ from its golden records. */
-async function requireGoldenResults(
+/** Runs the bundle in a process of its own. Throws a CliError when it fails, or differs from its golden records. */
+async function requirePassed(
   bundle: CheckedBundle,
   { path, nowMs }: { readonly path: string; readonly nowMs: number },
-): Promise<BundleRun> {
-  const run = await runBundle(bundle, { nowMs });
-  if (run.golden?.passed === false)
+): Promise<CheckedModel> {
+  const { read, result } = await runCheck({ path, nowMs });
+  if ('problem' in result) {
+    const { problem, isRefusal, member } = result;
+    const details = member === undefined ? {} : { member };
+    throw new CliError(problem, { code: isRefusal ? 'bad_bundle' : 'failed', details });
+  }
+  if (read?.digest !== bundle.digest)
+    throw new CliError(`${basename(resolve(path))} changed while it was read. Try again`, { code: 'bad_bundle' });
+  if (result.golden?.passed === false)
     throw new CliError(
-      `${basename(resolve(path))} was not imported, because its results differ from its golden records: ${run.golden.differences[0] ?? ''}. See: npx leadscore model check ${path}`,
+      `${basename(resolve(path))} was not imported, because its results differ from its golden records: ${result.golden.differences[0] ?? ''}. See: npx leadscore model check ${path}`,
       { code: 'bad_bundle' },
     );
-  return run;
+  return result;
 }
