@@ -64,12 +64,13 @@ For JSONL it lists both only at the end. Names match regardless of case, spaces,
 _ and -.
 Scores without a crm_id cannot be looked up later and cannot be graded.
 
-After an interruption (Ctrl-C, lost connection, exhausted quota) run the same
-command again to resume. The folder FILE.resume beside the output stores the
-progress, with the calls in flight. Rows are recognised by their content, so you
-may delete, insert and correct rows before you resume. No row is counted twice,
-unless its reply was lost and you resume more than 24 hours later: the command
-then asks for --send-again.`;
+After an interruption (Ctrl-C, lost connection, exhausted quota, power cut) run
+the same command again to resume. The folder FILE.resume beside the output stores
+the progress, with the calls in flight. Rows are recognised by their content, so
+you may delete, insert and correct rows before you resume. No row is counted
+twice, unless its reply was lost and you resume more than 24 hours later: the
+command then asks for --send-again. A second run on the same output is refused
+while the first one lives.`;
 
 /** Parsed options of `score`. */
 interface ScoreOptions {

@@ -26,19 +26,22 @@ export async function scoreFile(options: ScoreFileOptions): Promise<RunReport> {
   const opened = await openRun(input, { options: runOptions, choice: options.output, disk });
   const { progress } = opened;
   const connections = connect({ connections: options.concurrency });
-  const fields = await readModelFields({ baseUrl, apiKey, modelId, signal, get: connections.get });
-  const { post } = connections;
-  const client = new ScoreClient({ baseUrl, apiKey, post, signal, onWait: options.listener.waiting, ...paused });
-  const calls = new RecordedCalls(client, progress.calls);
-  const scorer = new BatchScorer(calls, { modelId, explain });
-  const names = new InputNames(input.format, fields);
-  const run = new ScoreRun({ options, input, opened, calls, scorer, fields, names, limits });
   try {
-    return await run.finish(await run.sendAll());
-  } catch (error) {
-    throw await run.fail(error);
+    const fields = await readModelFields({ baseUrl, apiKey, modelId, signal, get: connections.get });
+    const { post } = connections;
+    const client = new ScoreClient({ baseUrl, apiKey, post, signal, onWait: options.listener.waiting, ...paused });
+    const calls = new RecordedCalls(client, progress.calls);
+    const scorer = new BatchScorer(calls, { modelId, explain });
+    const names = new InputNames(input.format, fields);
+    const run = new ScoreRun({ options, input, opened, calls, scorer, fields, names, limits });
+    try {
+      return await run.finish(await run.sendAll());
+    } catch (error) {
+      throw await run.fail(error);
+    }
   } finally {
     connections.close();
     await progress.close();
+    await opened.release();
   }
 }

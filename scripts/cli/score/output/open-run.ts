@@ -8,6 +8,7 @@ import type { Disk } from '../progress/disk.js';
 import { outputChanged } from '../progress/earlier-results.js';
 import { type JournalContent, journalLine, type RunOptions, readJournal } from '../progress/journal.js';
 import { callIdsIn, journalPath, oldStatePath, progressFolder, removeProgress } from '../progress/progress-files.js';
+import { lockFolder } from '../progress/run-lock.js';
 import { RunProgress } from '../progress/run-progress.js';
 import { streamOutput } from './scored-output.js';
 
@@ -25,11 +26,13 @@ export interface OpenRun {
   readonly format: RecordFormat;
   /** Undefined for a stream, which cannot be resumed. */
   readonly folder: string | undefined;
+  /** Lets another run use the output. */
+  readonly release: () => Promise<void>;
 }
 
 /**
  * Begins the progress of a run, or reads that of the run before.
- * @throws CliError when the output already exists or belongs to a run with other options
+ * @throws CliError when the output already exists, belongs to a run with other options, or another run writes it now
  */
 export async function openRun(
   input: InputFile,
@@ -38,11 +41,33 @@ export async function openRun(
   const outputPath = choice.path;
   if (outputPath === '-') {
     const progress = new RunProgress(streamOutput(choice.stream), undefined, undefined);
-    return { progress, format: input.format, folder: undefined };
+    return { progress, format: input.format, folder: undefined, release: async () => undefined };
   }
   const format = outputFormat(outputPath);
   if (resolve(outputPath) === resolve(input.path)) throw usageError('--out must not be the input file');
   const folder = progressFolder(outputPath);
+  const release = await lockFolder(disk, folder, outputPath);
+  try {
+    return { ...(await openProgress({ options, choice, disk, folder })), format, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** Begins the progress in a folder that is locked, or reads that of the run before. */
+async function openProgress({
+  options,
+  choice,
+  disk,
+  folder,
+}: {
+  readonly options: RunOptions;
+  readonly choice: OutputChoice;
+  readonly disk: Disk;
+  readonly folder: string;
+}): Promise<Pick<OpenRun, 'progress' | 'folder'>> {
+  const outputPath = choice.path;
   if (choice.restart) await discard(disk, outputPath);
   else await refuseOldState(outputPath);
   const earlier = await readJournal(journalPath(folder), await callIdsIn(folder));
@@ -53,7 +78,7 @@ export async function openRun(
   const content = earlier ?? (await beginJournal(disk, { folder, options }));
   const places = { disk, outputPath, folder };
   const progress = new RunProgress(undefined, places, { content, isNew: earlier === undefined });
-  return { progress, format, folder };
+  return { progress, folder };
 }
 
 function outputFormat(path: string): RecordFormat {
@@ -93,12 +118,10 @@ async function beginJournal(
   disk: Disk,
   { folder, options }: { readonly folder: string; readonly options: RunOptions },
 ): Promise<JournalContent> {
-  await disk.makeFolder(folder);
-  const file = await disk.openFile(journalPath(folder), 0);
   const head = { format: 2, options } as const;
-  await file.write(journalLine(head));
-  await file.close();
-  const { bytes } = file;
+  const line = journalLine(head);
+  await disk.appendSafely(journalPath(folder), line);
+  const bytes = Buffer.byteLength(line);
   return { head, begun: undefined, batches: [], resumed: undefined, took: [], doneCalls: new Set(), bytes };
 }
 

@@ -25,6 +25,7 @@ export function streamOutput(stream: OutputStream): GrowingFile {
       if (stream.write(text)) return;
       await new Promise<void>((resolve) => stream.once('drain', resolve));
     },
+    sync: async () => undefined,
     close: async () => undefined,
   };
 }

@@ -45,7 +45,7 @@ export class CallFiles {
     return this.open.size > 0;
   }
 
-  /** Must end before the call is sent. */
+  /** Must end before the call is sent: without its key, a call that a power cut has forgotten would be counted again. */
   async begin({ body, rows }: Pick<SentCall, 'body' | 'rows'>): Promise<SentCall> {
     const id = randomUUID();
     const call: SentCall = { id, key: `leadscore-score-${id}`, sentAtMs: Date.now(), rows, body };
@@ -53,7 +53,7 @@ export class CallFiles {
       const { disk, folder } = this.places;
       const { body: _, ...head } = call;
       // The body has no line end. A line of its own saves quoting all of it once more.
-      await disk.append(callPath(folder, id), `${JSON.stringify({ format: 2, ...head })}\n${body}\n`);
+      await disk.appendSafely(callPath(folder, id), `${JSON.stringify({ format: 2, ...head })}\n${body}\n`);
     }
     this.open.add(id);
     return call;
@@ -61,9 +61,15 @@ export class CallFiles {
 
   async keepReply({ id }: SentCall, { scores }: ScoreReply): Promise<void> {
     if (!this.reopened.has(id)) this.answered.set(id, scores.length);
-    if (this.places !== undefined)
+    if (this.places !== undefined) {
+      const { disk, folder } = this.places;
+      const path = callPath(folder, id);
       // A crash may have cut the line of an earlier reply.
-      await this.places.disk.append(callPath(this.places.folder, id), `\n${JSON.stringify({ scores })}\n`);
+      const line = `\n${JSON.stringify({ scores })}\n`;
+      // Rows of such a call are taken one by one. With a lost reply, all of them would be there to be taken again.
+      if (this.reopened.has(id)) await disk.appendSafely(path, line);
+      else await disk.append(path, line);
+    }
     this.open.delete(id);
   }
 

@@ -32,12 +32,16 @@ export async function removeProgress(disk: Disk, folder: string): Promise<void> 
   const isJournal = (name: string): boolean => join(folder, name) === journalPath(folder);
   const ordered = [...names.filter(isJournal), ...names.filter((name) => !isJournal(name))];
   for (const name of ordered) await disk.remove(join(folder, name));
+  await removeIfEmpty(folder);
+}
+
+export async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch((error: unknown) => {
     if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY'].includes(codeOf(error))) throw unwritable(folder, error);
   });
 }
 
-async function namesIn(folder: string): Promise<string[]> {
+export async function namesIn(folder: string): Promise<string[]> {
   return await readdir(folder).catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return [];
     throw unwritable(folder, error);

@@ -56,6 +56,7 @@ export class PoolWriter {
 
   async end(): Promise<PoolContent> {
     await this.flush();
+    await this.file.sync();
     await this.file.close();
     return {
       digests: this.digests.subarray(0, this.size * digestBytes),

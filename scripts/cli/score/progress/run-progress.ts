@@ -113,6 +113,7 @@ export class RunProgress {
       calls: openCalls.map(({ id }, index) => [id, calls[index]?.size ?? 0] as const),
     };
     await this.journal.write(journalLine({ resumed }));
+    await this.journal.sync();
     for (const path of results.obsolete) await disk.remove(path);
     this.output = await disk.openFile(outputPath, place?.bytes ?? 0);
   }
@@ -129,7 +130,11 @@ export class RunProgress {
    */
   async keep(text: string, batch: Omit<KeptBatch, 'bytes'>, reused: number): Promise<void> {
     const bytes = await this.write(text);
+    // The journal must not name lines that a power cut can take back.
+    await this.output?.sync();
     await this.journal?.write(journalLine({ kept: { ...batch, bytes } }));
+    // Without its call and its line in the journal, a counted row would be sent again.
+    await this.journal?.sync();
     this.rows = batch.rows;
     this.figures = batch.figures;
     this.earlierScored -= reused;

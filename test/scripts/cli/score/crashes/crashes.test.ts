@@ -5,11 +5,13 @@ import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CliError } from '../../../../../scripts/cli/context/cli-error.js';
+import { machineDisk } from '../../../../../scripts/cli/score/progress/disk.js';
 import type { RunReport } from '../../../../../scripts/cli/score/run-report.js';
 import { scoreFile } from '../../../../../scripts/cli/score/score-file.js';
 import { CsvRows } from '../../../../../shared/files/csv-rows.js';
 import { CountingService, type Fate, reasonOf, scoreOf } from './counting-service.js';
 import { KillSwitch } from './kill-switch.js';
+import { LossyDisk } from './lossy-disk.js';
 
 /** A row of the file. `note` is a column without a name, which is not sent. An empty row has no member. */
 interface FileRow {
@@ -68,7 +70,10 @@ class Story {
     }
     await this.write();
     for (;;) {
-      const report = await this.run(new KillSwitch(Number.POSITIVE_INFINITY, this.random), new AbortController());
+      const report = await this.run(
+        new KillSwitch(Number.POSITIVE_INFINITY, this.random, machineDisk),
+        new AbortController(),
+      );
       if (report === 'killed') throw new Error('a run without a switch was killed');
       expect(report.complete).to.equal(true);
       await this.check();
@@ -126,9 +131,10 @@ class Story {
   }
 
   private async runWithFaults(): Promise<void> {
-    // Most steps of a resumption are among the first twelve.
-    const killAt = [Number.POSITIVE_INFINITY, 1 + this.below(12), 1 + this.below(60)][this.below(3)] ?? 1;
-    const kill = new KillSwitch(killAt, this.random);
+    // Most steps of a resumption are among the first sixteen.
+    const killAt = [Number.POSITIVE_INFINITY, 1 + this.below(16), 1 + this.below(90)][this.below(3)] ?? 1;
+    const disk = new LossyDisk();
+    const kill = new KillSwitch(killAt, this.random, disk);
     const stop = new AbortController();
     const fates: Fate[] = ['lost before', 'lost after', 'internal error', 'key refused', 'refused'];
     const faults = this.below(3) * 0.08;
@@ -137,7 +143,8 @@ class Story {
       return this.random() < faults ? (fates[this.below(fates.length)] ?? 'scored') : 'scored';
     };
     try {
-      await this.run(kill, stop);
+      const ended = await this.run(kill, stop);
+      if (ended === 'killed' && this.below(2) === 0) await disk.cutPower(this.random);
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
     } finally {
@@ -241,7 +248,7 @@ const sent = ({ crm_id, v }: { readonly crm_id?: string | undefined; readonly v?
 
 const textOf = (row: FileRow): string => JSON.stringify(sent(row));
 
-describe('leadscore score, killed and with edited files', () => {
+describe('leadscore score, killed, after power cuts and with edited files', () => {
   let directory: string;
 
   beforeEach(async () => {
@@ -251,7 +258,7 @@ describe('leadscore score, killed and with edited files', () => {
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
   it('counts no row twice and writes every row once, in order', async function () {
-    this.timeout(60_000);
+    this.timeout(180_000);
     const seeds = fc.integer({ min: 0, max: 2 ** 31 - 1 });
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {

@@ -1,4 +1,4 @@
-import { type Disk, type GrowingFile, machineDisk } from '../../../../../scripts/cli/score/progress/disk.js';
+import type { Disk, GrowingFile } from '../../../../../scripts/cli/score/progress/disk.js';
 
 /**
  * Ends a run in this process as SIGKILL would. From one step on, no change of a file and no call has an effect or an
@@ -16,10 +16,12 @@ export class KillSwitch {
   /**
    * @param killAt number of the step
    * @param random 0 to 1: how much of that step is done
+   * @param inner the disk that the run changes
    */
   constructor(
     private readonly killAt: number,
     private readonly random: () => number,
+    private readonly inner: Disk,
   ) {
     this.killed = new Promise((resolve) => {
       this.onKilled = () => resolve('killed');
@@ -56,25 +58,30 @@ export class KillSwitch {
   readonly disk: Disk = {
     openFile: (path, from) =>
       this.step(
-        async () => this.growing(await machineDisk.openFile(path, from)),
+        async () => this.growing(await this.inner.openFile(path, from)),
         async (share) => {
-          if (share > 0.5) await (await machineDisk.openFile(path, from)).close();
+          if (share > 0.5) await (await this.inner.openFile(path, from)).close();
         },
       ),
     append: (path, text) =>
       this.step(
-        () => machineDisk.append(path, text),
-        (share) => machineDisk.append(path, cut(text, share)),
+        () => this.inner.append(path, text),
+        (share) => this.inner.append(path, cut(text, share)),
+      ),
+    appendSafely: (path, text) =>
+      this.step(
+        () => this.inner.appendSafely(path, text),
+        (share) => this.inner.append(path, cut(text, share)),
       ),
     makeFolder: (path) =>
       this.step(
-        () => machineDisk.makeFolder(path),
-        () => machineDisk.makeFolder(path),
+        () => this.inner.makeFolder(path),
+        () => this.inner.makeFolder(path),
       ),
     remove: (path) =>
       this.step(
-        () => machineDisk.remove(path),
-        async (share) => (share > 0.5 ? machineDisk.remove(path) : undefined),
+        () => this.inner.remove(path),
+        async (share) => (share > 0.5 ? this.inner.remove(path) : undefined),
       ),
   };
 
@@ -88,6 +95,11 @@ export class KillSwitch {
         this.step(
           () => file.write(text),
           (share) => file.write(cut(text, share)),
+        ),
+      sync: () =>
+        this.step(
+          () => file.sync(),
+          async (share) => (share > 0.5 ? file.sync() : undefined),
         ),
       close: () => {
         this.files.delete(file);
