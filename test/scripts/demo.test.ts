@@ -14,7 +14,7 @@ import { leaveOut } from '../support/leave-out.js';
 const mainFile = projectFile('dist/scripts/demo/main.js');
 
 describe('demo', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let parent: string;
   let directory: string;
   let runs: DemoRun[];
@@ -54,7 +54,10 @@ describe('demo', function () {
     expect(shown)
       .to.match(/ \+\d+$/m)
       .and.to.match(/ -\d+$/m);
-    expect(shown).to.include('413 of 10,000 records');
+    expect(shown).to.match(/^ {2}Industry +100 % +7 +Biotech$/m);
+    expect(shown).to.include('\n  Lead Sources: did you mean Lead Source?\n');
+    expect(shown).to.match(/^With both corrected, \d+ of the 20 scores change: PARTNER-0\d\d from \d+ to \d+\.$/m);
+    expect(shown).to.include('453 of 10,000 records');
     expect(shown).to.match(/^curl -s http:\/\/127\.0\.0\.1:\d+\/v1\/score \\$/m);
     expect(shown).to.include('npm run demo -- --keep').and.to.include('README.md');
     expect(shown).to.include('Everything is stopped and removed again');
@@ -80,10 +83,16 @@ describe('demo', function () {
     const binned = document.first_pass.histogram.reduce((sum: number, bin: { count: number }) => sum + bin.count, 0);
     expect(binned).to.equal(150);
     expect(document.ranking.auc).to.be.within(0.65, 1);
+    expect(document.partner_file).to.include({ records: 20 });
+    expect(document.partner_file.changed).to.be.within(10, 20);
+    const { fields, ignored } = document.partner_file.input_summary;
+    const found = fields.filter(({ unread, unseen }: Record<string, number>) => unread || unseen);
+    expect(found).to.deep.equal([{ field: 'Industry', sent: 20, unread: 0, unseen: 7, examples: ['Biotech'] }]);
+    expect(ignored[0]).to.deep.equal({ name: 'Lead Sources', records: 20, did_you_mean: 'Lead Source' });
     expect(document.usage).to.deep.equal({
-      current: 313,
+      current: 353,
       limit: 10_000,
-      remaining: 9687,
+      remaining: 9647,
       in_grace: false,
       backstop: 20_000,
     });
@@ -105,7 +114,7 @@ describe('demo', function () {
     expect(reply.records_scored).to.equal(1);
     expect(reply.scores[0]).to.include({ enriched: true, delta: 0 });
     // The calls of the tour, this one, and those of the made-up past that fall into this month.
-    expect(reply.usage.current).to.be.at.least(134);
+    expect(reply.usage.current).to.be.at.least(174);
     expect(run.stdout).to.match(/^http:\/\/127\.0\.0\.1:\d+\/login#[\w-]{43}$/m);
 
     const second = demo('--records', '60');
@@ -120,7 +129,7 @@ describe('demo', function () {
 
     const next = demo('--records', '20', '--json'); // on the directory that was kept
     expect(await next.outcome()).to.deep.equal({ code: 0, stderr: '' });
-    expect(JSON.parse(next.stdout).usage.current).to.equal(53);
+    expect(JSON.parse(next.stdout).usage.current).to.equal(93);
   });
 
   it('stops its servers and removes its files after two Ctrl-C during the start', async () => {

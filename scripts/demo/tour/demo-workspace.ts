@@ -40,9 +40,10 @@ export async function createWorkspace(options: WorkspaceOptions) {
       ...{ organisationId, kind: 'live', name: 'HubSpot', ratePerSecond: defaultRatePerSecond, now },
       ...{ brand: keyBrand, pepper: servers.keyPepper },
     });
-    const fieldCount = new Set(bundle.manifest.features.map(({ field }) => field)).size;
+    const { features } = bundle.manifest;
+    const fieldCount = new Set(features.map(({ field }) => field)).size;
     const { limit } = allowanceOf(organisation, 'live'); // included records a month
-    return { organisation, limit, model, fieldCount, keyId: key._id, apiKey: secret };
+    return { organisation, limit, model, features, fieldCount, keyId: key._id, apiKey: secret };
   } finally {
     await client.close();
   }

@@ -19,6 +19,7 @@ export type ScoredPass = Awaited<ReturnType<typeof scorePass>>;
 /**
  * Scores a CSV file over HTTP with the code of `npx leadscore score`, and shows the progress.
  * @param pass.outputPath JSONL: a line for each record, as the API answered
+ * @returns the rows, their figures, and how the fields of the file were read
  * @throws CliError when the service refuses a call; the signal's reason when it is aborted
  */
 export async function scorePass(
@@ -48,7 +49,7 @@ export async function scorePass(
     enriched: rows.filter((row) => row.enriched).length,
     with_warnings: rows.filter((row) => (row.warnings ?? []).length > 0).length,
   };
-  return { rows, summary };
+  return { rows, summary, input: figures.input };
 }
 
 export type ScoreCall = ReturnType<typeof singleCall>;

@@ -3,9 +3,11 @@ import { countText, readableDuration } from '../../cli/output/readable-numbers.j
 import { renderFields, renderTable } from '../../cli/output/table.js';
 import { wrapJson } from '../../cli/output/wrap-text.js';
 import type { ReplyUsage, ScoreRow } from '../../cli/score/calls/api-reply.js';
+import { inputTable } from '../../cli/score/output/input-table.js';
 import type { DemoService } from './demo-service.js';
 import type { Workspace } from './demo-workspace.js';
 import type { Movement, Ranking, ScoredLead } from './figures.js';
+import type { PartnerFile } from './partner-file.js';
 import type { ScoreCall, ScoredPass } from './score-calls.js';
 import type { Screen } from './screen.js';
 
@@ -121,6 +123,35 @@ export function movement(screen: Screen, { summary }: ScoredPass, { up, down, sa
   });
   const coloured = (delta: string): string => screen.styled(delta.startsWith('+') ? 'green' : 'red', delta);
   screen.block(renderTable(columns, rows, tableWidth).replace(/[+-]\d+$/gm, coloured));
+}
+
+/** Shows what the command line says of a file that does not fit the model, and the effect of the correction. */
+export function partnerFile(
+  screen: Screen,
+  { renamed, unknownIndustry, unknown, input, corrected }: PartnerFile,
+): void {
+  const leads = countText(corrected.length);
+  screen.heading('A partner sends a file that does not fit the model');
+  screen.paragraph(
+    `Its column "${renamed.column}" is named "${renamed.as}", and ${countText(unknown)} of its ${leads} leads are in ${unknownIndustry}. All get a ` +
+      'score. "npx leadscore score" ends with what the model did not understand:',
+  );
+  screen.print();
+  if (input !== undefined) screen.block(inputTable(input, tableWidth));
+  screen.note(
+    "Rename the column, or add its name as an alias in the model's bundle. Replace the value by an industry that the " +
+      'model knows, or train a version with it. "npx leadscore model show" lists the fields.',
+  );
+  const changes = corrected.map(({ crm_id: id = '', score, delta = 0 }) => ({
+    id,
+    before: score - delta,
+    score,
+    delta,
+  }));
+  const [largest] = changes.toSorted((one, other) => Math.abs(other.delta) - Math.abs(one.delta));
+  const changed = countText(changes.filter(({ delta }) => delta !== 0).length);
+  const example = largest === undefined ? '' : `: ${largest.id} from ${largest.before} to ${largest.score}`;
+  screen.paragraph(`\nWith both corrected, ${changed} of the ${leads} scores change${example}.`);
 }
 
 export function usage(screen: Screen, { current, limit, remaining, backstop }: ReplyUsage): void {

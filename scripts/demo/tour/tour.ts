@@ -7,6 +7,7 @@ import type { DemoService } from './demo-service.js';
 import { createWorkspace } from './demo-workspace.js';
 import { movementOf, rankedLeads, rankingQuality } from './figures.js';
 import { writeHistory } from './history.js';
+import { partnerLeads, scorePartnerFile } from './partner-file.js';
 import { post, scorePass, singleCall } from './score-calls.js';
 import type { Screen } from './screen.js';
 import * as show from './show.js';
@@ -22,8 +23,9 @@ export interface TourDeps {
  * 1. Starts servers, gateway and workers; creates an organisation, a model, a key and a file of leads.
  * 2. Scores the file, asks for the reasons of the best and the worst leads, and shows how well scores rank.
  * 3. Changes some leads, scores all of them again, and shows whose score moved.
- * 4. Shows the month's usage, and one call with its answer.
- * 5. Makes up a past for the console, if it stays up.
+ * 4. Scores a file with a renamed column and an unknown value, and shows how the command line names both.
+ * 5. Shows the month's usage, and one call with its answer.
+ * 6. Makes up a past for the console, if it stays up.
  * @throws Error or CliError saying what to do; the signal's reason when it is aborted
  */
 export async function tour(deps: TourDeps) {
@@ -66,6 +68,10 @@ export async function tour(deps: TourDeps) {
   const { biggest, ...moves } = movementOf(leads, changes, second.rows);
   show.movement(screen, second, { biggest, ...moves });
 
+  const partnerOptions = { seed: options.seed, features: workspace.features, target, signal };
+  const partner = await scorePartnerFile(partnerOptions, service, screen);
+  show.partnerFile(screen, partner);
+
   const reply = await post<show.ScoreReply>(call, signal);
   show.usage(screen, reply.usage);
   show.call(screen, call, reply);
@@ -83,6 +89,10 @@ export async function tour(deps: TourDeps) {
     first_pass: { ...first.summary, histogram: histogram.bins() },
     ranking: { synthetic: true, ...ranking },
     second_pass: { ...second.summary, changed, ...moves, biggest_movers: movers },
+    partner_file: {
+      ...{ records: partner.corrected.length, input_summary: partner.input },
+      changed: partner.corrected.filter(({ delta = 0 }) => delta !== 0).length,
+    },
     usage: reply.usage,
   };
   return { url, link, ended, workspace, document };
@@ -100,8 +110,8 @@ async function startAll({ options, service, screen }: TourDeps) {
     work: () => service.start(servers, { withConsole: options.keep }),
     outcome: ({ url }) => `a gateway on ${url}, ${config.workers} ${config.workers === 1 ? 'worker' : 'workers'}`,
   });
-  // Both passes, the reasons, the call at the end, and a month of the made-up past.
-  const records = 2 * options.records + 13 + (options.keep ? 20_000 : 0);
+  // Both passes, the reasons, the partner's file twice, the call at the end, and a month of the made-up past.
+  const records = 2 * options.records + 13 + 2 * partnerLeads + (options.keep ? 20_000 : 0);
   const workspace = await screen.step('workspace', {
     doing: 'creating an organisation, a model and a key',
     work: () => createWorkspace({ servers, keyBrand: config.keyBrand, records, now: new Date() }),
