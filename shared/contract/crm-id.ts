@@ -59,9 +59,11 @@ export function storedCrmId(id: string): string {
   return id.endsWith(caseOf(short)) ? short : id;
 }
 
-/** The forms in which callers may have written a stored id, itself first. */
-export const writtenForms = (stored: string): readonly string[] =>
-  salesforceShort.test(stored) ? [stored, stored + caseOf(stored)] : [stored];
+/** The forms in which callers may have written an id, the stored one first. Erasures look for all of them. */
+export function writtenForms(id: string): readonly string[] {
+  const stored = storedCrmId(id);
+  return salesforceShort.test(stored) ? [stored, stored + caseOf(stored)] : [stored];
+}
 
 /** One character for each five of the id: bit n tells whether the n-th is a capital. */
 function caseOf(short: string): string {

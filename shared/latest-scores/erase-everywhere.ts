@@ -1,4 +1,4 @@
-import { storedCrmId } from '../contract/crm-id.js';
+import { storedCrmId, writtenForms } from '../contract/crm-id.js';
 import { type ErasingStores, type ErasureStore, eraseLead, type Lead, leadHash } from '../store/calls/erasures.js';
 import type { LatestScores } from './latest-scores.js';
 
@@ -22,14 +22,14 @@ export interface ErasureStores extends ErasingStores {
  * @returns whether anything was stored of the lead
  */
 export async function eraseEverywhere(named: Lead, stores: ErasureStores): Promise<boolean> {
-  const { predictions, outcomes, erasures, latest, hasCallsInFlight, redisNowMs, leaseMs, keyPepper } = stores;
+  const { erasures, latest, hasCallsInFlight, redisNowMs, leaseMs, keyPepper } = stores;
   const lead = { ...named, crmId: storedCrmId(named.crmId) };
-  const { organisationId, crmId } = lead;
+  const { organisationId } = lead;
   const note = async (wasKnown: boolean): Promise<void> => {
     const atMs = await redisNowMs();
     await erasures.note(lead, { hash: leadHash(lead, keyPepper), atMs, dueMs: atMs + leaseMs, wasKnown });
   };
-  const isKnown = (await predictions.knows(organisationId, crmId)) || (await outcomes.knows(organisationId, crmId));
+  const isKnown = await isStored(lead, stores);
   const mayReturn = isKnown || (await hasCallsInFlight(organisationId));
   if (mayReturn) await note(isKnown);
   const wasKnown = (await eraseLead(stores, lead)) || isKnown;
@@ -37,4 +37,10 @@ export async function eraseEverywhere(named: Lead, stores: ErasureStores): Promi
   // A call that arrives from now on finds nothing of the lead, so that the second erasure leaves it alone.
   if (mayReturn || wasKnown) await note(wasKnown);
   return wasKnown;
+}
+
+async function isStored({ organisationId, crmId }: Lead, { predictions, outcomes }: ErasureStores): Promise<boolean> {
+  for (const form of writtenForms(crmId))
+    if ((await predictions.knows(organisationId, form)) || (await outcomes.knows(organisationId, form))) return true;
+  return false;
 }

@@ -1,3 +1,4 @@
+import { writtenForms } from '../contract/crm-id.js';
 import { randomBase62 } from '../contract/identifiers.js';
 import type { Redis } from '../redis/connect.js';
 import { latestScoresKey, type UsageCounter } from '../redis/keys.js';
@@ -67,7 +68,8 @@ export class LatestScores {
    * the second erasure of what calls recorded that were in flight. Calls from before store nothing afterwards.
    */
   async forgetLead({ organisationId, crmId }: { organisationId: string; crmId: string }): Promise<void> {
-    await this.forgetBelow({ keys: [latestScoresKey(organisationId)], args: [aboveAllIds, randomBase62(12), crmId] });
+    const args = [aboveAllIds, randomBase62(12), ...writtenForms(crmId)];
+    await this.forgetBelow({ keys: [latestScoresKey(organisationId)], args });
   }
 
   /** Drops all entries of an organisation; the next calls ask MongoDB. */

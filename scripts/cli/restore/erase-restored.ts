@@ -1,3 +1,4 @@
+import { writtenForms } from '../../../shared/contract/crm-id.js';
 import { ErasureStore, eraseLead, erasingStores, type Lead, leadHash } from '../../../shared/store/calls/erasures.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
@@ -25,7 +26,9 @@ export async function eraseRestored(
       const lead = leads.get(_id);
       if (lead === undefined) continue;
       const wasScored = await eraseLead(stores, { ...lead, arrivedBy: at });
-      if ((await stores.outcomes.erase(lead.organisationId, lead.crmId, at)) || wasScored) erased.add(_id);
+      if (wasScored) erased.add(_id);
+      for (const crmId of writtenForms(lead.crmId))
+        if (await stores.outcomes.erase(lead.organisationId, crmId, at)) erased.add(_id);
     }
   };
   const stored = await Promise.all(
@@ -41,7 +44,7 @@ export async function eraseRestored(
     for (const crmId of crmIds) {
       if (crmId === null) continue;
       const lead = { organisationId: org, crmId };
-      batch.set(leadHash(lead, keyPepper), lead);
+      for (const form of writtenForms(crmId)) batch.set(leadHash({ ...lead, crmId: form }, keyPepper), lead);
     }
     done += 1;
     if (batch.size < leadsPerBatch) continue;

@@ -36,7 +36,7 @@ export interface Lead {
 const slicesPerStep = 500;
 
 /**
- * Erases the data of a lead:
+ * Erases the data of a lead under every form of its crm_id, because earlier releases stored the sent one:
  * - predictions lose its id and fields;
  * - stored replies, and results of bulk jobs, lose its id and everything derived from its fields;
  * - its outcome is deleted.
@@ -46,9 +46,20 @@ const slicesPerStep = 500;
  * @param lead.arrivedBy erases only data of calls that had arrived by then, by Redis's clock, and no outcome
  * @returns whether anything was stored of the lead
  */
-export async function eraseLead(
+export async function eraseLead(stores: ErasingStores, lead: ErasedLead): Promise<boolean> {
+  const forms = writtenForms(lead.crmId);
+  let wasStored = false;
+  for (const crmId of forms) if (await eraseForm(stores, { ...lead, crmId }, forms)) wasStored = true;
+  return wasStored;
+}
+
+type ErasedLead = Lead & { readonly arrivedBy?: Date };
+
+/** @param forms that replies may echo */
+async function eraseForm(
   { predictions, outcomes, daily, idempotency, jobResults }: ErasingStores,
-  lead: Lead & { readonly arrivedBy?: Date },
+  lead: ErasedLead,
+  forms: readonly string[],
 ): Promise<boolean> {
   const { organisationId, crmId, arrivedBy } = lead;
   let wasScored = false;
@@ -59,7 +70,7 @@ export async function eraseLead(
     // Replies and results come before predictions, and predictions of these calls only: a reply is found by its call's
     // predictions.
     const callIds = ids.map(callIdOf);
-    for (const written of writtenForms(crmId)) {
+    for (const written of forms) {
       await idempotency.eraseLead({ organisationId, crmId: written, callIds });
       await jobResults.eraseLead({ organisationId, crmId: written, callIds });
     }

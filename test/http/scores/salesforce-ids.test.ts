@@ -1,6 +1,10 @@
 import { expect } from 'chai';
+import { monthOf } from '../../../shared/contract/dates.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import { refused, scored, scoredRow } from '../../support/http/score-reply.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
+import { documentsOfCall } from '../../support/service/prediction-rows.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { type History, read, scoresOf } from './history.js';
@@ -64,6 +68,23 @@ describe("the two forms of Salesforce's ids", () => {
     expect(replayed.text).not.to.include(long);
     for (const form of [short, long]) refused(await own.call(scoresOf(form)), '404 not_found');
   });
+
+  for (const form of [short, long])
+    it(`are both erased by ${form}, also data that an earlier release stored under the longer form`, async () => {
+      const { calls, database } = service.stores;
+      const nowMs = service.clock.now();
+      const call = { org: own.id, bucket: 'live', month: monthOf(nowMs), at: new Date(nowMs) } as const;
+      const _id = callIdGenerator()(nowMs, own.id);
+      await calls.insertMany(documentsOfCall({ ...call, records: 2, _id }, [long, other]));
+      await database.collection<StoredOutcome>('outcomes').insertOne({
+        ...{ _id: outcomeId(own.id, long), org: own.id, crm_id: long, converted: true },
+        ...{ at: new Date(nowMs), received_at: new Date(nowMs), changed_at: new Date(nowMs) },
+      });
+      expect((await own.call(scoresOf(form), { method: 'DELETE' })).status).to.equal(204);
+      expect((await own.predictions()).map(({ crm_id }) => crm_id)).to.deep.equal([undefined, other]);
+      expect(await database.collection('outcomes').countDocuments({ org: own.id })).to.equal(0);
+      refused(await own.call(scoresOf(form), { method: 'DELETE' }), '404 not_found');
+    });
 
   it('store one outcome, whose latest report counts', async () => {
     for (const [crm_id, converted] of [

@@ -54,7 +54,7 @@ describe('storedCrmId', () => {
     for (const [short, long] of pairs) {
       expect(storedCrmId(long)).to.equal(short);
       expect(storedCrmId(short)).to.equal(short);
-      expect(writtenForms(short)).to.deep.equal([short, long]);
+      for (const form of [short, long]) expect(writtenForms(form)).to.deep.equal([short, long]);
     }
   });
 
