@@ -46,7 +46,7 @@ const single =
   '"validation_summary":"It passes.","usage":{"remaining":7},"validation":{"state":"passing","summary":"It passes."}}';
 const input =
   ',"input":{"used":0,"missing":[],"filled":[],"unread":[{"field":"size","value":"lots","reason":"expected a number"}],' +
-  '"unseen":[],"ignored":["sise"],"did_you_mean":{}}';
+  '"unseen":[],"ambiguous":[],"ignored":["sise"],"did_you_mean":{}}';
 const summary =
   ',"input_summary":{"records":1,"fields":[{"field":"size","sent":1,"unread":1,"unseen":0,"examples":["lots"],' +
   '"reason":"expected a number"}],"ignored":[{"name":"sise","records":1}]}';
