@@ -31,10 +31,9 @@ def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
     # After early stopping, a classifier predicts with the best trees, and a Booster with all of them.
     best, rounds = booster.attributes().get("best_iteration"), booster.num_boosted_rounds()
     if best is not None and int(best) + 1 < rounds:
+        notes.append(_rounds_note(int(best) + 1, rounds, model))
         if is_wrapped:
             booster = booster[: int(best) + 1]
-        else:
-            notes.append(_all_rounds_note(int(best) + 1, rounds))
 
     def predict(rows: Any) -> Any:
         matrix = xgboost.DMatrix(
@@ -62,10 +61,12 @@ def xgboost_trees(booster: Any) -> TreeModel:
     return TreeModel(nodes, base=base, width=int(parameters["num_feature"]))
 
 
-def _all_rounds_note(best: int, rounds: int) -> str:
+def _rounds_note(best: int, rounds: int, model: Any) -> str:
+    found = f"early stopping was best after {best} of {rounds} rounds. The bundle serves"
+    if hasattr(model, "get_booster"):
+        return f"{found} these {best}, as predict of {type(model).__name__} does"
     return (
-        f"early stopping was best after {best} of {rounds} rounds. The bundle serves all {rounds}, as "
-        "predict of an xgboost Booster does. To serve the best ones, export "
+        f"{found} all {rounds}, as predict of an xgboost Booster does. To serve the best ones, export "
         "booster[: booster.best_iteration + 1]"
     )
 

@@ -84,9 +84,22 @@ def test_a_classifier_of_xgboost_serves_the_best_rounds(parameters: dict[str, An
     model.fit(
         ROWS[TRAINED], CONVERTED[TRAINED], eval_set=[(ROWS[WATCHED], CONVERTED[WATCHED])], verbose=False
     )
-    assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    best, rounds = model.best_iteration + 1, model.get_booster().num_boosted_rounds()
+    assert best < rounds
     np.testing.assert_allclose(served(model), model.predict_proba(ROWS)[:, 1], atol=2e-6)
-    assert not any("rounds" in each for each in exported(model, tmp_path).notes)
+    note = f"early stopping was best after {best} of {rounds} rounds. The bundle serves these {best}, as"
+    assert any(each.startswith(note) for each in exported(model, tmp_path).notes)
+
+
+def test_a_classifier_that_continues_a_stopped_booster_serves_the_best_rounds_of_that(
+    tmp_path: Path,
+) -> None:
+    stopped = stopped_booster()
+    model = xgboost.XGBClassifier(n_estimators=20, n_jobs=1).fit(ROWS, CONVERTED, xgb_model=stopped)
+    rounds = stopped.num_boosted_rounds() + 20
+    np.testing.assert_allclose(served(model), model.predict_proba(ROWS)[:, 1], atol=2e-6)
+    note = f"was best after {stopped.best_iteration + 1} of {rounds} rounds. The bundle serves these"
+    assert any(note in each for each in exported(model, tmp_path).notes)
 
 
 def test_catboost_serves_what_it_predicts_with(tmp_path: Path) -> None:
