@@ -1,5 +1,4 @@
 import type { DateFeature } from '../../shared/bundle/manifest/manifest.js';
-import { otherDateOrder } from '../../shared/contract/expected-values.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import {
   type FeatureWriter,
@@ -40,9 +39,7 @@ export function compileDateReader(
 
 /** Compiles the writer of a date feature's column: fractional days from the date to the request. */
 export function compileDateWriter(feature: DateFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
-  const { date_order: order } = feature;
   const read = compileDateReader(feature, missingTexts);
-  const readOther = order && compileDateReader({ date_order: otherDateOrder[order] }, missingTexts);
   const column = feature.columns[0] ?? noColumn;
   const missingColumn = feature.missing_column ?? noColumn;
   return (value, { out, offset, nowMs }) => {
@@ -51,9 +48,18 @@ export function compileDateWriter(feature: DateFeature, missingTexts: ReadonlySe
     if (reading !== wasRead) return reading;
     out[offset + column] = (nowMs - dateMs) / dayMs;
     if (missingColumn !== noColumn) out[offset + missingColumn] = 0;
-    const otherMs = readOther === undefined ? dateMs : readOther(value);
-    return otherMs !== dateMs && readingOf(otherMs) === wasRead ? wasAmbiguous : wasRead;
+    return hasTwoReadings(value) ? wasAmbiguous : wasRead;
   };
+}
+
+/** Reading a date in the other order as well would take as long as reading it once. */
+const dayAndMonth = /^\s*(\d{1,2})\/(\d{1,2})\//;
+
+/** Whether a date that one order of day and month has read is another day in the other order. */
+function hasTwoReadings(value: Scalar): boolean {
+  const match = typeof value === 'string' ? dayAndMonth.exec(value) : null;
+  const [first, second] = [Number(match?.[1]), Number(match?.[2])];
+  return first <= 12 && second <= 12 && first !== second;
 }
 
 const isoDate = String.raw`(\d{4})(-?)(\d{2})\2(\d{2})`;
