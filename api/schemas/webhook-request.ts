@@ -29,7 +29,8 @@ const settings = {
     type: ['string', 'null'],
     description:
       'Your id of the record. When absent or a placeholder such as `NULL`, the first of `hs_object_id`, `vid`, ' +
-      '`objectId`, `object.objectId`, `Id` and `id` is used, as text. In a body of HubSpot, `dealId` and `companyId` follow.',
+      '`objectId`, `object.objectId`, `Id` and `id` is used, as text. In a body of HubSpot, `dealId` and `companyId` follow. ' +
+      "Both forms of Salesforce's ids (15 and 18 characters) are one.",
   },
   'explain?': webhookExplainSchema,
   'input_report?': inputReportSchema,
