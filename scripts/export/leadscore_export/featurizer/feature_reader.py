@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,25 +28,43 @@ Writer = Callable[[list[float], Scalar, float], NoValue | None]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
+@dataclass(frozen=True)
+class FoldedKeys:
+    """The first key of a record per folded name, with its index."""
+
+    all: Mapping[str, tuple[int, str]]
+    """Of all keys."""
+    other: Mapping[str, tuple[int, str]]
+    """Of the keys that are not the exact name of a field with a namesake."""
+
+
 class FeatureReader:
     """One feature, compiled to read records."""
 
     def __init__(self, feature: Mapping[str, Any], missing: frozenset[str]) -> None:
         self.field: str = feature["field"]
         self.is_required: bool = feature.get("required", False)
-        self._names = (folded_name(self.field), [folded_name(alias) for alias in feature.get("aliases", ())])
+        self._folded = folded_name(self.field)
+        aliases = {alias: folded_name(alias) for alias in feature.get("aliases", ())}
+        self._same = [alias for alias, folded in aliases.items() if folded == self._folded]
+        self._aliases = [folded for folded in aliases.values() if folded != self._folded]
         self._takes_several = feature["type"] == "multi"
         self._missing_column: int | None = feature.get("missing_column")
         self._write = _writer(feature, missing)
 
-    def key_in(self, record: Record, folded: Mapping[str, tuple[int, str]]) -> str | None:
-        """The record's key for the feature: the exact name, else the folded name, else a folded alias."""
+    def key_in(self, record: Record, keys: FoldedKeys) -> str | None:
+        """The record's key for the feature: the exact name, else the folded name, else a folded alias.
+
+        The exact name of another field that differs by case alone is no folded name, unless it is an alias.
+        """
         if self.field in record:
             return self.field
-        name, aliases = self._names
-        if name in folded:
-            return folded[name][1]
-        return min((folded[alias] for alias in aliases if alias in folded), default=(0, None))[1]
+        named = [(list(record).index(alias), alias) for alias in self._same if alias in record]
+        if self._folded in keys.other:
+            named.append(keys.other[self._folded])
+        if named:
+            return min(named)[1]
+        return min((keys.all[alias] for alias in self._aliases if alias in keys.all), default=(0, None))[1]
 
     def fill(self, row: list[float], value: Any, now_ms: float) -> bool:
         """Fills the feature's columns of a row of missing values. Returns whether it found a value."""

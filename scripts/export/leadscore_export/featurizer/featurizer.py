@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.errors import ExportError, UnusableRecord
-from leadscore_export.featurizer.feature_reader import FeatureReader
+from leadscore_export.featurizer.feature_reader import FeatureReader, FoldedKeys
 from leadscore_export.featurizer.feature_types import Feature, manifest_features
 from leadscore_export.featurizer.read_cell import missing_texts
 from leadscore_export.featurizer.record_values import Record, folded_name, nearest_text, plain_records
@@ -53,6 +54,9 @@ class Featurizer:
         self.width = width
         self.missing_tokens = list(missing_tokens)
         self._readers = [FeatureReader(feature, missing) for feature in features]
+        fields = {feature["field"] for feature in features}
+        folded = Counter(folded_name(field) for field in fields)
+        self._namesakes = {field for field in fields if folded[folded_name(field)] > 1}
         self._missing_row = [0.0] * width
         for feature in features:
             _write_missing(self._missing_row, feature)
@@ -123,7 +127,7 @@ class Featurizer:
     def _not_found_text(self, records: Sequence[Record], found: set[int]) -> str:
         """The warning about features that read nothing. `found`: The indexes of the others."""
         keys: dict[str, Any] = {key: None for record in records for key in record}
-        folded = _first_by_folded_name(keys)
+        folded = self._folded_keys(keys)
         texts = []
         for reader in [reader for place, reader in enumerate(self._readers) if place not in found]:
             if reader.key_in(keys, folded) is None:
@@ -135,9 +139,15 @@ class Featurizer:
             "feature"
         )
 
+    def _folded_keys(self, record: Record) -> FoldedKeys:
+        first = _first_by_folded_name(record)
+        if not self._namesakes:
+            return FoldedKeys(first, first)
+        return FoldedKeys(first, _first_by_folded_name(record, self._namesakes))
+
     def _row(self, record: Record, now_ms: float, found: set[int]) -> list[float]:
         row = self._missing_row.copy()
-        folded = _first_by_folded_name(record)
+        folded = self._folded_keys(record)
         is_known = False
         for place, reader in enumerate(self._readers):
             key = reader.key_in(record, folded)
@@ -158,11 +168,11 @@ def _write_missing(row: list[float], feature: Mapping[str, Any]) -> None:
         row[feature["missing_column"]] = 1.0
 
 
-def _first_by_folded_name(record: Record) -> dict[str, tuple[int, str]]:
-    """The first key per folded name, with its index."""
+def _first_by_folded_name(record: Record, without: Set[str] = frozenset()) -> dict[str, tuple[int, str]]:
+    """The first key per folded name, with its index. `without`: Keys to pass over."""
     folded: dict[str, tuple[int, str]] = {}
     for place, key in enumerate(record):
-        if len(key) <= _MAX_FOLDED_NAME:
+        if len(key) <= _MAX_FOLDED_NAME and key not in without:
             folded.setdefault(folded_name(key), (place, key))
     return folded
 

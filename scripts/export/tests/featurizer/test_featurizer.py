@@ -106,6 +106,15 @@ def test_encodes_several_categories_at_once() -> None:
     assert row_of(feature, None) == [0, 0, 0]
 
 
+def test_does_not_fold_the_key_of_one_field_to_another_that_differs_by_case_alone() -> None:
+    featurizer = Featurizer([Number("Stage", impute=-1), Number("stage", impute=-1)])
+    records = [{"stage": 1}, {"Stage": 1}, {"stage": 1, "Stage": 2}, {"STAGE": 1}, {"stage": 1, "STAGE": 3}]
+    expected = [[-1, 1], [1, -1], [2, 1], [1, 1], [3, 1]]
+    assert featurizer.rows(records).tolist() == expected
+    named = Featurizer([Number("Stage", impute=-1, aliases=["stage"]), Number("stage", impute=-1)])
+    assert named.rows([{"stage": 1}]).tolist() == [[1, 1]]
+
+
 def test_matches_keys_exactly_then_folded_then_by_alias() -> None:
     featurizer = Featurizer([Number("Deal Size", aliases=["amount"])])
     records = [
