@@ -68,7 +68,10 @@ async function compareWithGolden(
   for (let start = 0; start < records.length; start += batchRecords) {
     const batch = records.slice(start, start + batchRecords);
     const rows = inputRows(model, batch, { start, nowMs });
-    const raw = await model.session.run(rows, batch.length);
+    const raw = await model.session.run(rows, batch.length).catch((error: unknown) => {
+      const doing = `ONNX Runtime does not run the golden records from ${start + 1} on`;
+      throw new BundleError(model.manifest.onnx.file, engineProblem(doing, error), { cause: error });
+    });
     comparison.add(batch, { raw, explained: await contributionDifferences(model, batch, rows) }, start);
   }
   return comparison.result(records.length);

@@ -65,7 +65,7 @@ export async function runCheck(request: CheckRequest): Promise<BundleCheck> {
   }).finally(() => clearTimeout(timer));
   if (result !== undefined) return { read, result };
   const problem = isLate
-    ? `The check took longer than ${timeoutMs / 1000} seconds. Train a smaller model.`
+    ? `The check took longer than ${timeoutMs / 1000} seconds. Train a smaller model, or give fewer golden records.`
     : `The model ended the process that checked it (${how}). Run it in onnxruntime before the export.`;
   return { read, result: { problem, isRefusal: true } };
 }

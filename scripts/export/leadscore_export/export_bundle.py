@@ -17,6 +17,7 @@ from leadscore_export.bundle.bundle_files import (
     training_time,
     write_bundle,
 )
+from leadscore_export.bundle.check_answers import check_answers
 from leadscore_export.bundle.check_arguments import check_arguments, check_features, whole_days
 from leadscore_export.bundle.check_columns import (
     check_fields,
@@ -104,6 +105,7 @@ def export_bundle(
     onnx = convert_model(model, featurizer.width)
     _check_file(onnx, featurizer)
     check_whole_categories(onnx, featurizer, rows)
+    check_answers(onnx, rows)
     served = check_agreement(onnx, rows)
     check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)

@@ -259,6 +259,19 @@ export const wrongBundles: readonly WrongBundle[] = [
     /is no number for any of the records tried/,
   ],
   [
+    'a table that a missing value leads out of',
+    () =>
+      graphBundle({
+        nodes: [
+          op('Gather', ['x', 'zero'], 'a', [integer('axis', 1)]),
+          op('Cast', ['a'], 'index', [integer('to', 7)]),
+          op('Gather', ['table', 'index'], 'y'),
+        ],
+        stored: [numbers('table', [3], [0.1, 0.2, 0.3]), wholes('zero', [0])],
+      }),
+    /does not run 32 records in one call: .*out of data bounds.*Remedy: give the features `impute` and `other_value`/,
+  ],
+  [
     'layers that do not fit each other',
     () =>
       graphBundle({

@@ -41,7 +41,7 @@ describe('runCheck', () => {
   it('refuses a bundle whose model does not end, at the time limit', async () => {
     const { result } = await checked(hangingBundle(), 3_000);
     expect(result).to.deep.equal({
-      problem: 'The check took longer than 3 seconds. Train a smaller model.',
+      problem: 'The check took longer than 3 seconds. Train a smaller model, or give fewer golden records.',
       isRefusal: true,
     });
   });

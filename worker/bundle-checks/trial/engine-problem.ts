@@ -14,6 +14,10 @@ const remedies: readonly (readonly [sentence: RegExp, remedy: string])[] = [
     'convert the model for version 21 of ai.onnx and 3 of ai.onnx.ml',
   ],
   [/values for \d+ rows/, 'let the output have a row for each record'],
+  [
+    /out of data bounds|indices element/i,
+    'give the features `impute` and `other_value`, so that each index is one of the table',
+  ],
   [/reshape|expand/i, 'convert the model with an open first dimension (`dynamic_axes`)'],
   [/dimension|shape|rank|broadcast|axis|index|size/i, 'check that the model takes the columns of the features'],
   [/alloc|memory/i, 'train a smaller model'],

@@ -50,15 +50,19 @@ def onnx_model(
     return file
 
 
+def onnx_session(file: bytes) -> onnxruntime.InferenceSession:
+    """An ONNX file ready to run in one thread. Its errors are raised, and not printed as well."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+
+
 def run_onnx(
     file: bytes, rows: npt.ArrayLike, *, input_name: str, output_name: str
 ) -> npt.NDArray[np.float32]:
     """The output of an ONNX file for float32 rows, in one call and one thread."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    answer: npt.NDArray[np.float32] = session.run(
+    answer: npt.NDArray[np.float32] = onnx_session(file).run(
         [output_name], {input_name: np.asarray(rows, dtype=np.float32)}
     )[0]
     return answer
