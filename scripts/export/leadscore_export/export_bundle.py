@@ -32,16 +32,17 @@ from leadscore_export.bundle.check_scores import (
     held_out,
 )
 from leadscore_export.bundle.golden_records import golden_lines
+from leadscore_export.comparison.compare import Compared, compare
 from leadscore_export.convert.convert_model import convert_model
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.convert.exact_limits import occlusion_reason
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.export_report import Exported, ExportReport, report_notes
 from leadscore_export.featurizer.feature_types import Feature
 from leadscore_export.featurizer.featurizer import Featurizer, Moment
 from leadscore_export.featurizer.record_values import Record, plain_records
 from leadscore_export.scores.calibration import CalibrationKind, chosen_calibration, fitted_calibration
-from leadscore_export.scores.out_of_fold import kept_trees, out_of_fold
+from leadscore_export.scores.out_of_fold import fold_scores, kept_trees
 from leadscore_export.scores.score_bands import different_scores
 from leadscore_export.scores.serving_figures import as_served
 from leadscore_export.scores.training_data import checked_training_data, checked_weights
@@ -50,6 +51,7 @@ from leadscore_export.scores.training_figures import area_under_curve, quantiles
 Vector = npt.NDArray[np.float64]
 
 _MAX_ONNX_BYTES = 64 * 1024 * 1024
+_CONVERT_YOURSELF = "convert it yourself, and give OnnxFile(path) with oof_raw"
 
 
 def export_bundle(
@@ -87,7 +89,7 @@ def export_bundle(
     `groups`: For those copies, the rows that must stay in one fold.
     `sample_weight`: For those copies, the weight that each row had in training.
     `holdout`: Rows and outcomes that were not trained on. Validation expects their lift; without them, that
-        of the out-of-fold rows.
+        of the out-of-fold rows. Likelihoods must hold on them.
     `golden_records`, `now`: Records that `model check` compares, preferably held out, and when they were
         scored.
     `calibration`: "auto" chooses by the number of rows, see calibration.py.
@@ -102,11 +104,12 @@ def export_bundle(
     check_features(featurizer)
     rows, converted = checked_training_data(X, y, featurizer)
     checked_weights(sample_weight, len(rows))
-    onnx = convert_model(model, featurizer.width)
-    _check_file(onnx, featurizer)
-    check_whole_categories(onnx, featurizer, rows)
-    check_answers(onnx, rows)
-    served = check_agreement(onnx, rows)
+    with failures_advise("the model could not be converted", _CONVERT_YOURSELF):
+        onnx = convert_model(model, featurizer.width)
+        _check_file(onnx, featurizer)
+        check_whole_categories(onnx, featurizer, rows)
+        check_answers(onnx, rows)
+        served = check_agreement(onnx, rows)
     check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)
     too_large = None if onnx.trees is None else occlusion_reason(onnx.trees)
@@ -114,20 +117,35 @@ def export_bundle(
         onnx = replace(onnx, trees=None, covers=None)
     guard = recency_guard(recency, featurizer, rows)
     explained = explanation(onnx, featurizer, rows, baseline)
-    held = None if holdout is None else held_out(onnx, featurizer, holdout)
+    with failures_advise("the holdout could not be scored", "give rows that the model can score"):
+        held = None if holdout is None else held_out(onnx, featurizer, holdout)
     asked = None if golden_records is None else plain_records(golden_records)
 
     # The checks above are fast; out-of-fold scoring trains five models.
     if oof_raw is None:
-        raw = out_of_fold(model, rows, converted, groups=groups, sample_weight=sample_weight)
+        scores = fold_scores(model, rows, converted, groups=groups, sample_weight=sample_weight)
+        raw, copies = scores.raw, scores.copies
     else:
-        raw = given_scores(oof_raw, served)
+        raw, copies = given_scores(oof_raw, served), None
     raw = as_served(raw, served)
     check_ranking(served, raw, converted, are_given=oof_raw is not None)
     kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as requested")
     held_raw, held_converted = (raw, converted) if held is None else held
     lift = round(top_lift(held_raw, held_converted), 4)
     check_lift(lift, held_converted)
+    fitted = fitted_calibration(kind, raw, converted)
+    compared = compare(
+        Compared(
+            featurizer=featurizer,
+            rows=rows,
+            converted=converted,
+            served=served,
+            raw=raw,
+            copies=copies,
+            held=held,
+            calibration=fitted,
+        )
+    )
     manifest: dict[str, Any] = {
         "schema_version": 1,
         "name": name,
@@ -137,7 +155,7 @@ def export_bundle(
         "onnx": onnx_reference(onnx),
         "width": featurizer.width,
         "features": featurizer.features,
-        "calibration": fitted_calibration(kind, raw, converted),
+        "calibration": fitted,
         "quantiles": quantiles_of(raw),
         **({"missing_tokens": featurizer.missing_tokens} if featurizer.missing_tokens else {}),
         **guard,
@@ -148,7 +166,8 @@ def export_bundle(
             "holdout_top_lift": lift,
         },
     }
-    golden, left_out = golden_lines(onnx, featurizer, manifest, asked, now) if asked else ([], 0)
+    with failures_advise("the golden records could not be scored", "leave out those that fail"):
+        golden, left_out = golden_lines(onnx, featurizer, manifest, asked, now) if asked else ([], 0)
     # Written last: a failed check leaves no partial bundle.
     write_bundle(Path(out), manifest, onnx, golden)
     return ExportReport(
@@ -160,7 +179,9 @@ def export_bundle(
         calibration=f"{kind}: {reason}",
         contributions=_contributions_text(onnx, too_large),
         golden_records=len(golden),
-        notes=report_notes(
+        curves=compared.curves,
+        notes=compared.notes
+        + report_notes(
             Exported(
                 raw=raw,
                 scores=different_scores(served, manifest["quantiles"]) if family == "forward" else None,

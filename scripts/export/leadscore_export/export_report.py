@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.bundle.check_columns import constant_notes, same_name_notes
+from leadscore_export.comparison.reliability import ReliabilityCurve, reliability_lines
+from leadscore_export.comparison.reliability_page import reliability_page
 from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.scores.calibration import PLATT_FROM, CalibrationKind
 from leadscore_export.scores.out_of_fold import KeptTrees
@@ -29,7 +31,7 @@ _RATE_ERRORS = 2.5
 
 @dataclass(frozen=True)
 class ExportReport:
-    """Location of the bundle, figures on rows outside training, and notes."""
+    """Location of the bundle, figures on rows outside training, reliability curves, and notes."""
 
     folder: Path
     rows: int
@@ -40,6 +42,11 @@ class ExportReport:
     contributions: str
     golden_records: int
     notes: tuple[str, ...]
+    curves: tuple[ReliabilityCurve, ...] = ()
+
+    def page(self) -> str:
+        """The report with a chart of the reliability curves, as HTML."""
+        return reliability_page(f"Export of {self.folder.name}", self.curves, str(self))
 
     def __str__(self) -> str:
         lines = [
@@ -50,6 +57,7 @@ class ExportReport:
             f"  calibration       {self.calibration}",
             f"  contributions     {self.contributions}",
             f"  golden records    {self.golden_records}",
+            *reliability_lines(self.curves),
             *(f"  note: {note}" for note in self.notes),
             f"Check it: npx leadscore model check {self.folder}",
         ]

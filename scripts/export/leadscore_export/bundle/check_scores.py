@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.comparison import limits
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.featurizer.featurizer import Featurizer
@@ -20,11 +21,6 @@ ONNX_TOLERANCE = 1e-4  # of a probability: ONNX computes in float32
 _WRONG_CONVERSION = 0.01  # of a probability: larger differences are not due to float32
 _LARGE = 1e6  # neighbouring float32 numbers are 0.06 apart from here on
 _MAX_COMPARED_ROWS = 5000
-
-# An honest model's AUC on X was measured up to 0.03 below its out-of-fold AUC, at any number of rows.
-# The cases were stumps and hardly trained networks.
-_AUC_TOLERANCE = 0.05
-_AUC_ERRORS = 1.0  # standard errors of the AUC, which exceed the tolerance on small data
 
 
 def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
@@ -114,7 +110,7 @@ def check_ranking(served: Vector, raw: Vector, converted: Vector, *, are_given: 
     own, unseen = area_under_curve(served, converted), area_under_curve(raw, converted)
     smaller = min(converted.sum(), len(converted) - converted.sum())
     error = float(np.sqrt(unseen * (1 - unseen) / smaller))
-    if own >= unseen - max(_AUC_TOLERANCE, _AUC_ERRORS * error):
+    if own >= unseen - max(limits.AUC_TOLERANCE, limits.AUC_ERRORS * error):
         return
     others = "oof_raw does" if are_given else "copies of it rank unseen rows"
     also = ", or oof_raw is another model's" if are_given else ""

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.comparison.level import Figures, figures_of
 from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.scores.calibration import PLATT_FROM
+from leadscore_export.scores.fresh_copy import check_not_loaded, fresh_copy
 from leadscore_export.scores.training_data import (
     checked_weights,
     smaller_class,
@@ -61,6 +63,30 @@ def out_of_fold(
     `groups`: Rows that belong together, such as those of one account. They stay in one fold.
     `sample_weight`: The weight of each row in training, for the copies.
     """
+    return fold_scores(
+        model, X, y, folds=folds, groups=groups, seed=seed, sample_weight=sample_weight
+    ).raw
+
+
+@dataclass(frozen=True)
+class FoldScores:
+    """The out-of-fold probability of each row, and the figures of each copy on its own training rows."""
+
+    raw: Vector
+    copies: tuple[Figures, ...]
+
+
+def fold_scores(
+    model: Any,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    folds: int = 5,
+    groups: Any = None,
+    seed: int = 0,
+    sample_weight: Any = None,
+) -> FoldScores:
+    """As `out_of_fold`, with the figures of the copies."""
     try:
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
     except ImportError as problem:
@@ -89,17 +115,22 @@ def out_of_fold(
     ):
         parts = list(splitter(folds, shuffle=True, random_state=seed).split(rows, converted, groups))
     raw = np.empty(len(rows))
+    copies = []
+    check_not_loaded(_last_step(model))
     for training, unseen in parts:
-        copy = untrained_copy(model)
+        with failures_advise("an untrained copy of the model could not be made", "give oof_raw"):
+            copy = untrained_copy(model)
         try:
             fitted = copy.fit(rows[training], converted[training], **_weighted(copy, weights, training))
             raw[unseen] = fitted.predict_proba(rows[unseen])[:, 1]
+            own = np.asarray(fitted.predict_proba(rows[training]), dtype=np.float64)[:, 1]
+            copies.append(figures_of(own, converted[training]))
         except Exception as problem:  # such as early stopping without an evaluation set
             raise ExportError(
                 f"a copy of the model could not be trained for out-of-fold scores ({problem}); give "
                 "oof_raw: for each row of X the probability by a model that was not trained on it"
             ) from problem
-    return raw
+    return FoldScores(raw, tuple(copies))
 
 
 def _weighted(copy: Any, weights: Vector | None, training: Any) -> dict[str, Any]:
@@ -168,18 +199,16 @@ def untrained_copy(model: Any) -> Any:
     `model`: A classifier with scikit-learn's interface. Raises ExportError if the copy rejects the
         parameters.
     """
-    from sklearn.base import clone
-
     fitted = _last_step(model)
     trees = _trees(fitted)
     # A copy with early stopping would require an evaluation set, even if the model kept all trees.
     if trees is None or (trees.kept == trees.configured and not _STOPS & set(fitted.get_params())):
-        return clone(model)
+        return fresh_copy(model)
     try:
         last = type(fitted)(**_parameters(fitted, trees.kept))
         if not hasattr(model, "steps"):
             return last
-        copy = clone(model)
+        copy = fresh_copy(model)
         copy.steps[-1] = (copy.steps[-1][0], last)
         return copy
     except Exception as problem:  # each trainer rejects parameters with its own error
