@@ -33,9 +33,9 @@ class FoldedKeys:
     """The first key of a record per folded name, with its index."""
 
     all: Mapping[str, tuple[int, str]]
-    """Of all keys."""
+    """All keys count."""
     other: Mapping[str, tuple[int, str]]
-    """Of the keys that are not the exact name of a field with a namesake."""
+    """A key that is the exact name of a field with a namesake does not count."""
 
 
 class FeatureReader:
