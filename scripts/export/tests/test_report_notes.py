@@ -102,9 +102,7 @@ def test_best_column_may_rank_by_missing_values() -> None:
     assert best_column(rows, converted) == (1, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("depth", "given"), [(1, "2 different scores; 3 are needed"), (2, None)]
-)
+@pytest.mark.parametrize(("depth", "given"), [(1, "2 different scores; 3 are needed"), (2, None)])
 def test_notes_a_verdict_that_cannot_be_reached(depth: int, given: str | None, tmp_path: Path) -> None:
     rows, converted = drawn(2000, rate=0.3)
     stump = DecisionTreeClassifier(max_depth=depth).fit(rows, converted)

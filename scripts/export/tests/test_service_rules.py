@@ -26,9 +26,7 @@ RECORDS = [{"a": float(a), "b": float(b)} for a, b in X]
 
 
 def exported(model: Any, out: Path, records: Any = RECORDS) -> ExportReport:
-    return export_bundle(
-        model, FEATURES, out, name="n", version="1", X=X, y=Y, golden_records=records
-    )
+    return export_bundle(model, FEATURES, out, name="n", version="1", X=X, y=Y, golden_records=records)
 
 
 def split(column: int, when_true: Node, when_false: Node) -> Split:

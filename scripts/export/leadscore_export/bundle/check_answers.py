@@ -1,4 +1,4 @@
-"""Tries an ONNX model as the service does before it stores one: each row must have one answer, of its kind."""
+"""Tries an ONNX model as the service does before it stores one: a row must have one answer, of its kind."""
 
 from __future__ import annotations
 
@@ -78,13 +78,15 @@ class _Runner:
             output = self._session.run([model.output], {model.input: rows[list(order)]})[0]
         except Exception as problem:  # ONNX Runtime has no common base class for its errors
             raise ExportError(
-                f"ONNX Runtime does not run {len(order)} rows in one call ({' '.join(str(problem).split())}); "
+                f"ONNX Runtime does not run {len(order)} rows in one call "
+                f"({' '.join(str(problem).split())}); "
                 "convert the model with an open first dimension (dynamic_axes)"
             ) from problem
         values = np.asarray(output, dtype=np.float64)
         if values.size % len(order) != 0:
             raise ExportError(
-                f"the ONNX model's output has {values.size} values for {len(order)} rows; let it have a row for each"
+                f"the ONNX model's output has {values.size} values for {len(order)} rows; "
+                "let it have a row for each"
             )
         return values.reshape(len(order), -1)
 
@@ -133,8 +135,8 @@ def _check_form(model: ConvertedModel, values: Values) -> None:
             )
         if known.shape[1] != 2 or not _is_opposite(known):
             raise ExportError(
-                f'the output "{model.output}" has {known.shape[1]} columns that are not [-s, s], so it is a logit '
-                'of each class; end the graph in Softmax, and give kind="probability"'
+                f'the output "{model.output}" has {known.shape[1]} columns that are not [-s, s], '
+                'so it is a logit of each class; end the graph in Softmax, and give kind="probability"'
             )
     elif not is_in_range:
         raise ExportError(
@@ -159,7 +161,8 @@ def _likely_form(known: Values) -> str:
     if known.min() >= 0 and known.max() <= 100.1 and (single or np.all(np.abs(shares - 1) <= limits.ROW_SUM)):
         return "It looks like a percentage; divide it by 100 in the graph"
     if known.min() > -1 and known.max() < 2:
-        return "It looks like a regression; end the graph in Clip with the limits 0 and 1, or train a classifier"
+        remedy = "end the graph in Clip with the limits 0 and 1, or train a classifier"
+        return f"It looks like a regression; {remedy}"
     if single or (known.shape[1] == 2 and _is_opposite(known)):
         return 'It looks like a logit; for log-odds give OnnxFile(path, kind="logit")'
     return "It looks like a logit of each class; end the graph in Softmax"
@@ -169,4 +172,5 @@ def _is_opposite(known: Values) -> bool:
     """Whether every row is [-s, s]."""
     with np.errstate(invalid="ignore"):
         sums = np.abs(known.sum(axis=1))
-    return bool(np.all((known[:, 0] == -known[:, 1]) | (sums <= limits.ROW_SUM * np.fmax(1, np.abs(known[:, 1])))))
+    nearly = sums <= limits.ROW_SUM * np.fmax(1, np.abs(known[:, 1]))
+    return bool(np.all((known[:, 0] == -known[:, 1]) | nearly))

@@ -1,6 +1,7 @@
 """Limits of the service that the exporter checks too.
 
-They are those of shared/bundle/limits.ts, which gives the reason for each. A test of the service compares them.
+They are those of shared/bundle/limits.ts, which gives the reason for each.
+A test of the service compares them.
 """
 
 from __future__ import annotations

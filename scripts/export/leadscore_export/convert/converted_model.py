@@ -67,10 +67,13 @@ class ConvertedModel:
         """The trainer's own probability of each row, None for an `OnnxFile`."""
         if self.predict is None:
             return None
-        with failures_advise(
-            "the model's own predict fails on the rows",
-            "give X as Featurizer.rows makes it, and a model that was trained on that",
-        ), warnings.catch_warnings():
+        with (
+            failures_advise(
+                "the model's own predict fails on the rows",
+                "give X as Featurizer.rows makes it, and a model that was trained on that",
+            ),
+            warnings.catch_warnings(),
+        ):
             # A model that was trained on a table with names asks for one.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return self.predict(rows)

@@ -63,9 +63,7 @@ def out_of_fold(
     `groups`: Rows that belong together, such as those of one account. They stay in one fold.
     `sample_weight`: The weight of each row in training, for the copies.
     """
-    return fold_scores(
-        model, X, y, folds=folds, groups=groups, seed=seed, sample_weight=sample_weight
-    ).raw
+    return fold_scores(model, X, y, folds=folds, groups=groups, seed=seed, sample_weight=sample_weight).raw
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,13 @@ def model(*nodes: onnx.NodeProto, **given: Any) -> ConvertedModel:
 
 WRONG: dict[str, tuple[ConvertedModel, str]] = {
     "mean of the call": (
-        model(node("ReduceMean", "x first", "m"), node("Sub", "x m", "d"), node("MatMul", "d w", "s"), SIGMOID),
-        r"depends on the other rows of the call \(tried row \d+: \S+ alone, \S+ with others\); convert it for inf",
+        model(
+            node("ReduceMean", "x first", "m"),
+            node("Sub", "x m", "d"),
+            node("MatMul", "d w", "s"),
+            SIGMOID,
+        ),
+        r"depends on the other rows of the call \(tried row \d+: \S+ alone, \S+ with others\); convert",
     ),
     "softmax of the call": (model(SUMS, node("Softmax", "t", "y", axis=0)), "depends on the other rows"),
     "dropout": (
@@ -67,17 +72,20 @@ WRONG: dict[str, tuple[ConvertedModel, str]] = {
         "does not run 64 rows in one call .* convert the model with an open first dimension",
     ),
     "logit": (model(SUM, node("Identity", "s", "y")), r'looks like a logit; .*kind="logit"'),
-    "two logits": (model(SUMS, node("Identity", "t", "y")), "a logit of each class; end the graph in Softmax"),
+    "two logits": (model(SUMS, node("Identity", "t", "y")), "of each class; end the graph in Softmax"),
     "two logits as a logit": (
         model(SUMS, node("Identity", "t", "y"), kind="logit"),
         r'2 columns that are not \[-s, s\].*kind="probability"',
     ),
-    "logarithms": (model(SUMS, node("LogSoftmax", "t", "y")), "the logarithm of a probability; end the graph in Sof"),
+    "logarithms": (model(SUMS, node("LogSoftmax", "t", "y")), "logarithm of a probability; end the graph"),
     "percent": (
         model(SUMS, node("Softmax", "t", "p"), node("Mul", "p hundred", "y")),
         "a percentage; divide it by 100",
     ),
-    "probability as a logit": (model(SUMS, SOFTMAX, kind="logit"), r'is a probability; give OnnxFile\(path, kind="pro'),
+    "probability as a logit": (
+        model(SUMS, SOFTMAX, kind="logit"),
+        r"is a probability; give OnnxFile\(path, kind=",
+    ),
 }
 
 

@@ -65,7 +65,10 @@ def test_refusals_of_onnx_files_name_the_remedy(tmp_path: Path) -> None:
         ({"kind": TensorProto.DOUBLE}, r"with float tensors: a FloatTensorType .*model.float\(\)"),
         ({"output_kind": TensorProto.DOUBLE}, "no float32 output; convert it with float tensors"),
         ({"ir_version": 99}, r"does not run the model \(.*IR version.* model.ir_version = 10"),
-        ({"shape": [1, 2]}, r"does not run 64 rows in one call \(.*; convert the model with an open first dimension"),
+        (
+            {"shape": [1, 2]},
+            r"does not run 64 rows in one call \(.*; convert the model with an open first dimension",
+        ),
     ):
         refused(onnx_file(tmp_path, **changes), advice)
     for operator in ("DynamicQuantizeLinear", "QLinearMatMul", "MatMulInteger", "DequantizeLinear"):
