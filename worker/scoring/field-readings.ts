@@ -87,8 +87,12 @@ class Tally {
   report(): Pick<FieldReadings, 'counts' | 'values'> {
     const kinds = readingKinds.length;
     const counts: number[] = [];
-    for (const [at, records] of this.counts.entries())
+    // A loop without an iterator: a single pays for it too.
+    for (let at = 0; at < this.counts.length; at += 1) {
+      const records = this.counts[at] ?? 0;
       if (records > 0) counts.push(Math.floor(at / kinds), at % kinds, records);
+    }
+    if (this.values.size === 0) return { counts, values: [] };
     const values = [...this.values].flatMap(([at, ofSlot]) =>
       [...ofSlot].map(([value, records]) => [Math.floor(at / kinds), at % kinds, value, records] as const),
     );
