@@ -65,7 +65,7 @@ describe('the environment of a worker process', () => {
       expect(environmentOf(gateways[0]?.pid ?? 0)).to.include.members(['KEY_PEPPER', 'OTHER_SECRET']);
       expect(environmentOf(pool.pid)).to.include('REDIS_URL').and.not.to.include('KEY_PEPPER');
       const workers = childProcessIds(pool.pid);
-      expect(workers).to.have.length(2);
+      expect(workers).to.have.length(4);
       for (const pid of workers) {
         const names = environmentOf(pid);
         expect(names).to.include.members(['REDIS_URL', 'MONGODB_URL']);
