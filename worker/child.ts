@@ -21,7 +21,7 @@ import { beginChunk } from './scoring/score-chunk.js';
  * that stalls or runs twice does no harm.
  */
 
-const maxModelBytes = 512 * 1024 * 1024; // of all loaded models; a pool in a container of 4 GB has some six processes
+const maxModelBytes = 512 * 1024 * 1024; // of all loaded models; with WORKERS=2 a pool has up to six processes, in a container of 4 GB
 const maxLoads = 1_000; // ONNX leaks some memory with every model; the process is replaced after this many
 const lookupTimeoutMs = 5_000;
 

@@ -40,9 +40,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const health = lifecycle.add(new RedisHealth(redis, config.timings.redis));
   observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
   const { workers, bulkWorkers, partitions } = config;
-  const ofLane = <Served extends Lane>(
-    lane: Served,
-  ): Omit<PoolOptions, 'workers' | 'lane'> & { readonly lane: Served } => {
+  const ofLane = (lane: Lane): Omit<PoolOptions, 'workers'> => {
     const register = new WorkerRegister(redis, lane);
     const onExit = (id: string) => {
       register
@@ -65,8 +63,8 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
       port: config.workerAdminPort,
       registry: metrics,
       readiness: async () => {
-        const idle = [singles, batches].find((pool) => pool.readyCount === 0);
-        return idle === undefined ? health.problem : `no worker process of ${idle.lane} is ready`;
+        const idle = Object.entries({ singles, batches }).find(([, { readyCount }]) => readyCount === 0);
+        return idle === undefined ? health.problem : `no worker process of ${idle[0]} is ready`;
       },
     }),
   );

@@ -10,7 +10,7 @@ import { AttackRun, attacksNamed } from './run-attacks.js';
 async function measure(command: AttackCommand, { onEnd }: RunEnd): Promise<AttackResult> {
   const chosen = attacksNamed(command.only);
   const progress = new ProgressLines(chosen.length);
-  progress.say('starting Redis, MongoDB, a gateway and two workers');
+  progress.say('starting Redis, MongoDB, a gateway and a worker pool');
   const run = await AttackRun.start(command, onEnd);
   const rows: AttackRow[] = [];
   const problems: BrokenPromise[] = [];

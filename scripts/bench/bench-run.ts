@@ -24,7 +24,7 @@ export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): P
   const chosen = scenarios.filter(({ id, row }) => only.length === 0 || only.includes(id) || only.includes(row));
   const isChosen = (target: Scenario['target']): boolean => chosen.some((scenario) => scenario.target === target);
   const progress = new ProgressLines(repeats * chosen.length);
-  progress.say('starting Redis, MongoDB, a gateway and two workers');
+  progress.say('starting Redis, MongoDB, a gateway and a worker pool');
   const service = await startBenchService(options, onEnd);
   const machine = describeMachine(service.versions, workers);
   const run = new BenchRun({

@@ -61,7 +61,7 @@ async function measureStretches(
   const { minutes, firstWarmUpMs, onEnd } = options;
   const count = Math.round((minutes * 60_000) / stretchMs);
   const progress = new ProgressLines(count);
-  progress.say(`${name}: starting Redis, MongoDB, a gateway and two workers`);
+  progress.say(`${name}: starting Redis, MongoDB, a gateway and a worker pool`);
   const service = await startBenchService(options, onEnd);
   const { gateway, groups } = service;
   const generator = await stoppedAtEnd(onEnd, startGenerator(service));

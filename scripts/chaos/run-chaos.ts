@@ -58,7 +58,7 @@ const shareOfThird = 2 / 7;
  * @throws Error if the service cannot be started; damage by faults is part of the result
  */
 export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promise<ChaosResult> {
-  hooks.onStep('starting Redis, MongoDB, two gateways, two workers and a runner of bulk jobs');
+  hooks.onStep('starting Redis, MongoDB, two gateways, a worker pool and a runner of bulk jobs');
   const { onRedisCluster } = options;
   const gateways = [onRedisCluster ? 'direct' : 'proxied', 'direct'] as const;
   const lanes = { LANES: onRedisCluster ? String(partitions) : undefined };

@@ -1,6 +1,6 @@
 import type { Logger } from '../../shared/process/logger.js';
 import type { PoolChild } from './pool-child.js';
-import { processStat } from './process-stat.js';
+import { type ProcessStat, processStat } from './process-stat.js';
 
 export interface HangDetectorOptions {
   /** The living processes. */
@@ -46,8 +46,9 @@ export class HangDetector {
       if (wasHeldUp) child.noteHeartbeat();
       const silentMs = nowMs - child.lastHeartbeatMs;
       if (!child.isReady || child.wasKilled || silentMs < hangLimitMs) continue;
-      const isStopped = processStat(child.pid)?.isStopped === true;
-      if (!isStopped && mayWait(child, hangLimitMs) && silentMs < maxSilentLimits * hangLimitMs) continue;
+      const stat = processStat(child.pid);
+      const isStopped = stat?.isStopped === true;
+      if (!isStopped && mayWait(child, stat, hangLimitMs) && silentMs < maxSilentLimits * hangLimitMs) continue;
       child.wasKilled = true;
       child.isHung = !isStopped; // after a SIGSTOP its chunk is not to blame
       const { pid, isHung } = child;
@@ -58,9 +59,8 @@ export class HangDetector {
 }
 
 /** Whether a silent process may only wait for the processor: it has a low priority and has not computed. */
-function mayWait({ lane, pid, cpuMsAtHeartbeat }: PoolChild, hangLimitMs: number): boolean {
+function mayWait({ lane, cpuMsAtHeartbeat }: PoolChild, stat: ProcessStat | undefined, hangLimitMs: number): boolean {
   if (lane === 'singles') return false;
-  const { cpuMs } = processStat(pid) ?? {};
-  if (cpuMs === undefined || cpuMsAtHeartbeat === undefined) return lane === 'bulk';
-  return cpuMs - cpuMsAtHeartbeat < minComputedShare * hangLimitMs;
+  if (stat === undefined || cpuMsAtHeartbeat === undefined) return lane === 'bulk';
+  return stat.cpuMs - cpuMsAtHeartbeat < minComputedShare * hangLimitMs;
 }

@@ -39,7 +39,6 @@ export interface PoolOptions {
  */
 export class WorkerPool {
   readonly name = 'worker pool';
-  readonly lane: Lane;
   private readonly children = new Set<PoolChild>();
   private readonly hangDetector: HangDetector;
   private readonly program: URL;
@@ -52,8 +51,7 @@ export class WorkerPool {
   private unseen = 0;
 
   constructor(private readonly options: PoolOptions) {
-    const { program, timings, logger, lane } = options;
-    this.lane = lane;
+    const { program, timings, logger } = options;
     this.program = program ?? new URL('../child.js', import.meta.url);
     this.hangDetector = new HangDetector({ children: this.children, ...timings, logger });
   }
@@ -114,9 +112,9 @@ export class WorkerPool {
   /** Starts a process, unless there are enough. */
   private spawn(): void {
     if (this.isStopping || this.staying.length >= this.wanted) return;
-    const { logger, timings } = this.options;
+    const { logger, timings, lane } = this.options;
     try {
-      this.follow(new PoolChild(this.program, new CrashNote(), this.lane));
+      this.follow(new PoolChild(this.program, new CrashNote(), lane));
     } catch (error) {
       logger.error({ error }, 'cannot create crash note in TMPDIR; starting the worker later');
       setTimeout(() => this.spawn(), timings.maxReplacementDelayMs);

@@ -37,7 +37,7 @@ const pepper = 'pepper-of-the-attack-run';
 const trialRecords = 10 * testBucketRecords;
 const defaultRatePerSecond = 10;
 
-/** Starts Redis, MongoDB, one gateway, a pool of two workers and a runner of bulk jobs. */
+/** Starts Redis, MongoDB, one gateway, a worker pool and a runner of bulk jobs. */
 export async function startAttackService(onEnd: OnEnd): Promise<AttackService> {
   const adminPort = await freePort();
   const starting = Cluster.start({ gateways: ['direct'], settings: settings(adminPort), runners: ['direct'] });

@@ -50,7 +50,7 @@ export async function bulkSection(_names: readonly string[], options: SectionOpt
   const path = join(directory, 'leads.csv');
   say(`bulk: writing a CSV of ${wholeNumber(rows)} rows`);
   const bytes = await writeBulkFile(path, rows);
-  say('bulk: starting Redis, MongoDB, a gateway, two workers and a runner');
+  say('bulk: starting Redis, MongoDB, a gateway, a worker pool and a runner');
   const service = await startBenchService({ ...options, withRunner: true }, onEnd);
   const caller = new BulkCaller(service.gateway, service.source.modelId);
   say('bulk: a first job, so that all leads have a previous score');

@@ -77,7 +77,7 @@ export function readableReport({ rows, comparedRows }: BenchOutcome, machine: Ma
   const ownLoad = percent(coresUsed(rows, (report) => report.generatorCpuMs));
   const lines = [
     `${machine.cores} cores (${machine.cpu}), ${machine.memory_gb} GB, ${machine.platform}; Node ${machine.node}, ` +
-      `Redis ${machine.redis}, MongoDB ${machine.mongod}; one gateway, ${machine.workers} workers`,
+      `Redis ${machine.redis}, MongoDB ${machine.mongod}; one gateway, ${machine.workers} workers for batches`,
     repeats > 1 ? `Medians of ${repeats} interleaved repeats, ranges in brackets.` : 'One repeat.',
     '',
     reportTable(speedColumns, rows),
@@ -148,7 +148,7 @@ function mixedLines(rows: readonly BenchRow[], workers: number): readonly string
   return [
     `${mixedRow} / ${mainScenario.row}: records/s ${wholeNumber(speed)} / ${wholeNumber(speedAlone)} = ${(speed / speedAlone).toFixed(2)}`,
     `singles beside batches: ${compared('p50', ({ p50_ms }) => p50_ms)}, ${compared('p99', p99Ms)}`,
-    `cores used by ${workers} workers: ${busy(mixed)} (alone ${busy(alone)})`,
+    `cores used by the worker pool, of which ${workers} processes score batches: ${busy(mixed)} (alone ${busy(alone)})`,
   ];
 }
 

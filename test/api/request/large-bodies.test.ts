@@ -72,11 +72,13 @@ describe('LargeBodies', () => {
         await yieldToEventLoop();
         return performance.now() - startMs;
       });
+    /** A busy machine delays any turn. */
+    const bestOfThree = async (body: Buffer) => Math.min(await pauseMs(body), await pauseMs(body), await pauseMs(body));
     await largeBodies.inTurn(callOf('a', small), async () => undefined);
-    const alone = await pauseMs(large);
+    expect(await bestOfThree(large), 'alone').to.be.below(19);
     await largeBodies.inTurn(callOf('b', small), async () => undefined);
     expect(await pauseMs(large)).to.be.at.least(19);
-    expect(Math.min(alone, await pauseMs(small))).to.be.below(19);
+    expect(await bestOfThree(small), 'a small call').to.be.below(19);
   });
 
   it('gives one record with a large body to the workers of batches', () => {
