@@ -28,6 +28,15 @@ export interface OutcomesDeps {
   readonly bodies: BodyMemory;
 }
 
+interface ReportedLeads {
+  readonly organisationId: string;
+  readonly leads: ReadonlySet<string>;
+  readonly outcomes: readonly Outcome[];
+  /** The crm_id of each outcome, as it was sent. */
+  readonly sent: readonly string[];
+  readonly between: () => Promise<void>;
+}
+
 /**
  * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by what was scored, and idempotent. Its rate
  * is that of scoring, because a call costs the gateway as much. Works in every state of the organisation. Calls of test keys are validated and answered, but not stored.
@@ -35,6 +44,15 @@ export interface OutcomesDeps {
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
   const { store, limit, predictions, largeBodies, limits, bodies } = outcomesDeps;
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
+  /** How many of the leads were ever scored, with an example of each side. */
+  async function knownLeads({ organisationId, leads, outcomes, sent, between }: ReportedLeads) {
+    const scored = await predictions.scoredAmong({ organisationId, crmIds: [...leads], between }, deps.timeoutMs);
+    const counts = { known: scored.size, unknown: leads.size - scored.size };
+    const unknown = sent[outcomes.findIndex(({ crmId }) => !scored.has(crmId))];
+    if (unknown === undefined) return counts;
+    const example = await predictions.scoredLeadNear({ organisationId, crmId: unknown }, deps.timeoutMs);
+    return { ...counts, unknown_example: unknown, ...(example !== undefined && { scored_example: example }) };
+  }
   return receivingRoute(deps, {
     window: 'outcomes',
     receive: async (context, { apiKey }) => {
@@ -64,21 +82,10 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
         return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async (turn) => {
           const between = turn.yieldToEventLoop;
           const took = await limit.take(organisationId, leads);
-          const scored = await predictions.scoredAmong({ organisationId, crmIds: [...leads], between }, deps.timeoutMs);
-          const unscored = outcomes.findIndex(({ crmId }) => !scored.has(crmId));
-          const example =
-            unscored < 0
-              ? undefined
-              : await predictions.scoredLeadNear({ organisationId, crmId: sent[unscored] ?? '' }, deps.timeoutMs);
           took(await store.record({ organisationId, outcomes, receivedAt, between }));
-          return {
-            accepted: outcomes.length,
-            known: scored.size,
-            unknown: leads.size - scored.size,
-            repeated: outcomes.length - leads.size,
-            ...(unscored < 0 ? {} : { unknown_example: sent[unscored] }),
-            ...(example === undefined ? {} : { scored_example: example }),
-          };
+          // The outcomes are stored: without these figures the call has still succeeded.
+          const known = await knownLeads({ organisationId, leads, outcomes, sent, between }).catch(() => undefined);
+          return { accepted: outcomes.length, ...known, repeated: outcomes.length - leads.size };
         });
       } catch (cause) {
         if (cause instanceof ApiError || cause instanceof CallerGone) throw cause;

@@ -53,10 +53,12 @@ export const outcomesReplySchema = objectSchema(
   'All entries were accepted. One invalid entry refuses the whole call.',
   {
     accepted: countSchema('The number of accepted entries: `known`, `unknown` and `repeated` together.'),
-    'known?': countSchema('Leads that have a stored score, under any model. Absent for test keys.'),
+    'known?': countSchema(
+      'Leads that have a stored score, under any model. Absent for test keys, and if they could not be counted.',
+    ),
     'unknown?': countSchema(
       'Leads without a stored score. Their outcomes are kept, and count once they are scored under the same `crm_id`. ' +
-        'Absent for test keys.',
+        'Absent for test keys, and if they could not be counted.',
     ),
     'repeated?': countSchema('Entries whose lead an earlier entry of the call names. Absent for test keys.'),
     'unknown_example?': {
@@ -66,8 +68,8 @@ export const outcomesReplySchema = objectSchema(
     'scored_example?': {
       type: 'string',
       description:
-        'A `crm_id` that has a stored score, to compare with `unknown_example`: the next one in the order of ids. Absent ' +
-        'without `unknown_example`, and if no lead has a stored score.',
+        'A `crm_id` that has a stored score, to compare with `unknown_example`: the next one in the order of ids, or ' +
+        'without one the first. Ids of Salesforce have 15 characters here. Absent without `unknown_example`, and if no lead has a stored score.',
     },
     'test?': { type: 'boolean', const: true, description: 'Present for test keys: nothing was stored.' },
   },

@@ -122,6 +122,7 @@ function figuresOf(
     joined: Math.round(scored * named),
     joinable: scored,
     matured: records(matured),
+    scoredBands: bandCount,
     bands: matured,
     horizonDays,
     expectedLift: 2,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BundleError } from './bundle-error.js';
+import { mebibyte } from './limits.js';
 
 /** Every bundle has this member. */
 export const manifestFile = 'manifest.json';
@@ -85,8 +86,6 @@ export function bundleDigest(members: ReadonlyMap<string, Uint8Array>): string {
   }
   return whole.digest('hex');
 }
-
-const mebibyte = 1024 * 1024;
 
 /** A size for a message: `64 MiB`, `1.5 MiB`, `12 bytes`. */
 export function sizeText(bytes: number): string {

@@ -1,9 +1,11 @@
+import { maxChunkRecords } from '../messages/score-job.js';
+
 /*
- * Every limit of a bundle, each with its reason. `scripts/export/leadscore_export/bundle/limits.py` repeats those that
- * the exporter checks, and `test/shared/bundle/limits.test.ts` compares the two.
+ * Sizes, versions and the limits of the trial of a bundle, each with its reason. The limits of its texts are in the
+ * manifest's schema. `scripts/export/leadscore_export/bundle/limits.py` repeats those of the trial, and `test/shared/bundle/limits.test.ts` compares the two.
  */
 
-const mebibyte = 1024 * 1024;
+export const mebibyte = 1024 * 1024;
 
 /** How large a bundle may be. Sizes are of the files themselves (after inflating), in bytes. */
 export const bundleLimits = {
@@ -36,10 +38,8 @@ export const opsetVersions: ReadonlyMap<
 export const trialLimits = {
   /** Drawn rows: enough to show each kind of mistake that was seen, and run in milliseconds. */
   drawnRows: 32,
-  /** Golden records that are tried with them: real leads, where drawn rows may be far from any. */
-  goldenRows: 32,
   /** Records of the largest call of a worker. ONNX Runtime computes so many rows in another way than 32. */
-  callRecords: 250,
+  callRecords: maxChunkRecords,
   /** Two probabilities of one record may differ by this: float32 has 24 bits. Golden records may differ as much. */
   probability: 1e-6,
   /**

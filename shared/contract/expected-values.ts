@@ -15,6 +15,9 @@ export type DateOrder = NonNullable<DateFeature['date_order']>;
 /** The order of a date with slashes, in words. */
 export const dateOrderText: Readonly<Record<DateOrder, string>> = { dmy: 'day/month/year', mdy: 'month/day/year' };
 
+/** The orders, for schemas. */
+export const dateOrders = Object.keys(dateOrderText) as readonly DateOrder[];
+
 /** As `expectedOfType`, with the forms of a date that the feature reads. */
 export function expectedOf(feature: Feature): string {
   if (feature.type !== 'date') return expectedOfType[feature.type];

@@ -30,6 +30,7 @@ export interface CheckedModel {
   readonly explainMethod: ExplainMethod;
   /** Reason for occlusion instead of an exact method; undefined for an exact method. */
   readonly fallbackReason: string | undefined;
+  /** Strongest first; empty without golden records. */
   readonly contributions: readonly MeanContribution[];
   /** Remarks on the model's answers. */
   readonly notes: readonly string[];

@@ -2,29 +2,12 @@ import { BundleError } from '../../shared/bundle/bundle-error.js';
 import { goldenFile } from '../../shared/bundle/bundle-files.js';
 import type { CheckedBundle } from '../../shared/bundle/check-bundle.js';
 import { type GoldenRecord, parseGolden } from '../../shared/bundle/golden.js';
-import type { GoldenComparison, MeanContribution } from '../../shared/messages/bundle-check-job.js';
-import type { ExplainMethod } from '../../shared/messages/score-job.js';
+import { trialLimits } from '../../shared/bundle/limits.js';
+import type { CheckedModel, GoldenComparison, MeanContribution } from '../../shared/messages/bundle-check-job.js';
+import { maxChunkRecords } from '../../shared/messages/score-job.js';
 import { compileModel, type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import { engineProblem } from './trial/engine-problem.js';
 import { tryModel } from './trial/try-model.js';
-
-/** Tolerance of `raw`: the last bits of ONNX results depend on the batch size and the machine. */
-const rawTolerance = 1e-6;
-
-const batchRecords = 250; // as in the service
-
-/** Result of running a bundle with the code of the service. */
-export interface BundleRun {
-  /** Undefined when the bundle has no golden records. */
-  readonly golden: GoldenComparison | undefined;
-  readonly explainMethod: ExplainMethod;
-  /** Reason for occlusion instead of an exact method; undefined for an exact method. */
-  readonly fallbackReason: string | undefined;
-  /** Strongest first; empty without golden records. */
-  readonly contributions: readonly MeanContribution[];
-  /** Remarks on the model's answers, for the author. */
-  readonly notes: readonly string[];
-}
 
 /**
  * Compiles a bundle's model and its explanation like a worker, tries the model (see `tryModel`), and scores its golden
@@ -33,7 +16,7 @@ export interface BundleRun {
  * @throws BundleError when ONNX Runtime cannot run the model, when its trial fails, or when a golden record cannot be
  * featurized
  */
-export async function runBundle(bundle: CheckedBundle, { nowMs }: { readonly nowMs: number }): Promise<BundleRun> {
+export async function runBundle(bundle: CheckedBundle, { nowMs }: { readonly nowMs: number }): Promise<CheckedModel> {
   const records = bundle.golden && parseGolden(bundle.golden);
   const model = await compiled(bundle);
   try {
@@ -65,8 +48,8 @@ async function compareWithGolden(
   nowMs: number,
 ): Promise<GoldenComparison> {
   const comparison = new Comparison(model);
-  for (let start = 0; start < records.length; start += batchRecords) {
-    const batch = records.slice(start, start + batchRecords);
+  for (let start = 0; start < records.length; start += maxChunkRecords) {
+    const batch = records.slice(start, start + maxChunkRecords);
     const rows = inputRows(model, batch, { start, nowMs });
     const raw = await model.session.run(rows, batch.length).catch((error: unknown) => {
       const doing = `ONNX Runtime does not run the golden records from ${start + 1} on`;
@@ -136,7 +119,7 @@ class Comparison {
     const { maxRawDifference, maxContributionDifference } = this;
     const { scoreMismatches, likelihoodMismatches, differences } = this;
     // `<=` is false for NaN, so a NaN fails. The negated `>` would let it pass.
-    const rawHolds = maxRawDifference === undefined || maxRawDifference <= rawTolerance;
+    const rawHolds = maxRawDifference === undefined || maxRawDifference <= trialLimits.probability;
     const contributionsHold =
       maxContributionDifference === undefined || maxContributionDifference <= contributionTolerance;
     return {
@@ -166,7 +149,7 @@ class Comparison {
       const difference = Math.abs(raw - golden.raw);
       const largest = this.maxRawDifference ?? 0;
       this.maxRawDifference = Math.max(difference, largest); // Math.max keeps NaN
-      if (!(difference <= rawTolerance)) found.push(`raw ${raw}, expected ${golden.raw}`);
+      if (!(difference <= trialLimits.probability)) found.push(`raw ${raw}, expected ${golden.raw}`);
     }
     const score = this.model.percentileScore(raw);
     if (golden.score !== undefined && score !== golden.score) {

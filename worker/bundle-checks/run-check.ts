@@ -58,14 +58,16 @@ export async function runCheck(request: CheckRequest): Promise<BundleCheck> {
       onRead?.(message);
     }
   });
-  const how = await new Promise<string>((resolve, reject) => {
+  const { code, killedBy } = await new Promise<{ code: number | null; killedBy: string | null }>((resolve, reject) => {
     child.once('error', reject);
     // Not `exit`, which may come before the last message.
-    child.once('close', (code, killedBy) => resolve(killedBy ?? `exit code ${code}`));
+    child.once('close', (code, killedBy) => resolve({ code, killedBy }));
   }).finally(() => clearTimeout(timer));
   if (result !== undefined) return { read, result };
+  if (killedBy === null)
+    return { read, result: { problem: `The process of the check ended with exit code ${code}.`, isRefusal: false } };
   const problem = isLate
     ? `The check took longer than ${timeoutMs / 1000} seconds. Train a smaller model, or give fewer golden records.`
-    : `The model ended the process that checked it (${how}). Run it in onnxruntime before the export.`;
+    : `The model ended the process that checked it (${killedBy}). Run it in onnxruntime before the export.`;
   return { read, result: { problem, isRefusal: true } };
 }

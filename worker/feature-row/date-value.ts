@@ -1,4 +1,5 @@
 import type { DateFeature } from '../../shared/bundle/manifest/manifest.js';
+import type { DateOrder } from '../../shared/contract/expected-values.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import {
   type FeatureWriter,
@@ -84,7 +85,7 @@ const afterLatestMs = Date.UTC(2101, 0, 1);
  * @param text folded (see `foldedText`)
  * @returns Unix ms; NaN for any other text and outside the years 1900 to 2100
  */
-export function dateTextMs(text: string, order: 'dmy' | 'mdy' | undefined): number {
+export function dateTextMs(text: string, order: DateOrder | undefined): number {
   if (text.length > maxDateLength) return Number.NaN;
   const iso = isoPattern.exec(text);
   if (iso) return isoMs(iso);
@@ -134,7 +135,7 @@ function isoMs(match: RegExpExecArray): number {
   return withinYears(dayMs + time + Number(`0.${fraction ?? 0}`) * 1000 - zoneMs(zone));
 }
 
-function slashedMs(match: RegExpExecArray, order: 'dmy' | 'mdy'): number {
+function slashedMs(match: RegExpExecArray, order: DateOrder): number {
   const [, first, second, year, hour, minute, seconds, half] = match;
   const [day, month] = order === 'dmy' ? [first, second] : [second, first];
   const dayMs = calendarDayMs(Number(year), Number(month), Number(day));

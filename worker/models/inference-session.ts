@@ -60,11 +60,16 @@ export class InferenceSession {
   }
 
   /**
-   * Computes the raw probability of the positive class, in float64 (the sigmoid of a model's logit). Blocks the thread.
+   * Computes the raw probability of the positive class (the sigmoid of a model's logit). Blocks the thread.
    * @param rows `count` rows of `width` columns, row-major
    */
   async run(rows: Float32Array, count: number): Promise<Float64Array> {
-    const { values, classes } = await this.answers(rows, count);
+    return this.probabilities(await this.answers(rows, count));
+  }
+
+  /** The raw probability of the positive class, in float64, of each record. */
+  probabilities({ values, classes }: Answers): Float64Array {
+    const count = values.length / classes;
     const column = classes === 1 ? 0 : this.reference.positive_class;
     const isLogit = this.reference.kind === 'logit';
     const raw = new Float64Array(count);

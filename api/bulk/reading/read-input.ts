@@ -74,7 +74,7 @@ export async function readInput(
     }
     signal?.throwIfAborted();
     if (shape === undefined || cutter.rows === 0) throw nothingInIt(format, records.hasHeader);
-    if (!survey.hasContent) throw noContent(format);
+    if (!survey.hasContent) throw nothingInIt(format, true, ' with content');
     await cutter.end();
     const { footer } = survey;
     const whole = footer === undefined ? shape : { ...shape, footer };
@@ -90,11 +90,9 @@ export async function readInput(
   }
 }
 
-function nothingInIt(format: JobOptions['format'], hasHeader: boolean): InputFault {
-  if (format === 'jsonl') return new InputFault('The file has no rows');
-  if (hasHeader) return new InputFault('The file has a header, but no rows');
+/** @param of completes "no rows", such as " with content" */
+function nothingInIt(format: JobOptions['format'], hasHeader: boolean, of = ''): InputFault {
+  if (format === 'jsonl') return new InputFault(`The file has no rows${of}`);
+  if (hasHeader) return new InputFault(`The file has a header, but no rows${of}`);
   return new InputFault('The file has no header: it is empty. Begin it with a line that names the columns');
 }
-
-const noContent = (format: JobOptions['format']): InputFault =>
-  new InputFault(`The file has ${format === 'jsonl' ? 'no rows' : 'a header, but no rows'} with content`);

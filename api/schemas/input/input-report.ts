@@ -1,3 +1,4 @@
+import { dateOrders } from '../../../shared/contract/expected-values.js';
 import { maxReportedValue, maxReportedValues } from '../../../shared/messages/score-job.js';
 import type { Schema } from '../../openapi/openapi-types.js';
 import { countSchema, objectSchema } from '../object-schema.js';
@@ -15,7 +16,7 @@ const reason = {
 } as const;
 const dateOrder = {
   type: 'string',
-  enum: ['dmy', 'mdy'],
+  enum: dateOrders,
   description: 'The order in which the model reads day, month and year with slashes.',
 } as const;
 const ignoredName = shownText('The name as sent, cut to 64 characters.');

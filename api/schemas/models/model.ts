@@ -1,3 +1,4 @@
+import { dateOrders } from '../../../shared/contract/expected-values.js';
 import { objectSchema } from '../object-schema.js';
 import { modelIdSchema } from '../score-request.js';
 import { validationDetailSchema, validationSchema } from '../validation.js';
@@ -40,7 +41,7 @@ export const modelFieldSchema = objectSchema('A field that the model knows.', {
   required: { type: 'boolean', description: 'Whether a record without it is refused.' },
   'date_order?': {
     type: 'string',
-    enum: ['dmy', 'mdy'],
+    enum: dateOrders,
     description:
       'How 03/04/2026 is read: `dmy` is 3 April, `mdy` 4 March. Only for `date` fields. Without it, dates with slashes ' +
       'are unreadable.',

@@ -57,16 +57,17 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   let figures = before.figures;
   let rows = 0;
   let pending: Outcome[] = [];
-  let newLeads: string[] = [];
+  /** The ids of leads that no earlier row names: as stored, and as sent. */
+  let newLeads = new Map<string, string>();
   const flush = async (endByte: number): Promise<void> => {
     const { store, organisationId } = run;
     const [scored] = await Promise.all([
-      scoredOf(run, newLeads),
+      scoredOf(run, [...newLeads.keys()]),
       store.record({ organisationId, outcomes: pending, receivedAt: now }),
     ]);
     figures = withLeads(figures, newLeads, scored);
     pending = [];
-    newLeads = [];
+    newLeads = new Map();
     await progressFile.write(rows, figures);
     listener.progress({ done: rows, fraction: Math.min(1, endByte / Math.max(1, input.inflatedBytes())) });
   };
@@ -77,11 +78,11 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   for await (const row of outcomeRows(input, { columns, values, correctsDates, now, onNotice })) {
     rows += 1;
     endByte = row.endByte;
-    const isRepeated = 'outcome' in row && ids.add(row.outcome.crmId, row.line);
+    const isRepeated = 'outcome' in row && ids.add(row.sentId, row.line);
     if (rows <= before.rows) continue;
     figures = withRow(figures, row);
     if ('outcome' in row) pending.push(row.outcome);
-    if ('outcome' in row && !isRepeated) newLeads.push(row.outcome.crmId);
+    if ('outcome' in row && !isRepeated) newLeads.set(row.outcome.crmId, row.sentId);
     if (rows % batchRows !== 0) continue;
     await flush(endByte);
     if (run.signal.aborted) return { ...figures, rows, repeated: ids.repeats?.rows ?? 0, notices: [], complete: false };
@@ -91,7 +92,8 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   const scoredExample = unknownExample === undefined ? undefined : await scoredNear(run, unknownExample);
   await progressFile.remove();
   const repeats = repeatsText(ids.repeats);
-  if (repeats !== undefined) notices.push(`${repeats}. The last row of a lead counts`);
+  const earliest = correctsDates === true ? '' : ', but of several conversions the earliest';
+  if (repeats !== undefined) notices.push(`${repeats}. The last row of a lead counts${earliest}`);
   return { ...figures, rows, repeated: ids.repeats?.rows ?? 0, scoredExample, notices, complete: true };
 }
 
@@ -102,13 +104,17 @@ const scoredNear = ({ predictions, organisationId }: ImportRun, crmId: string) =
   predictions.scoredLeadNear({ organisationId, crmId }, lookUpTimeoutMs);
 
 /** Adds leads that no earlier row names. */
-function withLeads(figures: ImportFigures, leads: readonly string[], scored: ReadonlySet<string>): ImportFigures {
+function withLeads(
+  figures: ImportFigures,
+  leads: ReadonlyMap<string, string>,
+  scored: ReadonlySet<string>,
+): ImportFigures {
   const { known = 0, unknown = 0 } = figures;
-  const unknownExample = figures.unknownExample ?? leads.find((crmId) => !scored.has(crmId));
+  const unknownExample = figures.unknownExample ?? [...leads].find(([crmId]) => !scored.has(crmId))?.[1];
   return {
     ...figures,
     known: known + scored.size,
-    unknown: unknown + leads.length - scored.size,
+    unknown: unknown + leads.size - scored.size,
     ...(unknownExample === undefined ? {} : { unknownExample }),
   };
 }

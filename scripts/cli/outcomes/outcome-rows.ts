@@ -26,6 +26,8 @@ export type OutcomeRow = { readonly line: number; readonly endByte: number } & (
 
 interface ReadOutcome {
   readonly outcome: Outcome;
+  /** The crm_id as the file has it. */
+  readonly sentId: string;
   /** The cell of the converted column. */
   readonly value: string;
   /** Whether the lead has converted, and its cell of the date column is empty. */
@@ -117,7 +119,7 @@ function readRow(
   if ('at' in date) {
     const lacksDate = places.at !== undefined && date.isUndated === true;
     const corrected = correctsDates === true && date.isUndated !== true ? { isCorrected: true as const } : {};
-    return { outcome: { crmId, converted, ...date, ...corrected }, value, lacksDate };
+    return { outcome: { crmId, converted, ...date, ...corrected }, sentId: id, value, lacksDate };
   }
   const must =
     date.problem === 'no_date'

@@ -73,12 +73,13 @@ export class DemoService {
 
   /** Removes everything that a demo creates, nothing else, and the directory when it is empty then. */
   async removeFiles(): Promise<void> {
-    const { scores, rescored } = this.files;
+    const { scores, rescored, partner_scores, corrected_scores } = this.files;
     const scoredByReader = join(this.directory, 'leads.scored.csv'); // by the command that --keep shows
     const paths = [
       ...Object.values(this.files),
       ...['mongo', 'redis', 'pepper', 'servers.json', 'servers.env'].map((entry) => join(this.directory, entry)),
-      ...[scores, rescored, scoredByReader].flatMap((path) => [path, progressFolder(path)]),
+      scoredByReader,
+      ...[scores, rescored, partner_scores, corrected_scores, scoredByReader].map(progressFolder),
     ];
     await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true, maxRetries: 3 })));
     await rmdir(this.directory).catch(() => undefined); // it holds other files, or was never made

@@ -10,14 +10,12 @@ import type { Screen } from './screen.js';
 
 /** Each is scored twice. */
 export const partnerLeads = 20;
-const renamed = { column: 'Lead Source', as: 'Lead Sources' } as const;
-const unknownIndustry = 'Biotech';
+export const renamed = { column: 'Lead Source', as: 'Lead Sources' } as const;
+export const unknownIndustry = 'Biotech';
 
 /** How a file that does not fit the model was read, and the scores of its leads after the correction. */
 export interface PartnerFile {
-  readonly renamed: typeof renamed;
-  readonly unknownIndustry: typeof unknownIndustry;
-  /** Leads with that industry. */
+  /** Leads with the unknown industry. */
   readonly unknown: number;
   /** How the fields of the first file were read. */
   readonly input: InputSums | undefined;
@@ -52,8 +50,6 @@ export async function scorePartnerFile(
   const first = await pass(files.partner, files.partner_scores);
   const second = await pass(files.corrected, files.corrected_scores);
   return {
-    renamed,
-    unknownIndustry,
     unknown: misfits.filter(({ Industry }) => Industry === unknownIndustry).length,
     input: first.input,
     corrected: second.rows,

@@ -7,7 +7,7 @@ import { inputTable } from '../../cli/score/output/input-table.js';
 import type { DemoService } from './demo-service.js';
 import type { Workspace } from './demo-workspace.js';
 import type { Movement, Ranking, ScoredLead } from './figures.js';
-import type { PartnerFile } from './partner-file.js';
+import { type PartnerFile, renamed, unknownIndustry } from './partner-file.js';
 import type { ScoreCall, ScoredPass } from './score-calls.js';
 import type { Screen } from './screen.js';
 
@@ -126,10 +126,7 @@ export function movement(screen: Screen, { summary }: ScoredPass, { up, down, sa
 }
 
 /** Shows what the command line says of a file that does not fit the model, and the effect of the correction. */
-export function partnerFile(
-  screen: Screen,
-  { renamed, unknownIndustry, unknown, input, corrected }: PartnerFile,
-): void {
+export function partnerFile(screen: Screen, { unknown, input, corrected }: PartnerFile): void {
   const leads = countText(corrected.length);
   screen.heading('A partner sends a file that does not fit the model');
   screen.paragraph(

@@ -1,3 +1,4 @@
+import { dateOrders } from '../../contract/expected-values.js';
 import {
   count,
   countOrNull,
@@ -56,7 +57,7 @@ const fieldSchema = object({
   type: { type: 'string', enum: ['number', 'boolean', 'category', 'multi', 'date'] },
   required: flag,
   /** How dates with slashes are read. Only for `date`; without it they are unreadable. */
-  'date_order?': { type: 'string', enum: ['dmy', 'mdy'] },
+  'date_order?': { type: 'string', enum: dateOrders },
   'aliases?': list(text),
   /** Only for `category` and `multi`. */
   'categories?': list(text),

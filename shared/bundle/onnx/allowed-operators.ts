@@ -59,6 +59,7 @@ export function operatorRemedy(domain: string, operator: string): string {
   return found?.[1] ?? 'convert the model without it (docs/models.md lists the operators)';
 }
 
-function words(text: string): ReadonlySet<string> {
+/** The words of a text. */
+export function words(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/));
 }

@@ -1,3 +1,4 @@
+import { words } from './allowed-operators.js';
 import type { OnnxGraph, OnnxNode } from './onnx-model.js';
 
 /** Facts about a value of a graph. An absent one is unknown. */
@@ -96,7 +97,3 @@ function formOf(node: OnnxNode, output: number, inputs: readonly ValueFacts[]): 
 
 const integer = (node: OnnxNode, attribute: string, otherwise: number): number =>
   node.attribute.find(({ name }) => name === attribute)?.i ?? otherwise;
-
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}

@@ -67,6 +67,8 @@ async function eraseForm(
     const slices = await predictions.slicesWith(lead, slicesPerStep);
     const ids = slices.map(({ _id }) => _id);
     isLast = slices.length < slicesPerStep;
+    // The first form has searched the replies to test keys for all forms.
+    if (slices.length === 0 && crmId !== forms[0]) break;
     // Replies and results come before predictions, and predictions of these calls only: a reply is found by its call's
     // predictions.
     const callIds = ids.map(callIdOf);

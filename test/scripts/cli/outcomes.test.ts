@@ -157,7 +157,7 @@ describe('leadscore outcomes import', () => {
       problems: ['report.csv, line 5: "CRM ID" names no lead, but is "N/A"'],
       notes: [
         'Line 7 is the footer of a report and was passed over',
-        '1 row has a crm_id that an earlier row has, such as "L1" in line 4. The last row of a lead counts',
+        '1 row has a crm_id that an earlier row has, such as "L1" in line 4. The last row of a lead counts, but of several conversions the earliest',
       ],
     });
     expect((await stored()).map(([crmId, converted]) => [crmId, converted])).to.deep.equal([

@@ -31,10 +31,10 @@ describe('an error of ONNX Runtime', () => {
 
   it('becomes a line of less than 290 characters without control characters, whatever it is', () => {
     fc.assert(
-      fc.property(fc.string({ maxLength: 2_000 }), (text) => {
+      fc.property(fc.string({ unit: 'binary', maxLength: 2_000 }), (text) => {
         const line = problem(`${text}\u001b[31m${text}`);
         expect(line).to.have.length.below(290);
-        expect(line).to.not.match(/[\r\n\t]/);
+        expect(line).to.not.match(/\p{Cc}/u);
       }),
     );
   });

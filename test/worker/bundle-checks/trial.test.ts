@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { BundleError } from '../../../shared/bundle/bundle-error.js';
 import type { BundleFiles } from '../../../shared/bundle/bundle-files.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { type BundleRun, runBundle } from '../../../worker/bundle-checks/golden-check.js';
+import type { CheckedModel } from '../../../shared/messages/bundle-check-job.js';
+import { runBundle } from '../../../worker/bundle-checks/golden-check.js';
 import { drawing } from '../../../worker/drivers/check-rows.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { floats } from '../../support/models/sample-onnx.js';
@@ -22,7 +23,7 @@ import {
 } from '../../support/models/small-graphs.js';
 import { wrongBundles } from '../../support/models/wrong-graphs.js';
 
-const run = async (files: BundleFiles): Promise<BundleRun> => runBundle(checkBundle(files), { nowMs: 0 });
+const run = async (files: BundleFiles): Promise<CheckedModel> => runBundle(checkBundle(files), { nowMs: 0 });
 
 const sigmoid = op('Sigmoid', ['s'], 'y');
 const axis = (value: number) => [integer('axis', value)];

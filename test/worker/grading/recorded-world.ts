@@ -131,6 +131,7 @@ export class RecordedWorld {
     const seen = new Set<string>();
     const counts = { cohort: 0, joined: 0, matured: 0 };
     const leftOut = { repeats: 0, withoutCrmId: 0, excluded: 0, erased: 0 };
+    const scoredBands = new Set<number>();
     const bands = [0, 1, 2, 3, 4].map(() => ({ records: 0, conversions: 0, expected: 0 }));
     for (const row of rows) {
       const word = row.crmId === undefined ? undefined : this.words.get(row.crmId);
@@ -140,6 +141,7 @@ export class RecordedWorld {
       else {
         const hasMatured = row.at.getTime() + horizonDays * dayMs <= asOfMs;
         counts.cohort += 1;
+        scoredBands.add(bandOf(row.score));
         if (word !== undefined) counts.joined += 1;
         if (hasMatured) counts.matured += 1;
         const band = bands[bandOf(row.score)];
@@ -152,6 +154,6 @@ export class RecordedWorld {
       }
       if (row.crmId !== undefined) seen.add(row.crmId);
     }
-    return { ...counts, leftOut, bands, horizonDays };
+    return { ...counts, leftOut, scoredBands: scoredBands.size, bands, horizonDays };
   }
 }

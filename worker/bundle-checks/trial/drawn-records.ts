@@ -3,6 +3,7 @@ import type { Feature, Manifest } from '../../../shared/bundle/manifest/manifest
 import type { OnnxGraph } from '../../../shared/bundle/onnx/onnx-model.js';
 import { drawing } from '../../drivers/check-rows.js';
 import type { InputRows } from '../../drivers/contributions.js';
+import { Attributes } from '../../drivers/graph/tensor-values.js';
 import { missingRow } from '../../feature-row/cell-reading.js';
 
 /** One feature in so many is missing in a drawn row. */
@@ -104,10 +105,11 @@ function namedValues({ explain, width }: Manifest, { node }: OnnxGraph): Readonl
   };
   const given = explain?.kind === 'linear' ? explain.means : explain?.kind === 'baseline' ? explain.values : [];
   for (const [column, value] of given.entries()) add(column, value);
-  for (const { attribute } of node) {
-    const columns = attribute.find(({ name }) => name === 'nodes_featureids')?.ints ?? [];
-    const modes = attribute.find(({ name }) => name === 'nodes_modes')?.strings ?? [];
-    const thresholds = attribute.find(({ name }) => name === 'nodes_values')?.floats ?? [];
+  for (const operator of node) {
+    const attributes = new Attributes(operator);
+    const columns = attributes.integers('nodes_featureids');
+    const modes = attributes.texts('nodes_modes');
+    const thresholds = attributes.numbers('nodes_splits') ?? attributes.numbers('nodes_values') ?? [];
     const step = Math.max(1, Math.ceil(columns.length / maxNodes));
     for (let at = 0; at < thresholds.length; at += step)
       if (modes[at] !== 'LEAF') add(columns[at] ?? 0, thresholds[at] ?? 0);

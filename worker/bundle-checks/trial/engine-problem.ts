@@ -1,4 +1,10 @@
+import { stripVTControlCharacters } from 'node:util';
+import { irVersions, opsetVersions } from '../../../shared/bundle/limits.js';
 import { messageOf } from '../../../shared/contract/errors.js';
+import { shortenedText } from '../../../shared/contract/texts.js';
+
+/** Such as "version 21 of ai.onnx and 3 of ai.onnx.ml". */
+const advisedOpsets = `version ${[...opsetVersions].map(([domain, { advised }]) => `${advised} of ${domain}`).join(' and ')}`;
 
 const maxSentence = 160; // the remedy must stay within the message of a bundle
 
@@ -8,11 +14,8 @@ const remedies: readonly (readonly [sentence: RegExp, remedy: string])[] = [
     /tensor\((double|float16|bfloat16)\)|float64|NOT_IMPLEMENTED|Could not find an implementation/i,
     'convert the model for float32 tensors',
   ],
-  [/IR version/i, 'set `ir_version = 10` on the model, and save it again'],
-  [
-    /opset|operator set|No Op registered|not a registered function/i,
-    'convert the model for version 21 of ai.onnx and 3 of ai.onnx.ml',
-  ],
+  [/IR version/i, `set \`ir_version = ${irVersions.advised}\` on the model, and save it again`],
+  [/opset|operator set|No Op registered|not a registered function/i, `convert the model for ${advisedOpsets}`],
   [/values for \d+ rows/, 'let the output have a row for each record'],
   [
     /out of data bounds|indices element/i,
@@ -33,12 +36,8 @@ export function engineProblem(doing: string, error: unknown): string {
 
 /** The sentence that says the reason, without colours, source places and the names of C++ functions. */
 function sentenceOf(error: unknown): string {
-  const text = messageOf(error)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one
-    .replace(/\u001b\[[0-9;]*m/g, '')
-    .replace(/\s+/g, ' ');
+  const text = stripVTControlCharacters(messageOf(error)).replace(/[\s\p{Cc}]+/gu, ' ');
   const reason = /(?:Status Message|ERROR_MESSAGE): ?(.*)$/i.exec(text)?.[1] ?? text;
   const plain = reason.replace(/^\S+\.(cc|h|cpp):\d+ (.*?\) (const )?)?/, '').trim();
-  const sentence = (plain === '' ? text : plain).replace(/[.\s]+$/, '');
-  return sentence.length > maxSentence ? `${sentence.slice(0, maxSentence)}...` : sentence;
+  return shortenedText((plain === '' ? text : plain).replace(/[.\s]+$/, ''), maxSentence);
 }

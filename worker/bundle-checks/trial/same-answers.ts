@@ -21,28 +21,33 @@ export interface Difference {
 }
 
 /**
- * Computes the same records together, again, one by one, in reverse order, and in the largest call of a worker. ONNX
+ * Computes records again together, one by one, in reverse order, and in the largest call of a worker. ONNX
  * Runtime has other code for one row, few rows and many.
+ * @param records their rows, and their answers together
  * @returns the first kind of difference beyond the tolerance; undefined if each record always has one answer
  * @throws what the run throws
  */
 export async function differenceOf(
   run: RunRows,
-  { rows, count }: InputRows,
+  { rows, count, raw: together }: InputRows & { readonly raw: Float64Array },
   tolerance: Tolerance,
 ): Promise<Difference | undefined> {
   const width = rows.length / count;
   const inOrder = (order: readonly number[]) => picked(run, rows, { order, width });
   const all = Array.from({ length: count }, (_, record) => record);
-  const together = await inOrder(all);
   const changed = largest(all, together, await inOrder(all), tolerance);
   if (changed !== undefined) return { ...changed, between: 'equal calls' };
 
   const alone = new Float64Array(count);
   for (const record of all) alone.set(await inOrder([record]), record);
   const full = Array.from({ length: trialLimits.callRecords }, (_, place) => place % count);
-  for (const order of [all, all.toReversed(), full]) {
-    const found = largest(order, alone, await inOrder(order), tolerance);
+  const reversed = all.toReversed();
+  for (const [order, others] of [
+    [all, together],
+    [reversed, await inOrder(reversed)],
+    [full, await inOrder(full)],
+  ] as const) {
+    const found = largest(order, alone, others, tolerance);
     if (found !== undefined) return { ...found, between: 'alone and with others' };
   }
   return undefined;

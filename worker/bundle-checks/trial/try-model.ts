@@ -4,6 +4,7 @@ import { trialLimits } from '../../../shared/bundle/limits.js';
 import { type OnnxGraph, readOnnxModel } from '../../../shared/bundle/onnx/onnx-model.js';
 import { goldenRows } from '../../drivers/check-rows.js';
 import type { InputRows } from '../../drivers/contributions.js';
+import type { Answers } from '../../models/inference-session.js';
 import type { LoadedModel } from '../../models/loaded-model.js';
 import { formProblem } from './answer-form.js';
 import { drawnRecords } from './drawn-records.js';
@@ -26,22 +27,24 @@ export async function tryModel(model: LoadedModel, bundle: CheckedBundle): Promi
   const { graph } = readOnnxModel(bundle.onnx, file);
   const records = triedRecords(model, { bundle, graph });
   const { rows, count, drawn } = records;
-  const refused = (problem: string) => new BundleError(file, `output "${output}" ${problem}`);
-  const failed = (error: unknown): never => {
-    throw new BundleError(file, engineProblem(`ONNX Runtime does not run ${count} records in one call`, error), {
-      cause: error,
-    });
+  const run = async (some: Float32Array, number: number): Promise<Answers> => {
+    try {
+      return await session.answers(some, number);
+    } catch (cause) {
+      const doing = `ONNX Runtime does not run ${number} ${number === 1 ? 'record' : 'records'} in one call`;
+      throw new BundleError(file, engineProblem(doing, cause), { cause });
+    }
   };
-  const answers = await session.answers(rows, count).catch(failed);
+  const answers = await run(rows, count);
   const tolerance = computesInHalf(graph)
     ? { probability: trialLimits.halfProbability, logOdds: trialLimits.halfLogOdds }
     : { probability: trialLimits.probability, logOdds: trialLimits.logOdds };
-  const run = (some: Float32Array, number: number) => session.run(some, number);
-  const found = await differenceOf(run, records, tolerance).catch(failed);
+  const raw = session.probabilities(answers);
+  const runAgain = async (some: Float32Array, number: number) => session.probabilities(await run(some, number));
+  const found = await differenceOf(runAgain, { ...records, raw }, tolerance);
   if (found !== undefined) throw new BundleError(file, differenceText(found, { drawn, graph }));
   const form = formProblem(answers, manifest);
-  if (form !== undefined) throw refused(form);
-  const raw = await run(rows, count);
+  if (form !== undefined) throw new BundleError(file, `output "${output}" ${form}`);
   return oneAnswerNotes(raw, { drawn, model });
 }
 

@@ -1,4 +1,4 @@
-import { boundedNfkc } from '../../../shared/contract/texts.js';
+import { boundedNfkc, shortenedText } from '../../../shared/contract/texts.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
@@ -43,5 +43,5 @@ export function formOf(crmId: string): string {
     .replace(/[\p{L}\p{M}]/gu, (letter) => (letter === 'A' ? 'A' : 'a'))
     .replace(/\p{N}/gu, '9')
     .replace(/[^\x20-\x7e]/gu, '?');
-  return form.length > maxForm ? `${form.slice(0, maxForm)}…` : form;
+  return shortenedText(form, maxForm);
 }

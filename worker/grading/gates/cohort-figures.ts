@@ -46,8 +46,8 @@ export interface CohortFigures {
   readonly verdictDay?: number | undefined;
   /** Read only if outcome data names too few of the cohort. */
   readonly latestOutcomes?: LatestOutcomes | undefined;
-  /** Score bands with a cohort record; undefined if they were not counted. */
-  readonly scoredBands?: number | undefined;
+  /** Score bands with a cohort record. */
+  readonly scoredBands: number;
   /** Matured and joined records in five bands, lowest scores first. */
   readonly bands: readonly BandFigures[];
   readonly horizonDays: number;

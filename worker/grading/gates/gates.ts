@@ -62,7 +62,7 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
   const { requests, leftOut, cohort, joined, joinable, latestOutcomes } = cohortFigures;
   const { repeats, withoutCrmId, excluded, erased } = leftOut;
   const unaccounted = requests.storedRows - (cohort + repeats + withoutCrmId + excluded + erased);
-  const share = joinable === 0 ? 0 : joined / joinable;
+  const share = joinedShare(cohortFigures);
   const figures = {
     ledger_records: requests.ledgerRecords,
     stored_rows: requests.storedRows,
@@ -102,8 +102,10 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
 }
 
 /** Whether outcome data names too few of the cohort. */
-export const namesTooFew = ({ cohort, joined, joinable }: CohortFigures): boolean =>
-  cohort >= requiredPredictions && (joined === 0 || joined / joinable < requiredJoined);
+export const namesTooFew = (figures: CohortFigures): boolean =>
+  figures.cohort >= requiredPredictions && joinedShare(figures) < requiredJoined;
+
+const joinedShare = ({ joined, joinable }: CohortFigures): number => (joinable === 0 ? 0 : joined / joinable);
 
 /** Whether most of the latest outcomes are of leads that were never scored. */
 export const isMostlyUnscored = (latest: CohortFigures['latestOutcomes']): latest is LatestOutcomes =>
@@ -154,7 +156,7 @@ const trendThreshold = 0.05;
 /**
  * The clause on a model that cannot get a verdict, because its scores fall into too few bands. More outcomes would not
  * change that.
- * @param scoredBands bands with a record
+ * @param scoredBands bands with a record of the cohort
  */
 export const tooFewScores = (records: number, scoredBands: number): string | undefined =>
   scoredBands >= minBands
@@ -163,7 +165,8 @@ export const tooFewScores = (records: number, scoredBands: number): string | und
       `needs ${minBands}, so the model must give more different scores`;
 
 /** `outcomes_observed`: enough conversions and non-conversions, spread over enough bands. */
-export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged: MergedBands): GateOutcome {
+export function outcomesObserved(cohortFigures: CohortFigures, merged: MergedBands): GateOutcome {
+  const { bands, cohort, expectedLift, scoredBands } = cohortFigures;
   const records = sumOf(bands, 'records');
   const conversions = sumOf(bands, 'conversions');
   const expected = bands.reduce((sum, band) => sum + band.expected, 0);
@@ -189,8 +192,8 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
       `${countText(conversions)} conversions were observed ` +
         `where the model's likelihoods add up to ${figureText(expected)}`,
     );
-  const unreachable = tooFewScores(records, bands.filter((band) => band.records > 0).length);
-  if (unreachable !== undefined && records > 0) return tooEarly(figures, unreachable);
+  const unreachable = tooFewScores(cohort, scoredBands);
+  if (unreachable !== undefined) return tooEarly(figures, unreachable);
   if (conversions < required)
     return tooEarly(figures, `${countText(conversions)} of ${required} required conversions have been observed`);
   if (!enough)

@@ -97,8 +97,8 @@ function judgementOf(tested: readonly TestedGate[], figures: CohortFigures): Jud
  * none does.
  */
 function prospectClause(gate: FailingGate, { cohort, scoredBands, verdictDay, latestOutcomes }: CohortFigures): string {
-  const isCounted = scoredBands !== undefined && cohort >= requiredPredictions;
-  const unreachable = isCounted && gate !== 'outcomes_observed' ? tooFewScores(cohort, scoredBands) : undefined;
+  const isTold = gate === 'outcomes_observed' || cohort < requiredPredictions;
+  const unreachable = isTold ? undefined : tooFewScores(cohort, scoredBands);
   if (unreachable !== undefined) return `; ${unreachable}`;
   const isAstray = gate === 'cohort_reconciles' && isMostlyUnscored(latestOutcomes);
   return verdictDay === undefined || isAstray ? '' : `; a verdict is possible from ${dayText(verdictDay)}`;

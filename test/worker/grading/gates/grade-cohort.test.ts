@@ -22,6 +22,7 @@ function cohortOf(
     joined: total,
     joinable: total,
     matured: total,
+    scoredBands: 5,
     bands,
     horizonDays: 90,
     expectedLift: 2,
@@ -87,6 +88,8 @@ describe('gradeCohort', () => {
       expect(summary).to.equal(`Too early to grade at outcomes_observed: ${unreachable}.`);
       expect(gates[3]).to.deep.include({ state: 'too_early', needs: unreachable });
     }
+    const young = gradeCohort(cohortOf(records, [0], { scoredBands: 5 }));
+    expect(young.summary, 'later scores fall into other bands').to.match(/: 0 of \d+ required conversions/);
     const early = { matured: 0, bands: [], scoredBands: 2, verdictDay: 20_000 };
     expect(gradeCohort(cohortOf(records, [], early)).summary).to.equal(
       'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window; ' +
