@@ -28,8 +28,9 @@ from leadscore_export.bundle.check_scores import (
     check_agreement,
     check_lift,
     check_ranking,
+    checked_holdout,
     given_scores,
-    held_out,
+    holdout_scores,
 )
 from leadscore_export.bundle.golden_records import golden_lines
 from leadscore_export.comparison.compare import Compared, compare
@@ -103,12 +104,15 @@ def export_bundle(
     featurizer = features if isinstance(features, Featurizer) else Featurizer(features)
     check_features(featurizer)
     rows, converted = checked_training_data(X, y, featurizer)
-    checked_weights(sample_weight, len(rows))
+    weights = checked_weights(sample_weight, len(rows))
+    unseen = None if holdout is None else checked_holdout(holdout, featurizer)
+    held_converted = converted if unseen is None else unseen[1]
+    base_rate = round(float(held_converted.mean()), 6)
     with failures_advise("the model could not be converted", _CONVERT_YOURSELF):
         onnx = convert_model(model, featurizer.width)
         _check_file(onnx, featurizer)
         check_whole_categories(onnx, featurizer, rows)
-        check_answers(onnx, rows)
+        check_answers(onnx, rows, base_rate)
         served = check_agreement(onnx, rows)
     check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)
@@ -117,21 +121,19 @@ def export_bundle(
         onnx = replace(onnx, trees=None, covers=None)
     guard = recency_guard(recency, featurizer, rows)
     explained = explanation(onnx, featurizer, rows, baseline)
-    with failures_advise("the holdout could not be scored", "give rows that the model can score"):
-        held = None if holdout is None else held_out(onnx, featurizer, holdout)
+    held = None if unseen is None else (holdout_scores(onnx, unseen[0]), held_converted)
     asked = None if golden_records is None else plain_records(golden_records)
 
     # The checks above are fast; out-of-fold scoring trains five models.
     if oof_raw is None:
-        scores = fold_scores(model, rows, converted, groups=groups, sample_weight=sample_weight)
+        scores = fold_scores(model, rows, converted, groups, weights)
         raw, copies = scores.raw, scores.copies
     else:
         raw, copies = given_scores(oof_raw, served), None
     raw = as_served(raw, served)
     check_ranking(served, raw, converted, are_given=oof_raw is not None)
     kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as requested")
-    held_raw, held_converted = (raw, converted) if held is None else held
-    lift = round(top_lift(held_raw, held_converted), 4)
+    lift = round(top_lift(raw if held is None else held[0], held_converted), 4)
     check_lift(lift, held_converted)
     fitted = fitted_calibration(kind, raw, converted)
     compared = compare(
@@ -162,7 +164,7 @@ def export_bundle(
         "explain": explained,
         "validation": {
             "horizon_days": days,
-            "base_rate": round(float(held_converted.mean()), 6),
+            "base_rate": base_rate,
             "holdout_top_lift": lift,
         },
     }

@@ -12,18 +12,21 @@ from onnx import TensorProto
 from leadscore_export.bundle import limits
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.convert.onnx_graph import onnx_session
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import ExportError, failures_advise
 
 Rows32 = npt.NDArray[np.float32]
 Values = npt.NDArray[np.float64]
 
+_COMMON_RATE = 0.5  # from this base rate on, the service believes a single logit that is never below 0
 _HALF_TYPES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
-def check_answers(model: ConvertedModel, rows: npt.ArrayLike) -> None:
+def check_answers(model: ConvertedModel, rows: npt.ArrayLike, base_rate: float) -> None:
     """Runs 32 rows of X, and 32 that mix their columns, in calls of several sizes and orders.
 
     Raises ExportError if a row has several answers, or if the outputs are not of the model's kind.
+
+    `base_rate`: As in the manifest. With a low one, some logits of a single column are below 0.
     """
     tried = _tried_rows(np.asarray(rows, dtype=np.float32))
     count = len(tried)
@@ -34,26 +37,31 @@ def check_answers(model: ConvertedModel, rows: npt.ArrayLike) -> None:
         return
     in_order = list(range(count))
     together = answer.rows(tried, in_order)
-    _check_form(model, together)
-    raw = _probabilities(model, together)
+    _check_form(model, together, base_rate)
+    raw = model.probabilities(together)
     tolerance = _tolerance(model)
-    again = _probabilities(model, answer.rows(tried, in_order))
+    again = model.probabilities(answer.rows(tried, in_order))
     row = _different(raw, again, tolerance)
     if row is not None:
         raise ExportError(
             f"the ONNX model's answer changes from call to call (tried row {row}: {raw[row]:.4g}, then "
             f"{again[row]:.4g}); convert the model for inference (model.eval()), without random numbers"
         )
-    alone = np.concatenate([_probabilities(model, answer.rows(tried, [row])) for row in in_order])
-    for order in (in_order, in_order[::-1], [place % count for place in range(limits.CALL_RECORDS)]):
-        others = _probabilities(model, answer.rows(tried, order))
-        place = _different(alone[order], others, tolerance)
-        if place is not None:
-            raise ExportError(
-                "the ONNX model's answer to a row depends on the other rows of the call (tried row "
-                f"{order[place]}: {alone[order[place]]:.4g} alone, {others[place]:.4g} with others); convert "
-                "it for inference, and take no mean, maximum or softmax over the first axis"
-            )
+    alone = np.concatenate([model.probabilities(answer.rows(tried, [row])) for row in in_order])
+    _check_same(alone, raw, in_order, tolerance)
+    for order in (in_order[::-1], [place % count for place in range(limits.CALL_RECORDS)]):
+        _check_same(alone, model.probabilities(answer.rows(tried, order)), order, tolerance)
+
+
+def _check_same(alone: Values, others: Values, order: list[int], tolerance: tuple[float, float]) -> None:
+    """Refuses answers to the rows `order` of one call that differ from those to each row alone."""
+    place = _different(alone[order], others, tolerance)
+    if place is not None:
+        raise ExportError(
+            "the ONNX model's answer to a row depends on the other rows of the call (tried row "
+            f"{order[place]}: {alone[order[place]]:.4g} alone, {others[place]:.4g} with others); convert "
+            "it for inference, and take no mean, maximum or softmax over the first axis"
+        )
 
 
 def _tried_rows(rows: Rows32) -> Rows32:
@@ -74,14 +82,11 @@ class _Runner:
     def rows(self, rows: Rows32, order: Sequence[int]) -> Values:
         """The output for some rows: [N, classes]."""
         model = self._model
-        try:
+        with failures_advise(
+            f"ONNX Runtime does not run {len(order)} rows in one call",
+            "convert the model with an open first dimension (dynamic_axes)",
+        ):
             output = self._session.run([model.output], {model.input: rows[list(order)]})[0]
-        except Exception as problem:  # ONNX Runtime has no common base class for its errors
-            raise ExportError(
-                f"ONNX Runtime does not run {len(order)} rows in one call "
-                f"({' '.join(str(problem).split())}); "
-                "convert the model with an open first dimension (dynamic_axes)"
-            ) from problem
         values = np.asarray(output, dtype=np.float64)
         if values.size % len(order) != 0:
             raise ExportError(
@@ -91,17 +96,10 @@ class _Runner:
         return values.reshape(len(order), -1)
 
 
-def _probabilities(model: ConvertedModel, values: Values) -> Values:
-    column = values[:, 0 if values.shape[1] == 1 else model.positive_class]
-    if model.kind == "logit":
-        with np.errstate(over="ignore"):
-            return 1 / (1 + np.exp(-column))
-    return np.clip(column, 0, 1)
-
-
 def _different(ones: Values, others: Values, tolerance: tuple[float, float]) -> int | None:
     """The place where two answers to one row differ most beyond the tolerance; None if they are equal."""
     probability, log_odds = tolerance
+    ones, others = np.clip(ones, 0, 1), np.clip(others, 0, 1)  # a row with a NaN may hold any number as well
     slope = np.fmax(ones * (1 - ones), others * (1 - others))
     excess = np.abs(ones - others) - probability - log_odds * slope
     only_one = np.isnan(ones) != np.isnan(others)
@@ -118,7 +116,7 @@ def _tolerance(model: ConvertedModel) -> tuple[float, float]:
     return limits.PROBABILITY, limits.LOG_ODDS
 
 
-def _check_form(model: ConvertedModel, values: Values) -> None:
+def _check_form(model: ConvertedModel, values: Values, base_rate: float) -> None:
     """Compares outputs with the kind of the model."""
     known = values[~np.isnan(values).any(axis=1)]
     if not len(known):
@@ -127,6 +125,11 @@ def _check_form(model: ConvertedModel, values: Values) -> None:
     adds_up = bool(np.all(np.abs(known.sum(axis=1) - 1) <= limits.ROW_SUM))
     if model.kind == "logit":
         if known.shape[1] == 1:
+            if is_in_range and base_rate < _COMMON_RATE:
+                raise ExportError(
+                    f'the output "{model.output}" stays between 0 and 1 for every row tried, so it is a '
+                    'probability; give OnnxFile(path, kind="probability")'
+                )
             return
         if is_in_range and adds_up:
             raise ExportError(
@@ -158,7 +161,8 @@ def _likely_form(known: Values) -> str:
     if known.max() <= limits.BEYOND_RANGE and (single or np.all(np.abs(sums - 1) <= limits.ROW_SUM)):
         return "It looks like the logarithm of a probability; end the graph in Softmax, not LogSoftmax"
     shares = known.sum(axis=1) / 100
-    if known.min() >= 0 and known.max() <= 100.1 and (single or np.all(np.abs(shares - 1) <= limits.ROW_SUM)):
+    is_percent = known.min() >= -limits.BEYOND_RANGE and known.max() <= 100 * (1 + limits.BEYOND_RANGE)
+    if is_percent and (single or np.all(np.abs(shares - 1) <= limits.ROW_SUM)):
         return "It looks like a percentage; divide it by 100 in the graph"
     if known.min() > -1 and known.max() < 2:
         remedy = "end the graph in Clip with the limits 0 and 1, or train a classifier"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -55,14 +57,26 @@ def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
     )
 
 
-def held_out(model: ConvertedModel, featurizer: Featurizer, holdout: Any) -> tuple[Vector, Vector]:
-    """The model's probabilities of the holdout's rows, and 0 or 1 for each. Raises ExportError."""
+def checked_holdout(holdout: Any, featurizer: Featurizer) -> tuple[Vector, Vector]:
+    """The rows of the holdout, and 0 or 1 for each. Raises ExportError."""
     if not isinstance(holdout, tuple | list) or len(holdout) != 2:
         raise ExportError("holdout must be a pair (X, y): rows that were not trained on, and their outcomes")
+    X, y = holdout
+    with _named_holdout(), failures_advise("X and y could not be read", "give them as for training"):
+        return checked_training_data(X, y, featurizer)
+
+
+def holdout_scores(model: ConvertedModel, rows: Vector) -> Vector:
+    """The model's probabilities of the holdout's rows. Raises ExportError."""
+    with _named_holdout(), failures_advise("X could not be scored", "give rows that the model can score"):
+        return check_agreement(model, rows)
+
+
+@contextmanager
+def _named_holdout() -> Iterator[None]:
+    """Says in an ExportError that it is about the holdout."""
     try:
-        X, y = holdout
-        rows, converted = checked_training_data(X, y, featurizer)
-        return check_agreement(model, rows), converted
+        yield
     except ExportError as problem:
         raise ExportError(f"in holdout=(X, y): {problem}") from problem
 

@@ -53,14 +53,14 @@ def golden_lines(
             f"golden_records: {problem}; the service would refuse it, so leave it out"
         ) from problem
     raw = model.raw(rows)
-    agrees = _agreeing(model, rows, raw)
+    trained = model.trained(rows.astype(np.float32))
+    agrees = _agreeing(trained, raw)
     left_out = int((~agrees).sum())
     chosen = _chosen(rows, raw, manifest, agrees)
     if not chosen:
         return [], left_out
     answers = _contributions(model, featurizer, manifest, rows[chosen])
-    trained = model.trained(rows[chosen].astype(np.float32))
-    own = raw[chosen] if trained is None else trained
+    own = (raw if trained is None else trained)[chosen]
     lines = [
         {
             "record": plain[index],
@@ -77,8 +77,8 @@ def golden_lines(
     return lines, left_out
 
 
-def _agreeing(model: ConvertedModel, rows: Vector, raw: Vector) -> npt.NDArray[np.bool_]:
-    trained = model.trained(rows.astype(np.float32))
+def _agreeing(trained: Vector | None, raw: Vector) -> npt.NDArray[np.bool_]:
+    """Which probabilities by ONNX are those of the trainer. All, if there is no trainer."""
     if trained is None:
         return np.ones(len(raw), dtype=bool)
     agrees: npt.NDArray[np.bool_] = np.abs(trained - raw) <= ONNX_TOLERANCE

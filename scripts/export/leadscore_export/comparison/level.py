@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from leadscore_export.comparison import limits
 from leadscore_export.errors import ExportError
+from leadscore_export.scores.serving_figures import logistic
 from leadscore_export.scores.training_figures import area_under_curve
 
 Vector = npt.NDArray[np.float64]
@@ -76,8 +77,8 @@ def against_copies(own: Figures, copies: Sequence[Figures]) -> Difference:
     is_spread_compared = max(own.spread, spreads.mean()) > limits.SPREAD_LEAST
     return Difference(
         found=(
-            f"the model's probabilities of X average {_probability(own.level):.1%}, those of its copies "
-            f"on their own training rows {_probability(levels.mean()):.1%} (odds ratio "
+            f"the model's probabilities of X average {logistic(own.level):.1%}, those of its copies "
+            f"on their own training rows {logistic(levels.mean()):.1%} (odds ratio "
             f"{np.exp(level):.2f}, spread of log-odds {spread:.2f} times, AUC {own.auc:.3f} against "
             f"{aucs.mean():.3f})"
         ),
@@ -165,10 +166,6 @@ def by_heart_note(own_auc: float, unseen_auc: float) -> str:
         "export cannot notice whether it was trained on resampled or weighted leads. Give a holdout, or "
         "train smaller trees"
     )
-
-
-def _probability(log_odds: float) -> float:
-    return float(1 / (1 + np.exp(-log_odds)))
 
 
 def _deviation(values: Vector) -> float:

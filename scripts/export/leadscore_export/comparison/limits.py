@@ -1,4 +1,4 @@
-"""All limits of the comparisons, by name. `docs/models.md` gives them to readers.
+"""All limits of the comparisons, by name. `docs/models.md` gives the main ones.
 
 A model is compared with models that were trained alike, on the same rows. Two comparisons are possible.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto
 
+from leadscore_export.bundle import limits
 from leadscore_export.convert.layered_model import LinearModel
 from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME, run_onnx
 from leadscore_export.convert.tree_model import Covers, TreeModel, tree_onnx
@@ -21,7 +22,6 @@ from leadscore_export.errors import ExportError, failures_advise
 Rows32 = npt.NDArray[np.float32]
 Probabilities = npt.NDArray[np.float64]
 Predict = Callable[[Rows32], Probabilities]
-_ROUNDING = 1e-4  # beyond 0 or 1: ten times 0.1 is 1.0000001 in float32
 _DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 _QUANTISED = ("QLinear", "QAttention", "DequantizeLinear", "DynamicQuantize")
 
@@ -56,12 +56,16 @@ class ConvertedModel:
             "model.ir_version = 10 before onnx.save",
         ):
             output = run_onnx(self.file, rows, input_name=self.input, output_name=self.output)
-        values = output.reshape(len(output), -1).astype(np.float64)
+        return self.probabilities(output.reshape(len(output), -1).astype(np.float64))
+
+    def probabilities(self, values: Probabilities) -> Probabilities:
+        """The probability of each row of an output, [N, classes]. Values far outside 0..1 are kept."""
         column = values[:, 0 if values.shape[1] == 1 else self.positive_class]
         if self.kind == "logit":
-            return 1 / (1 + np.exp(-column))
+            with np.errstate(over="ignore"):
+                return 1 / (1 + np.exp(-column))
         within = np.clip(column, 0, 1)
-        return np.where(np.abs(column - within) <= _ROUNDING, within, column)
+        return np.where(np.abs(column - within) <= limits.BEYOND_RANGE, within, column)
 
     def trained(self, rows: Rows32) -> Probabilities | None:
         """The trainer's own probability of each row, None for an `OnnxFile`."""

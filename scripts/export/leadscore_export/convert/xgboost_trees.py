@@ -47,7 +47,6 @@ def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
 def xgboost_trees(booster: Any) -> TreeModel:
     """The trees of an `xgboost.Booster`. Covers are sums of hessians, as for XGBoost's own SHAP values."""
     model = json.loads(bytes(booster.save_raw("json")))
-    _check_booster(model)
     learner, boosted = model["learner"], model["learner"]["gradient_booster"]
     parameters = learner["learner_model_param"]
     # XGBoost 3.1 and later write a list of one number.
@@ -72,7 +71,7 @@ def _rounds_note(best: int, rounds: int, model: Any) -> str:
 
 
 def _check_booster(written: Mapping[str, Any]) -> None:
-    """Refuses a model without probabilities or trees. `written`: Its JSON, or that of its settings."""
+    """Refuses a model without probabilities or trees. `written`: The JSON of its settings."""
     objective = written["learner"]["objective"]["name"]
     if objective not in _OBJECTIVES:
         raise ExportError(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from leadscore_export.convert.sklearn_models import libraries_of
 from leadscore_export.errors import ExportError, short_text
 
-_OOF_RAW = "give oof_raw: for each row of X the probability by a model that was not trained on it"
+OOF_RAW = "give oof_raw: for each row of X the probability by a model that was not trained on it"
 
 # XGBoost's load_model sets the first three. The others do not change the trees.
 _SET_BY_LOADING = ("booster", "base_score", "objective")
@@ -29,7 +30,7 @@ def fresh_copy(model: Any) -> Any:
             return _constructed(model)
         except Exception as problem:
             raise ExportError(
-                f"a {type(model).__name__} cannot be copied ({short_text(problem)}); {_OOF_RAW}"
+                f"a {type(model).__name__} cannot be copied ({short_text(problem)}); {OOF_RAW}"
             ) from refusal
 
 
@@ -48,7 +49,7 @@ def _check_not_frozen(model: Any) -> None:
     if any(type(part).__name__ == "FrozenEstimator" and hasattr(part, "predict") for part in parts):
         raise ExportError(
             f"the {type(model).__name__} holds a FrozenEstimator. Its copies would share that classifier, "
-            f"which knows every row of X. Export the classifier inside, or {_OOF_RAW}"
+            f"which knows every row of X. Export the classifier inside, or {OOF_RAW}"
         )
 
 
@@ -57,7 +58,7 @@ def check_not_loaded(model: Any) -> None:
 
     `model`: A classifier, not a pipeline.
     """
-    if not any(cls.__module__.partition(".")[0] == "xgboost" for cls in type(model).__mro__):
+    if "xgboost" not in libraries_of(model):
         return
     given, defaults = model.get_params(), type(model)().get_params()
     ignored = {*_SET_BY_LOADING, *_WITHOUT_EFFECT}
@@ -72,5 +73,5 @@ def check_not_loaded(model: Any) -> None:
         f"the {type(model).__name__} was loaded from a file, which holds its trees, but not the parameters "
         "of its training. Copies would have the defaults. Call model.set_params(n_estimators=..., "
         "max_depth=..., learning_rate=...) with all parameters that it was trained with (pickle keeps them), "
-        f"or {_OOF_RAW}"
+        f"or {OOF_RAW}"
     )

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.comparison.level import Figures, figures_of
+from leadscore_export.convert.sklearn_models import libraries_of
 from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.scores.calibration import PLATT_FROM
-from leadscore_export.scores.fresh_copy import check_not_loaded, fresh_copy
+from leadscore_export.scores.fresh_copy import OOF_RAW, check_not_loaded, fresh_copy
 from leadscore_export.scores.training_data import (
     checked_weights,
     smaller_class,
@@ -63,7 +64,10 @@ def out_of_fold(
     `groups`: Rows that belong together, such as those of one account. They stay in one fold.
     `sample_weight`: The weight of each row in training, for the copies.
     """
-    return fold_scores(model, X, y, folds=folds, groups=groups, seed=seed, sample_weight=sample_weight).raw
+    rows = training_rows(X)
+    converted = training_outcomes(y, len(rows))
+    weights = checked_weights(sample_weight, len(rows))
+    return fold_scores(model, rows, converted, groups, weights, folds=folds, seed=seed).raw
 
 
 @dataclass(frozen=True)
@@ -76,30 +80,26 @@ class FoldScores:
 
 def fold_scores(
     model: Any,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    rows: npt.NDArray[Any],
+    converted: Vector,
+    groups: Any,
+    weights: Vector | None,
     *,
     folds: int = 5,
-    groups: Any = None,
     seed: int = 0,
-    sample_weight: Any = None,
 ) -> FoldScores:
-    """As `out_of_fold`, with the figures of the copies."""
+    """As `out_of_fold`, with the figures of the copies, for rows, outcomes and weights that were checked."""
     try:
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
     except ImportError as problem:
         raise ExportError(
             "out-of-fold scores need scikit-learn: pip install scikit-learn, or give oof_raw"
         ) from problem
-    rows = training_rows(X).astype(np.float32)
-    converted = training_outcomes(y, len(rows))
     if not (hasattr(model, "fit") and hasattr(model, "predict_proba") and hasattr(model, "get_params")):
         raise ExportError(
             f"a {type(model).__module__.partition('.')[0]} {type(model).__name__} cannot be trained "
-            "again here; give oof_raw: for each row of X the probability by a model that was not "
-            "trained on it"
+            f"again here; {OOF_RAW}"
         )
-    weights = checked_weights(sample_weight, len(rows))
     smaller, kind = smaller_class(converted)
     if smaller < folds:
         raise ExportError(
@@ -112,22 +112,19 @@ def fold_scores(
         f"give groups=, one value for each row of X and {folds} or more different ones, or leave it out",
     ):
         parts = list(splitter(folds, shuffle=True, random_state=seed).split(rows, converted, groups))
+    rows = rows.astype(np.float32)
     raw = np.empty(len(rows))
     copies = []
     check_not_loaded(_last_step(model))
     for training, unseen in parts:
         with failures_advise("an untrained copy of the model could not be made", "give oof_raw"):
             copy = untrained_copy(model)
-        try:
+        # Such as early stopping without an evaluation set.
+        with failures_advise("a copy of the model could not be trained for out-of-fold scores", OOF_RAW):
             fitted = copy.fit(rows[training], converted[training], **_weighted(copy, weights, training))
             raw[unseen] = fitted.predict_proba(rows[unseen])[:, 1]
             own = np.asarray(fitted.predict_proba(rows[training]), dtype=np.float64)[:, 1]
             copies.append(figures_of(own, converted[training]))
-        except Exception as problem:  # such as early stopping without an evaluation set
-            raise ExportError(
-                f"a copy of the model could not be trained for out-of-fold scores ({problem}); give "
-                "oof_raw: for each row of X the probability by a model that was not trained on it"
-            ) from problem
     return FoldScores(raw, tuple(copies))
 
 
@@ -212,8 +209,7 @@ def untrained_copy(model: Any) -> Any:
     except Exception as problem:  # each trainer rejects parameters with its own error
         raise ExportError(
             f"the model has {trees.kept} trees instead of the configured {trees.configured}, and a copy "
-            f"cannot be configured for that number ({problem}); give oof_raw: for each row of X the "
-            "probability by a model that was not trained on it"
+            f"cannot be configured for that number ({problem}); {OOF_RAW}"
         ) from problem
 
 
@@ -239,5 +235,5 @@ def _last_step(model: Any) -> Any:
 def _library(model: Any) -> str | None:
     if not hasattr(model, "get_params"):
         return None
-    libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    libraries = libraries_of(model)
     return next((name for name in ("lightgbm", "catboost", "xgboost") if name in libraries), None)

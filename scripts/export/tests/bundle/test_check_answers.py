@@ -16,6 +16,7 @@ from leadscore_export.bundle.check_answers import check_answers
 from leadscore_export.convert.convert_model import convert_model
 from leadscore_export.convert.converted_model import ConvertedModel
 
+BASE_RATE = 0.1
 STORED = {
     "w": np.array([[0.6], [-0.4]], dtype=np.float32),
     "w2": np.array([[0.6, -0.3], [-0.4, 0.9]], dtype=np.float32),
@@ -24,6 +25,8 @@ STORED = {
     "hundred": np.array([100], dtype=np.float32),
     "ratio": np.array(0.5, dtype=np.float32),
     "on": np.array(True),
+    "wide": np.array([[600], [-400]], dtype=np.float32),
+    "little": np.array([-5e-5], dtype=np.float32),
 }
 
 
@@ -82,9 +85,23 @@ WRONG: dict[str, tuple[ConvertedModel, str]] = {
         model(SUMS, node("Softmax", "t", "p"), node("Mul", "p hundred", "y")),
         "a percentage; divide it by 100",
     ),
+    "percent with rounding": (
+        model(
+            node("MatMul", "x wide", "s"),
+            node("Sigmoid", "s", "p"),
+            node("Mul", "p hundred", "q"),
+            node("Add", "q little", "y"),
+        ),
+        "a percentage; divide it by 100",
+    ),
     "probability as a logit": (
         model(SUMS, SOFTMAX, kind="logit"),
         r"is a probability; give OnnxFile\(path, kind=",
+    ),
+    "single probability as a logit": (
+        model(SUM, SIGMOID, kind="logit"),
+        r'output "y" stays between 0 and 1 for every row tried, so it is a probability; '
+        r'give OnnxFile\(path, kind="probability"\)$',
     ),
 }
 
@@ -93,7 +110,7 @@ WRONG: dict[str, tuple[ConvertedModel, str]] = {
 def test_refuses_a_model_without_one_answer_of_its_kind(kind: str) -> None:
     wrong, reason = WRONG[kind]
     with pytest.raises(ExportError, match=reason):
-        check_answers(wrong, X)
+        check_answers(wrong, X, BASE_RATE)
 
 
 RIGHT: dict[str, ConvertedModel] = {
@@ -114,8 +131,28 @@ RIGHT: dict[str, ConvertedModel] = {
 
 @pytest.mark.parametrize("kind", RIGHT)
 def test_accepts_a_model_with_one_answer_of_its_kind(kind: str) -> None:
-    check_answers(RIGHT[kind], X)
-    check_answers(RIGHT[kind], X[:2])
+    check_answers(RIGHT[kind], X, BASE_RATE)
+    check_answers(RIGHT[kind], X[:2], BASE_RATE)
+
+
+def test_a_single_logit_may_stay_above_0_at_a_base_rate_of_a_half() -> None:
+    named, reason = WRONG["single probability as a logit"]
+    check_answers(named, X, 0.5)
+    with pytest.raises(ExportError, match=reason):
+        check_answers(named, X, 0.499)
+
+
+def test_an_export_expects_logits_of_the_rate_of_the_manifest(tmp_path: Path) -> None:
+    named, reason = WRONG["single probability as a logit"]
+    file, common, rare = tmp_path / "m.onnx", (X[:, 0] > -1).astype(int), (X[:, 0] > 1).astype(int)
+    file.write_bytes(named.file)
+    # The rate of the holdout counts. The second export comes as far as the comparison with the holdout.
+    for y, held, refusal in ((common, rare, reason), (rare, common, "likelihoods average .* on the holdout")):
+        given: dict[str, Any] = {"X": X, "y": y, "holdout": (X, held), "oof_raw": np.full(len(X), 0.5)}
+        with pytest.raises(ExportError, match=refusal):
+            export_bundle(
+                OnnxFile(file, kind="logit"), FEATURES, tmp_path / "b", name="n", version="1", **given
+            )
 
 
 def test_an_export_writes_nothing_of_a_refused_model(tmp_path: Path) -> None:

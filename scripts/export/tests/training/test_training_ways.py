@@ -52,11 +52,11 @@ def trained_once() -> Any:
     """`fold_scores`, which trains equal copies on X only once."""
     known: dict[str, FoldScores] = {}
 
-    def scores(model: Any, rows: Any, converted: Any, *, groups: Any, sample_weight: Any) -> FoldScores:
+    def scores(model: Any, rows: Any, converted: Any, groups: Any, weights: Any) -> FoldScores:
         parameters = sorted(model.get_params().items()) if hasattr(model, "get_params") else id(model)
-        key = repr((parameters, kept_trees(model), None if sample_weight is None else sum(sample_weight)))
+        key = repr((parameters, kept_trees(model), None if weights is None else sum(weights)))
         if key not in known:
-            known[key] = fold_scores(model, rows, converted, sample_weight=sample_weight)
+            known[key] = fold_scores(model, rows, converted, groups, weights)
         return known[key]
 
     return scores
