@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import { FairQueue } from '../../shared/async/fair-queue.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import { FairQueue } from '../dispatch/fair-queue.js';
 import { type Addressed, type CallerAddress, networkOf } from './client-ip.js';
 
 /** Unknown keys that a network may try at once; one more every `refillMs`. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Batcher } from '../../shared/async/batcher.js';
+import { FairQueue } from '../../shared/async/fair-queue.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { partitionsOf } from '../../shared/messages/partitions.js';
 import type {
@@ -17,7 +18,6 @@ import type { AdmittedModel } from '../scoring/admission.js';
 import type { ReadInput } from '../scoring/input/input-report.js';
 import { endStep, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 import { ChunkAges } from './chunk-ages.js';
-import { FairQueue } from './fair-queue.js';
 import { sentNamesOf } from './field-names.js';
 import type { LaneQueues } from './lane-queues.js';
 import { fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';

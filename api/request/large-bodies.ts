@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { FairQueue } from '../../shared/async/fair-queue.js';
 import type { Lane } from '../../shared/messages/score-job.js';
-import { FairQueue } from '../dispatch/fair-queue.js';
 import { msUntil } from '../scoring/scoring-call.js';
 import { CallerGone, type ReceivedCall, type Yielding } from './receive-call.js';
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../../shared/contract/errors.js';
+import { ApiError } from '../contract/errors.js';
 
 export interface FairQueueOptions {
   /** How many items run at once in a place. Read again at each turn, so it may change. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { FairQueue } from '../../../api/dispatch/fair-queue.js';
+import { FairQueue } from '../../../shared/async/fair-queue.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { failureOf } from '../../support/failure-of.js';
 
