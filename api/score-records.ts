@@ -1,13 +1,13 @@
 import type { UsageReport } from '../shared/contract/plans.js';
 import type { Verdict } from '../shared/contract/verdict.js';
+import type { Admission } from './admission/admission.js';
+import type { ScoringCall } from './call/scoring-call.js';
 import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
 import type { IdempotencyKeys, Reply } from './idempotency/idempotency.js';
 import type { Metering } from './metering/metering.js';
 import type { FieldDays } from './record/field-days.js';
 import type { Recorder } from './record/recorder.js';
 import { CallerGone } from './request/receive-call.js';
-import type { Admission } from './scoring/admission.js';
-import type { ScoringCall } from './scoring/scoring-call.js';
 
 /** The result of a scored call, before it is written as JSON. */
 export interface ScoreOutcome {

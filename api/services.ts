@@ -10,6 +10,8 @@ import { voidCall } from '../shared/store/calls/void-call.js';
 import { SliceStore } from '../shared/store/jobs/job-slices.js';
 import { FieldDayStore } from '../shared/store/models/field-days.js';
 import type { ModelVerdicts } from '../shared/store/validation/model-verdicts.js';
+import { Admission } from './admission/admission.js';
+import type { WorkspaceCache } from './admission/workspace-cache.js';
 import type { Connections, ScoringProcess } from './connections.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
@@ -18,8 +20,6 @@ import { Metering } from './metering/metering.js';
 import { CallVoider } from './metering/void-calls.js';
 import { FieldDays } from './record/field-days.js';
 import { Recorder } from './record/recorder.js';
-import { Admission } from './scoring/admission.js';
-import type { WorkspaceCache } from './scoring/workspace-cache.js';
 
 /** The caches that admission reads. */
 export interface AdmissionCaches {

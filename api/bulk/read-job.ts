@@ -6,7 +6,7 @@ import { endedAt, hasEnded, type Job, jobLimits, maxStoredBytes } from '../../sh
 import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import type { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
-import type { WorkspaceCache } from '../scoring/workspace-cache.js';
+import type { WorkspaceCache } from '../admission/workspace-cache.js';
 import { InputFault, readInput } from './reading/read-input.js';
 
 export interface ReadJobDeps {

@@ -9,7 +9,7 @@ import { loadStoredManifest } from '../../shared/store/models/model-versions.js'
 import { ModelStore } from '../../shared/store/models/models.js';
 import { ValidationStore } from '../../shared/store/validation/model-validation.js';
 import { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
-import { WorkspaceCache } from '../scoring/workspace-cache.js';
+import { WorkspaceCache } from '../admission/workspace-cache.js';
 import { ChangeFollower } from './change-follower.js';
 
 /** A cache of keys, which only gateways have. */

@@ -18,6 +18,10 @@ import { voidCall } from '../../shared/store/calls/void-call.js';
 import { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import { loadStoredManifest } from '../../shared/store/models/model-versions.js';
 import { ModelStore } from '../../shared/store/models/models.js';
+import { Admission } from '../admission/admission.js';
+import { WorkspaceCache } from '../admission/workspace-cache.js';
+import { scoreReplyWriter } from '../call/score-reply.js';
+import { answerInTime, type ScoringCall } from '../call/scoring-call.js';
 import { Dispatcher } from '../dispatch/dispatcher.js';
 import { LaneQueues } from '../dispatch/lane-queues.js';
 import { ReplyStream } from '../dispatch/reply-stream.js';
@@ -26,10 +30,6 @@ import { Metering } from '../metering/metering.js';
 import { CallVoider } from '../metering/void-calls.js';
 import { Recorder } from '../record/recorder.js';
 import { type ScoringDeps, scoreRecords } from '../score-records.js';
-import { Admission } from '../scoring/admission.js';
-import { scoreReplyWriter } from '../scoring/score-reply.js';
-import { answerInTime, type ScoringCall } from '../scoring/scoring-call.js';
-import { WorkspaceCache } from '../scoring/workspace-cache.js';
 
 export interface PlaygroundOptions {
   readonly context: Pick<ActionContext, 'client' | 'database' | 'clock' | 'leaseMs'>;

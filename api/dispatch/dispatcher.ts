@@ -14,9 +14,8 @@ import type {
   RefusedPart,
   ScoredPart,
 } from '../../shared/messages/score-job.js';
-import type { AdmittedModel } from '../scoring/admission.js';
-import type { ReadInput } from '../scoring/input/input-report.js';
-import { endStep, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+import type { ReadInput } from '../call/input/input-report.js';
+import { type AdmittedModel, endStep, msUntil, type ScoringCall } from '../call/scoring-call.js';
 import { ChunkAges } from './chunk-ages.js';
 import { sentNamesOf } from './field-names.js';
 import type { LaneQueues } from './lane-queues.js';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
-import { endStep, type ScoringCall } from '../scoring/scoring-call.js';
+import { endStep, type ScoringCall } from '../call/scoring-call.js';
 
 /** Characters of the different field names of one call. A CRM with a thousand fields has some fifty thousand. */
 export const maxNameCharacters = 256 * 1024;

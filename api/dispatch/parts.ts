@@ -5,8 +5,7 @@ import {
   type PartReply,
   type ScoredPart,
 } from '../../shared/messages/score-job.js';
-import type { AdmittedModel } from '../scoring/admission.js';
-import type { ScoringCall } from '../scoring/scoring-call.js';
+import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 
 /** Gateway, Redis and worker take 10 ms each for a chunk of this length. */
 export const maxPartCharacters = 1024 * 1024;

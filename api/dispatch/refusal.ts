@@ -7,7 +7,7 @@ import {
   type RecordProblem,
   type RefusedPart,
 } from '../../shared/messages/score-job.js';
-import type { ScoringCall } from '../scoring/scoring-call.js';
+import type { ScoringCall } from '../call/scoring-call.js';
 
 /** Characters of a caller's field name in a message. */
 const maxSentName = 100;

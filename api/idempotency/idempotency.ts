@@ -6,7 +6,7 @@ import type { Redis } from '../../shared/redis/connect.js';
 import { replayClaimKey } from '../../shared/redis/keys.js';
 import { integerReply, type LuaCommand, luaCommand } from '../../shared/redis/lua-command.js';
 import { type IdempotencyStore, type IdempotentReply, idempotencyId } from '../../shared/store/calls/idempotency.js';
-import { type Idempotency, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+import { type Idempotency, msUntil, type ScoringCall } from '../call/scoring-call.js';
 
 /** The body of a 200. */
 export interface Reply {

@@ -9,10 +9,9 @@ import {
 import { type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/calls/idempotency.js';
 import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/prediction-slice.js';
 import type { WriteOptions } from '../../shared/store/connection/connect.js';
+import { type AdmittedModel, type Deadline, msUntil, type ScoringCall } from '../call/scoring-call.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { CallReservation } from '../metering/metering.js';
-import type { AdmittedModel } from '../scoring/admission.js';
-import { type Deadline, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 
 /** A scored call before it is recorded. */
 export interface ScoredCall {

@@ -4,7 +4,7 @@ import { retry } from '../../shared/async/retry.js';
 import { type CallDocument, maxCommandBytes, type WriteReport } from '../../shared/store/calls/call-documents.js';
 import { withMongoSignal } from '../../shared/store/connection/connect.js';
 import { CommitUnknown } from '../../shared/store/connection/transaction.js';
-import type { Deadline } from '../scoring/scoring-call.js';
+import type { Deadline } from '../call/scoring-call.js';
 
 /** The size that one call adds to a commit, and its deadline. */
 interface CommitSize {

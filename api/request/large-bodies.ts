@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import { LRUCache } from 'lru-cache';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import type { Lane } from '../../shared/messages/score-job.js';
-import { msUntil } from '../scoring/scoring-call.js';
+import { msUntil } from '../call/scoring-call.js';
 import { CallerGone, type ReceivedCall, type Yielding } from './receive-call.js';
 
 /** A body of this size takes the gateway's thread for milliseconds at a time. */

@@ -8,7 +8,7 @@ import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
-import type { Deadline, Idempotency } from '../scoring/scoring-call.js';
+import type { Deadline, Idempotency } from '../call/scoring-call.js';
 import type { BodyAccount, BodyMemory } from './body-memory.js';
 import type { RateDecision, RateLimit } from './rate-limit.js';
 

@@ -2,9 +2,9 @@ import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import { maxDaysOf, readCoverage } from '../../shared/store/models/coverage.js';
 import type { FieldDayStore } from '../../shared/store/models/field-days.js';
+import { findModel } from '../admission/admission.js';
 import { queryParameter } from '../request/receive-call.js';
 import { coverageDaysSchema } from '../schemas/models/coverage.js';
-import { findModel } from '../scoring/admission.js';
 import { numberParameter } from './pages.js';
 import { pathParameter, type ReadingDeps, readingRoute } from './reading.js';
 

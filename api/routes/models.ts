@@ -3,7 +3,7 @@ import type { Feature } from '../../shared/bundle/manifest/manifest.js';
 import type { Verdict } from '../../shared/contract/verdict.js';
 import type { Model } from '../../shared/store/models/models.js';
 import type { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
-import { findModel } from '../scoring/admission.js';
+import { findModel } from '../admission/admission.js';
 import { pathParameter, type ReadingDeps, readingRoute } from './reading.js';
 
 /** `GET /v1/models`: lists the organisation's models. */

@@ -4,10 +4,10 @@ import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
+import type { Workspace, WorkspaceCache } from '../admission/workspace-cache.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { RateLimit } from '../request/rate-limit.js';
 import { takeSlot } from '../request/receive-call.js';
-import type { Workspace, WorkspaceCache } from '../scoring/workspace-cache.js';
 
 /** Dependencies of every reading endpoint. */
 export interface ReadingDeps {

@@ -2,6 +2,8 @@ import type { Middleware } from 'koa';
 import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
+import { sendReply } from '../call/score-reply.js';
+import { answerInTime, type CallRecord, idOfRecord, type ScoringCall } from '../call/scoring-call.js';
 import { requireJson } from '../request/content-type.js';
 import { type LargeBodies, laneOf } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json.js';
@@ -9,8 +11,6 @@ import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/r
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringDeps, scoreRecords, type WriteReply } from '../score-records.js';
-import { sendReply } from '../scoring/score-reply.js';
-import { answerInTime, type CallRecord, idOfRecord, type ScoringCall } from '../scoring/scoring-call.js';
 
 export interface ScoreRouteDeps {
   readonly keys: Authenticator;

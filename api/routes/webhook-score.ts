@@ -1,11 +1,11 @@
 import type { Context, Middleware } from 'koa';
 import { authenticateWebhook } from '../auth/authenticate.js';
+import { type LikelihoodName, sendReply } from '../call/score-reply.js';
+import { answerInTime, type Idempotency, type ScoringCall } from '../call/scoring-call.js';
 import type { Reply } from '../idempotency/idempotency.js';
 import { laneOf } from '../request/large-bodies.js';
 import { bodyHashOf, queryParameter, type ReceivedCall, receiveCall, type Yielding } from '../request/receive-call.js';
 import { scoreRecords } from '../score-records.js';
-import { type LikelihoodName, sendReply } from '../scoring/score-reply.js';
-import { answerInTime, type Idempotency, type ScoringCall } from '../scoring/scoring-call.js';
 import { parseWebhookBody } from '../webhook/body.js';
 import { webhookReplyWriter } from '../webhook/reply.js';
 import { readWebhook, type WebhookRequest } from '../webhook/request.js';

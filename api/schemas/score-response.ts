@@ -1,4 +1,4 @@
-import type { LikelihoodName } from '../scoring/score-reply.js';
+import type { LikelihoodName } from '../call/score-reply.js';
 import { inputSchema, inputSummarySchema } from './input/input-report.js';
 import { countSchema, objectSchema } from './object-schema.js';
 import { modelIdSchema } from './score-request.js';

@@ -1,4 +1,4 @@
-import type { LikelihoodName } from '../scoring/score-reply.js';
+import type { LikelihoodName } from '../call/score-reply.js';
 import { inputSummarySchema } from './input/input-report.js';
 import { objectSchema } from './object-schema.js';
 import { rowMembers, testSchema, usedModelMembers } from './score-response.js';

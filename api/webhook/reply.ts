@@ -1,7 +1,7 @@
+import { type InputReport, inputReport } from '../call/input/input-report.js';
+import { type LikelihoodName, scoreRows, summaryMember } from '../call/score-reply.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { WriteReply } from '../score-records.js';
-import { type InputReport, inputReport } from '../scoring/input/input-report.js';
-import { type LikelihoodName, scoreRows, summaryMember } from '../scoring/score-reply.js';
 
 /**
  * Writes the flat reply of a webhook: the members of one V1ScoreRow, then model, usage and verdict. Usage and verdict

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { ScoringCall } from '../../api/call/scoring-call.js';
 import { CallerGone } from '../../api/request/receive-call.js';
 import { type ScoringDeps, scoreRecords } from '../../api/score-records.js';
-import type { ScoringCall } from '../../api/scoring/scoring-call.js';
 
 type Step = 'reserve' | 'score' | 'record' | 'settle' | 'sum up';
 

@@ -1,6 +1,6 @@
 import { csvLine, type FileForm, keptColumns, reasonColumns } from '../../../shared/files/result-columns.js';
 import { csvCell, spreadsheetCell } from '../../../shared/files/spreadsheet-cell.js';
-import { rowMembers } from '../../scoring/score-reply.js';
+import { rowMembers } from '../../call/score-reply.js';
 import type { ParsedRow, RowProblem } from './parse-rows.js';
 
 /** A scored row. */

@@ -2,10 +2,10 @@ import { promisify } from 'node:util';
 import { constants, gunzip, gzip } from 'node:zlib';
 import type { FileForm } from '../../../shared/files/result-columns.js';
 import type { FileShape, JobSlice, SliceOutcome } from '../../../shared/store/jobs/job-documents.js';
+import { driverMembers, topReasons } from '../../call/score-reply.js';
+import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
 import type { ScoredRows } from '../../dispatch/dispatcher.js';
 import { problemText } from '../../dispatch/refusal.js';
-import { driverMembers, topReasons } from '../../scoring/score-reply.js';
-import { type CallRecord, idOfRecord } from '../../scoring/scoring-call.js';
 import { type ParsedRow, parseRows, type RowProblem } from './parse-rows.js';
 import { errorText, type RowResult, resultText } from './result-text.js';
 

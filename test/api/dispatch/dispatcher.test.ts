@@ -1,8 +1,8 @@
 import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { Dispatcher, type DispatcherOptions } from '../../../api/dispatch/dispatcher.js';
 import { NoReply } from '../../../api/dispatch/reply-stream.js';
-import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { partitionsOf } from '../../../shared/messages/partitions.js';

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
 import { ReplyStream } from '../../../api/dispatch/reply-stream.js';
 import { LargeBodies, largeBytes, type QueuedCall } from '../../../api/request/large-bodies.js';
-import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import type { PartReply } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { acceptedCall, Dispatcher, type DispatcherOptions } from '../../../api/dispatch/dispatcher.js';
 import { maxNameCharacters } from '../../../api/dispatch/field-names.js';
-import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import type {
   ChunkReply,

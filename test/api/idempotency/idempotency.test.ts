@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { IdempotencyConflict, IdempotencyKeys, type Reply } from '../../../api/idempotency/idempotency.js';
-import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import type { IdempotencyStore, IdempotentReply } from '../../../shared/store/calls/idempotency.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import type { ScoredRows } from '../../../api/dispatch/dispatcher.js';
 import { Metering, type MeteringOptions, RecordedButUnanswered } from '../../../api/metering/metering.js';
-import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../../../shared/quota/commands.js';
 import type { Organisation } from '../../../shared/store/accounts/organisations.js';

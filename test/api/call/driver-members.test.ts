@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { driverMembers, topReasons } from '../../../api/scoring/score-reply.js';
+import { driverMembers, topReasons } from '../../../api/call/score-reply.js';
 
 const fields: [string, string][] = [
   ['lead_source', 'Lead Source'],

@@ -2,19 +2,11 @@ import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { hasLiveApi, isReadOnly } from '../../shared/contract/plans.js';
 import { isCleared, type Verdict } from '../../shared/contract/verdict.js';
-import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import { type Model, overrideOf } from '../../shared/store/models/models.js';
 import type { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
-import type { ScoringCall } from './scoring-call.js';
+import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 import type { Workspace, WorkspaceCache } from './workspace-cache.js';
-
-/** The model version that scores a call. */
-export interface AdmittedModel {
-  readonly id: string;
-  readonly version: string;
-  readonly knownFields: KnownFields;
-}
 
 /** The parts of a call, or of a bulk job, that its admission depends on. */
 export type AdmissionRequest = Pick<ScoringCall, 'bucket' | 'modelId'> & {

@@ -1,7 +1,7 @@
 import type { DateOrder } from '../../../shared/contract/expected-values.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type FieldReadings, type ReadingKind, readingKinds } from '../../../shared/messages/score-job.js';
-import type { AdmittedModel } from '../admission.js';
+import type { AdmittedModel } from '../scoring-call.js';
 import { SimilarFields } from './similar-fields.js';
 
 /** How often a field was read in a way that needs attention. */

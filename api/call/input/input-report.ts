@@ -1,8 +1,7 @@
 import { shortenedText } from '../../../shared/contract/texts.js';
 import type { SentNames } from '../../../shared/messages/field-slots.js';
 import { maxReportedValue, maxReportedValues, type ScoredPart } from '../../../shared/messages/score-job.js';
-import type { AdmittedModel } from '../admission.js';
-import type { CallRecord, ScoringCall } from '../scoring-call.js';
+import type { AdmittedModel, CallRecord, ScoringCall } from '../scoring-call.js';
 import { type IgnoredNames, ignoredIn, ignoredNamesOf } from './ignored-names.js';
 import { type FieldReading, ReportedFields } from './reported-fields.js';
 import { SuggestionWork } from './similar-fields.js';

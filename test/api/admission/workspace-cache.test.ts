@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WorkspaceCache, type WorkspaceCacheOptions } from '../../../api/scoring/workspace-cache.js';
+import { WorkspaceCache, type WorkspaceCacheOptions } from '../../../api/admission/workspace-cache.js';
 import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
 import type { StoredManifest } from '../../../shared/store/models/model-versions.js';
 

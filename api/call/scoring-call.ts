@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withTimeout } from '../../shared/async/timeouts.js';
 import { storedCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { Lane } from '../../shared/messages/score-job.js';
 import type { UsageBucket } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
@@ -63,6 +64,13 @@ export interface ScoringCall {
   readonly deadline: Deadline;
   /** Whether the caller has closed the connection. */
   readonly hasHungUp: () => boolean;
+}
+
+/** The model version that scores a call. */
+export interface AdmittedModel {
+  readonly id: string;
+  readonly version: string;
+  readonly knownFields: KnownFields;
 }
 
 /** Ends a step of a call that takes milliseconds: other calls run in between. A large call also pauses. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Context } from 'koa';
+import { scoreReplyWriter, sendReply } from '../../../api/call/score-reply.js';
 import type { ScoreOutcome } from '../../../api/score-records.js';
-import { scoreReplyWriter, sendReply } from '../../../api/scoring/score-reply.js';
 import { longestTurnMs } from '../../support/beats.js';
 
 const maxTurnMs = 50;

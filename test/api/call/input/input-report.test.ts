@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { inputReport } from '../../../../api/scoring/input/input-report.js';
+import { inputReport } from '../../../../api/call/input/input-report.js';
 import type { Feature } from '../../../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields } from '../../../../shared/messages/field-slots.js';
 import {
