@@ -7,7 +7,7 @@ import type { IdempotencyKeys, Reply } from './idempotency/idempotency.js';
 import type { Metering } from './metering/metering.js';
 import type { FieldDays } from './record/field-days.js';
 import type { Recorder } from './record/recorder.js';
-import { CallerGone } from './request/receive-call.js';
+import { CallerGone } from './request/read-body.js';
 
 /** The result of a scored call, before it is written as JSON. */
 export interface ScoreOutcome {

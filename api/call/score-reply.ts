@@ -3,7 +3,7 @@ import { shortenedText } from '../../shared/contract/texts.js';
 import type { ExplainedRows, ScoredPart } from '../../shared/messages/score-job.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { Reply } from '../idempotency/idempotency.js';
-import type { Yielding } from '../request/receive-call.js';
+import type { Yielding } from '../request/read-body.js';
 import type { ScoreOutcome, WriteReply } from '../score-records.js';
 import { type InputReport, inputReport } from './input/input-report.js';
 import { endStep } from './scoring-call.js';

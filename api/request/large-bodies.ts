@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import type { Lane } from '../../shared/messages/score-job.js';
 import { msUntil } from '../call/scoring-call.js';
-import { CallerGone, type ReceivedCall, type Yielding } from './receive-call.js';
+import { CallerGone, type Yielding } from './read-body.js';
+import type { ReceivedCall } from './receive-call.js';
 
 /** A body of this size takes the gateway's thread for milliseconds at a time. */
 export const largeBytes = 64 * 1024;

@@ -1,6 +1,6 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import { endsTooEarly, reasonOf, stringEnd } from './json-fault.js';
-import { bodyText, type Yielding } from './receive-call.js';
+import { bodyText, type Yielding } from './read-body.js';
 
 /*
  * JSON bodies. `boundValues` limits the values and the depth of a large body before it is parsed. `parseJson` parses a

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BodyEncoding } from './content-type.js';
-import type { Yielding } from './receive-call.js';
+import type { Yielding } from './read-body.js';
 
 /** The characters of windows-1252 from 0x80 to 0x9f. The decoder of Node 20 has control characters in their place. */
 const fromEuro = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';

@@ -3,10 +3,9 @@ import { ApiError } from '../../shared/contract/errors.js';
 import { maxDaysOf, readCoverage } from '../../shared/store/models/coverage.js';
 import type { FieldDayStore } from '../../shared/store/models/field-days.js';
 import { findModel } from '../admission/admission.js';
-import { queryParameter } from '../request/receive-call.js';
 import { coverageDaysSchema } from '../schemas/models/coverage.js';
 import { numberParameter } from './pages.js';
-import { pathParameter, type ReadingDeps, readingRoute } from './reading.js';
+import { pathParameter, queryParameter, type ReadingDeps, readingRoute } from './reading.js';
 
 /** `GET /v1/models/{model_id}/coverage`: how the fields of live calls were read, by day. A test key gets no values of them. */
 export function coverageRoute(deps: ReadingDeps, store: FieldDayStore): Middleware {

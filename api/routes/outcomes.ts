@@ -10,7 +10,7 @@ import type { BodyMemory } from '../request/body-memory.js';
 import { requireJson } from '../request/content-type.js';
 import type { LargeBodies } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
-import { type BodyLimits, CallerGone, readBody } from '../request/receive-call.js';
+import { type BodyLimits, CallerGone, readBody } from '../request/read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ReadingDeps, receivingRoute } from './reading.js';

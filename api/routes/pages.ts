@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
-import { queryParameter } from '../request/receive-call.js';
+import { queryParameter } from './reading.js';
 
 /** The schema of a `limit`, or of another number. */
 export interface LimitSchema {

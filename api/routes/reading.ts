@@ -95,3 +95,13 @@ export const pathParameter = (context: Context, name: string): string => {
   const parameters: Readonly<Record<string, string | undefined>> = context.params;
   return parameters[name] ?? '';
 };
+
+/**
+ * A query parameter. Koa's `context.query` takes 0.4 s for 15,000 characters of one repeated name.
+ * @throws ApiError unreadableRequest if it is repeated
+ */
+export function queryParameter(context: Context, name: string): string | undefined {
+  const [value, ...more] = new URLSearchParams(context.querystring).getAll(name);
+  if (more.length > 0) throw new ApiError('unreadableRequest', `${name} must come once in the address.`);
+  return value;
+}

@@ -3,10 +3,9 @@ import { storedCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { type ErasureStores, eraseEverywhere } from '../../shared/latest-scores/erase-everywhere.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
-import { queryParameter } from '../request/receive-call.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
 import { cursorAfter, cursorOf, limitOf } from './pages.js';
-import { pathParameter, type Reader, type ReadingDeps, readingRoute } from './reading.js';
+import { pathParameter, queryParameter, type Reader, type ReadingDeps, readingRoute } from './reading.js';
 
 const predictionIdForm = /^[0-9A-Za-z]{26}\.\d{4}$/;
 

@@ -4,11 +4,13 @@ import { type LikelihoodName, sendReply } from '../call/score-reply.js';
 import { answerInTime, type Idempotency, type ScoringCall } from '../call/scoring-call.js';
 import type { Reply } from '../idempotency/idempotency.js';
 import { laneOf } from '../request/large-bodies.js';
-import { bodyHashOf, queryParameter, type ReceivedCall, receiveCall, type Yielding } from '../request/receive-call.js';
+import type { Yielding } from '../request/read-body.js';
+import { bodyHashOf, type ReceivedCall, receiveCall } from '../request/receive-call.js';
 import { scoreRecords } from '../score-records.js';
 import { parseWebhookBody } from '../webhook/body.js';
 import { webhookReplyWriter } from '../webhook/reply.js';
 import { readWebhook, type WebhookRequest } from '../webhook/request.js';
+import { queryParameter } from './reading.js';
 import type { ScoreRouteDeps } from './score.js';
 
 /** `POST /v1/webhooks/score`: one record, in the format of a CRM or automation tool. */

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import { declaredEncoding } from '../request/content-type.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
-import { bodyText, type Yielding } from '../request/receive-call.js';
+import { bodyText, type Yielding } from '../request/read-body.js';
 import { inUtf8 } from '../request/windows-1252.js';
 import { parseForm } from './form.js';
 

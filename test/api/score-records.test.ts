@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ScoringCall } from '../../api/call/scoring-call.js';
-import { CallerGone } from '../../api/request/receive-call.js';
+import { CallerGone } from '../../api/request/read-body.js';
 import { type ScoringDeps, scoreRecords } from '../../api/score-records.js';
 
 type Step = 'reserve' | 'score' | 'record' | 'settle' | 'sum up';

@@ -5,7 +5,7 @@ import { runAction } from '../../../shared/admin/run-action.js';
 import { mayActAs } from '../../../shared/admin/schemas/people.js';
 import { requestBundleCheck } from '../../../shared/messages/bundle-check-job.js';
 import type { BodyAccount } from '../../request/body-memory.js';
-import { readBody } from '../../request/receive-call.js';
+import { readBody } from '../../request/read-body.js';
 import { type ActionRoutesDeps, requestContext } from './action-routes.js';
 
 const limits = { maxBodyBytes: 64 * 1024 * 1024, bodyTimeoutMs: 5 * 60 * 1000 };

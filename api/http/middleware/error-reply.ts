@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import { ApiError, messageOf } from '../../../shared/contract/errors.js';
 import { withoutSecrets } from '../../../shared/contract/identifiers.js';
 import type { Logger } from '../../../shared/process/logger.js';
-import { CallerGone } from '../../request/receive-call.js';
+import { CallerGone } from '../../request/read-body.js';
 
 const ownRequestId = /^[A-Za-z0-9._:-]{1,128}$/;
 

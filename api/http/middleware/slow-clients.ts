@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Middleware } from 'koa';
-import { areTooSmall } from '../../request/receive-call.js';
+import { areTooSmall } from '../../request/read-body.js';
 
 /**
  * Limits how long a client may go on sending after it was answered early (a bad key, a body over the limit). The rest of

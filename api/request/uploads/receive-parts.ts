@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../../shared/contract/errors.js';
-import { areTooSmall, CallerGone } from '../receive-call.js';
+import { areTooSmall, CallerGone } from '../read-body.js';
 
 export interface PartLimits {
   /** Bytes of a part; the memory of an upload is at most two of them. */

@@ -1,7 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LargeBodies, laneOf, largeBytes, type QueuedCall } from '../../../api/request/large-bodies.js';
-import { CallerGone } from '../../../api/request/receive-call.js';
+import { CallerGone } from '../../../api/request/read-body.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { failureOf } from '../../support/failure-of.js';
 

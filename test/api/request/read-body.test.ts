@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { BodyMemory } from '../../../api/request/body-memory.js';
-import { bodyText, CallerGone, readBody } from '../../../api/request/receive-call.js';
+import { bodyText, CallerGone, readBody } from '../../../api/request/read-body.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { failureOf } from '../../support/failure-of.js';
 import { type RawCall, RawConnection, requestBytes } from '../../support/http/raw-connection.js';

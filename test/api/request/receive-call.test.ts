@@ -6,11 +6,9 @@ import { expect } from 'chai';
 import type { Context } from 'koa';
 import { BodyMemory } from '../../../api/request/body-memory.js';
 import type { RateDecision, RateLimit } from '../../../api/request/rate-limit.js';
-import { queryParameter, receiveCall } from '../../../api/request/receive-call.js';
+import { receiveCall } from '../../../api/request/receive-call.js';
 import { machineClock } from '../../../shared/contract/dates.js';
-import { ApiError } from '../../../shared/contract/errors.js';
 import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
-import { threadCpuMsOf } from '../../support/thread-cpu.js';
 
 const limits = { maxBodyBytes: 1_000, bodyTimeoutMs: 60_000 };
 const redisNowMs = 1_000_000;
@@ -58,26 +56,5 @@ describe('receiveCall', () => {
     expect(arrivedMs, 'not later than the body had arrived').to.be.at.most(performance.now() - beforeMs);
     expect(arrivedMs, 'not before the call arrived').to.be.at.least(beforeMs - takenMs);
     req.destroy();
-  });
-});
-
-describe('queryParameter', () => {
-  const read = (querystring: string, name = 'model_id') => queryParameter({ querystring } as unknown as Context, name);
-
-  it('returns a decoded parameter, and undefined for one that is absent', () => {
-    expect(read('limit=2&model_id=a%20b+c')).to.equal('a b c');
-    expect(read('limit=2')).to.equal(undefined);
-  });
-
-  it('refuses a repeated parameter', () => {
-    expect(() => read('model_id=a&model_id=b')).to.throw(ApiError, 'model_id must come once in the address');
-    expect(read('limit=1&limit=2&model_id=a')).to.equal('a');
-  });
-
-  it('takes less than 50 ms of CPU time for a query of 15,000 characters', () => {
-    for (const query of ['a&'.repeat(7_500), Array.from({ length: 4_000 }, (_, index) => index).join('&')]) {
-      const tookMs = [1, 2, 3].map(() => threadCpuMsOf(() => expect(read(`${query}&model_id=m`)).to.equal('m')));
-      expect(Math.min(...tookMs), 'ms of CPU time').to.be.below(50);
-    }
   });
 });
