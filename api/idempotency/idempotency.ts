@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { replayClaimKey } from '../../shared/redis/keys.js';
-import { integerReply, type LuaCommand, luaCommand } from '../../shared/redis/lua-command.js';
+import { type Lock, Locks } from '../../shared/redis/lock.js';
 import { type IdempotencyStore, type IdempotentReply, idempotencyId } from '../../shared/store/calls/idempotency.js';
 import { type Idempotency, msUntil, type ScoringCall } from '../call/scoring-call.js';
 
@@ -41,13 +41,10 @@ const claimGraceMs = 1_000; // a claim expires this long after the deadline of i
  * concurrent calls wait for the first.
  */
 export class IdempotencyKeys {
-  private readonly dropClaim: LuaCommand<number>;
+  private readonly locks: Locks;
 
   constructor(private readonly options: IdempotencyKeysOptions) {
-    this.dropClaim = luaCommand(options.redis, {
-      file: 'api/idempotency/drop-claim.lua',
-      reply: integerReply,
-    });
+    this.locks = new Locks(options.redis);
   }
 
   /**
@@ -58,9 +55,8 @@ export class IdempotencyKeys {
     if (!isIdempotent(call)) return await work();
     const before = await this.replay(call);
     if (before !== undefined) return before;
-    const claim = this.claimKey(call);
-    const replayed = await this.claimOrReplay(call, claim);
-    if (replayed !== undefined) return replayed;
+    const claim = await this.claimOrReplay(call);
+    if ('body' in claim) return claim;
     try {
       return (await this.replay(call)) ?? (await work());
     } catch (error) {
@@ -68,7 +64,7 @@ export class IdempotencyKeys {
       if (stored !== undefined) return stored;
       throw error;
     } finally {
-      this.dropClaim({ keys: [claim], args: [call.id] }).catch(() => undefined);
+      void claim.drop();
     }
   }
 
@@ -84,10 +80,10 @@ export class IdempotencyKeys {
     return { body, isReplay: false };
   }
 
-  private async claimOrReplay(call: IdempotentCall, claim: string): Promise<Reply | undefined> {
+  private async claimOrReplay(call: IdempotentCall): Promise<Lock | Reply> {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
-      const claimMs = msUntil(call.deadline) + claimGraceMs;
-      if ((await this.options.redis.set(claim, call.id, 'PX', claimMs, 'NX')) === 'OK') return undefined;
+      const claim = await this.locks.take(this.claimKey(call), { ttlMs: msUntil(call.deadline) + claimGraceMs });
+      if (claim !== undefined) return claim;
       const remainingMs = msUntil(call.deadline) - lastReadMs;
       if (remainingMs <= 0) {
         const message = `Another call with this ${call.idempotency.name} is still running.`;

@@ -3,6 +3,7 @@ import { type Clock, machineClock } from '../contract/dates.js';
 import type { ScoredLeads } from '../latest-scores/latest-scores.js';
 import { type Redis, redisNowMs } from '../redis/connect.js';
 import type { UsageCounter } from '../redis/keys.js';
+import { Locks } from '../redis/lock.js';
 
 import {
   type QuotaCommands,
@@ -19,7 +20,7 @@ import {
 import { DueCounters } from './due-counters.js';
 import { ActiveCounters } from './leases.js';
 import type { LedgerView } from './ledger-view.js';
-import { CounterLocks, CounterRebuild, recountCounter } from './reconcile.js';
+import { CounterRebuild, recountCounter } from './reconcile.js';
 
 /** Records of one counter: settled, and held by calls in flight. */
 export interface Usage {
@@ -41,7 +42,7 @@ export interface QuotaDeps {
   readonly leaseMs: number;
   /** The service's clock, which dates the ledger's rows. */
   readonly clock?: Clock;
-  /** TTL of a dead process's lock on a counter, ms; see `CounterLocks`. */
+  /** TTL of a dead process's lock on a counter, ms; 3 s by default. */
   readonly lockMs?: number;
   /** Max ms of a rebuild; see `CounterRebuild`. */
   readonly maxRebuildMs?: number;
@@ -63,10 +64,11 @@ export class Quota {
   private readonly redis: Redis;
   private readonly ledger: LedgerView;
   private readonly clock: Clock;
-  private readonly locks: CounterLocks;
+  private readonly locks: Locks;
+  private readonly lockMs: number;
   private readonly rebuilds: CounterRebuild;
 
-  constructor({ redis, ledger, leaseMs, clock = machineClock(), lockMs, ...options }: QuotaDeps) {
+  constructor({ redis, ledger, leaseMs, clock = machineClock(), lockMs = 3_000, ...options }: QuotaDeps) {
     this.commands = quotaCommands(redis);
     this.activeCounters = new ActiveCounters(redis);
     this.dueCounters = new DueCounters(redis);
@@ -74,7 +76,8 @@ export class Quota {
     this.redis = redis;
     this.ledger = ledger;
     this.clock = clock;
-    this.locks = new CounterLocks(redis, lockMs);
+    this.locks = new Locks(redis);
+    this.lockMs = lockMs;
     this.rebuilds = new CounterRebuild({ ...this.deps(), ...options, activeCounters: this.activeCounters });
   }
 
@@ -173,6 +176,7 @@ export class Quota {
       commands: this.commands,
       ledger: this.ledger,
       locks: this.locks,
+      lockMs: this.lockMs,
       clock: this.clock,
       leaseMs: this.leaseMs,
     };

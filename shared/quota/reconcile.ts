@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../contract/dates.js';
 import { type Redis, redisNowMs } from '../redis/connect.js';
 import { endedCallsKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../redis/keys.js';
-import { integerReply, type LuaCommand, luaCommand } from '../redis/lua-command.js';
+import type { Lock, Locks } from '../redis/lock.js';
 import { type QuotaCommands, QuotaUnavailable, quotaCode } from './commands.js';
 import { type ActiveCounters, endExpiredLeases, recentMs } from './leases.js';
 import type { CounterSnapshot, LedgerView, RecordedCall } from './ledger-view.js';
@@ -13,60 +12,14 @@ import type { CounterSnapshot, LedgerView, RecordedCall } from './ledger-view.js
  * `recountCounter` is for counters in use that may be wrong.
  */
 
-/** The exclusive right to set one counter from the ledger. Lost when Redis is emptied, or when its TTL expires. */
-interface CounterLock {
-  readonly token: string;
-  /** Drops the lock if this holder still has it. Never rejects: the TTL ends a lock that cannot be dropped. */
-  drop(): Promise<void>;
-}
-
-/** Locks counters for one process at a time. Scripts check the token, because a lock may be lost at any time. */
-export class CounterLocks {
-  private readonly extend: LuaCommand<number>;
-  private readonly drop: LuaCommand<number>;
-
-  /** @param lockMs TTL of a lock, which its holder renews three times as often */
-  constructor(
-    private readonly redis: Redis,
-    private readonly lockMs = 3_000,
-  ) {
-    this.extend = luaCommand(redis, { file: 'shared/quota/lua/extend-lock.lua', reply: integerReply });
-    this.drop = luaCommand(redis, { file: 'shared/quota/lua/drop-lock.lua', reply: integerReply });
-  }
-
-  /**
-   * Takes the lock of a counter; undefined while another holder has it.
-   * @throws the error of Redis
-   */
-  async take(counter: UsageCounter): Promise<CounterLock | undefined> {
-    const token = randomUUID();
-    const keys = [rebuildLockKey(counter)];
-    const taken = await this.redis.set(rebuildLockKey(counter), token, 'PX', this.lockMs, 'NX');
-    if (taken !== 'OK') return undefined;
-    const extending = setInterval(() => {
-      this.extend({ keys, args: [token, this.lockMs] }).then(
-        (held) => held || clearInterval(extending),
-        () => undefined, // the next renewal may succeed; scripts notice an expired lock
-      );
-    }, this.lockMs / 3);
-    extending.unref();
-    return {
-      token,
-      drop: async () => {
-        clearInterval(extending);
-        await this.drop({ keys, args: [token] }).catch(() => undefined);
-      },
-    };
-  }
-}
-
 interface RecountDeps {
   readonly redis: Redis;
   readonly commands: QuotaCommands;
   readonly ledger: LedgerView;
-  readonly locks: CounterLocks;
+  readonly locks: Locks;
   readonly clock: Clock;
   readonly leaseMs: number;
+  readonly lockMs: number;
 }
 
 interface RebuildDeps extends RecountDeps {
@@ -110,10 +63,10 @@ export class CounterRebuild {
   }
 
   private async untilKnown(counter: UsageCounter): Promise<void> {
-    const { locks, maxRebuildMs = defaultMaxRebuildMs } = this.deps;
+    const { maxRebuildMs = defaultMaxRebuildMs } = this.deps;
     const endMs = performance.now() + maxRebuildMs;
     while (performance.now() < endMs) {
-      const lock = await locks.take(counter);
+      const lock = await takeLock(counter, this.deps);
       if (lock === undefined) {
         await pause(pollMs);
         if (await this.isKnown(counter)) return;
@@ -129,7 +82,7 @@ export class CounterRebuild {
   }
 
   /** Whether the counter is known now. False when the lock, or the list of ended calls, was lost meanwhile. */
-  private async restore(counter: UsageCounter, lock: CounterLock): Promise<boolean> {
+  private async restore(counter: UsageCounter, lock: Lock): Promise<boolean> {
     const { redis, commands, ledger, activeCounters, clock, leaseMs } = this.deps;
     const found = await commands.read(counter);
     if (found.code === quotaCode.done) return true;
@@ -153,6 +106,10 @@ export class CounterRebuild {
   }
 }
 
+/** Locks a counter for one process. The scripts that set it check the token. */
+const takeLock = (counter: UsageCounter, { locks, lockMs }: RecountDeps): Promise<Lock | undefined> =>
+  locks.take(rebuildLockKey(counter), { ttlMs: lockMs, isRenewed: true });
+
 function* batches(calls: readonly RecordedCall[]): Generator<readonly RecordedCall[]> {
   for (let start = 0; start < calls.length; start += callsPerBatch) yield calls.slice(start, start + callsPerBatch);
 }
@@ -170,7 +127,7 @@ const maxRecountMs = 60_000;
  * @throws the error of Redis or of the ledger
  */
 export async function recountCounter(counter: UsageCounter, deps: RecountDeps): Promise<boolean> {
-  const lock = await deps.locks.take(counter);
+  const lock = await takeLock(counter, deps);
   if (lock === undefined) return false;
   try {
     return await recountUnderLock(counter, lock, deps);
@@ -179,7 +136,7 @@ export async function recountCounter(counter: UsageCounter, deps: RecountDeps): 
   }
 }
 
-async function recountUnderLock(counter: UsageCounter, lock: CounterLock, deps: RecountDeps): Promise<boolean> {
+async function recountUnderLock(counter: UsageCounter, lock: Lock, deps: RecountDeps): Promise<boolean> {
   await endExpiredLeases(counter, deps);
   for (let attempt = 0; attempt < maxRecounts; attempt += 1) {
     const code = await recountOnce(counter, lock, deps);
@@ -190,7 +147,7 @@ async function recountUnderLock(counter: UsageCounter, lock: CounterLock, deps: 
 
 async function recountOnce(
   counter: UsageCounter,
-  { token }: CounterLock,
+  { token }: Lock,
   { redis, commands, ledger, clock, leaseMs }: RecountDeps,
 ): Promise<number> {
   const begun = await commands.beginRecount({ counter, token, keepMs: maxRecountMs });

@@ -23,7 +23,7 @@ export class WorkerRegister {
     lane: Lane,
   ) {
     this.key = workerRegisterKey(lane);
-    this.register = luaCommand(redis, { file: 'shared/redis/register-worker.lua', reply: stringsReply });
+    this.register = luaCommand(redis, { file: 'shared/redis/lua/register-worker.lua', reply: stringsReply });
   }
 
   /**

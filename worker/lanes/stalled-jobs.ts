@@ -2,6 +2,7 @@ import { settledOrThrow } from '../../shared/async/timeouts.js';
 import { laneQueueName, lanes } from '../../shared/messages/score-job.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { partitionPrefix } from '../../shared/redis/keys.js';
+import { clearStuckLock } from '../../shared/redis/lock.js';
 
 /**
  * Clears BullMQ's locks on the check for stalled jobs where they are stuck.
@@ -16,14 +17,4 @@ export async function clearStuckStalledChecks(
     lanes.map((lane) => `${partitionPrefix(partition)}:${laneQueueName(lane)}:stalled-check`),
   );
   await settledOrThrow(keys.flat().map((key) => clearStuckLock(redis, key, stalledCheckMs)));
-}
-
-/**
- * Deletes a lock whose TTL exceeds the TTL that it was set with. This happens when Redis's clock is set back; the lock
- * would not expire before that clock has caught up.
- * @param maxMs the TTL that it was set with
- * @throws errors of Redis
- */
-export async function clearStuckLock(redis: Redis, key: string, maxMs: number): Promise<void> {
-  if ((await redis.pttl(key)) > maxMs) await redis.del(key);
 }

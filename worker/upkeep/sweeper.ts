@@ -4,7 +4,7 @@ import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { sweepTurnKey } from '../../shared/redis/keys.js';
-import { clearStuckLock } from '../lanes/stalled-jobs.js';
+import { clearStuckLock, Locks } from '../../shared/redis/lock.js';
 
 export interface SweeperOptions {
   /** A connection for commands. */
@@ -23,12 +23,15 @@ const lockShare = 7 / 8; // of the interval: timers are late, and the lock must 
  * a queue stuck for up to a minute.
  */
 export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions): Stoppable {
+  const locks = new Locks(redis);
   /** True also when Redis does not answer, as while it is out of memory: then every pool sweeps. */
   const takeLock = async (): Promise<boolean> => {
     const lockMs = Math.ceil(lockShare * everyMs);
     await clearStuckLock(redis, sweepTurnKey, lockMs).catch(() => undefined);
-    const taken = redis.set(sweepTurnKey, process.pid, 'PX', lockMs, 'NX');
-    return (await taken.catch(() => 'OK')) === 'OK';
+    return await locks.take(sweepTurnKey, { ttlMs: lockMs }).then(
+      (lock) => lock !== undefined,
+      () => true,
+    );
   };
   const sweepInTurn = async (): Promise<void> => {
     try {

@@ -1,12 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import type { RecordedCall } from '../../../shared/quota/ledger-view.js';
-import { CounterLocks } from '../../../shared/quota/reconcile.js';
 import { redisNowMs } from '../../../shared/redis/connect.js';
 import { endedCallsKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
-import { integerReply, luaCommand } from '../../../shared/redis/lua-command.js';
-import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 
@@ -246,49 +242,4 @@ describe('recountCounter', () => {
     Object.assign(rig.redis, { [name]: sendAndWork });
     return () => Reflect.deleteProperty(rig.redis, name);
   }
-});
-
-describe('CounterLocks', () => {
-  const counter = freshCounter();
-  const key = rebuildLockKey(counter);
-  let redis: Redis;
-
-  beforeEach(async () => {
-    redis = new Redis((await freshDatabases()).redisUrl);
-  });
-  afterEach(() => redis.disconnect());
-
-  it('gives a lock to one holder at a time, and again when it is dropped', async () => {
-    const locks = new CounterLocks(redis);
-    const lock = await locks.take(counter);
-    expect(await redis.get(key)).to.equal(lock?.token);
-    expect(await redis.pttl(key), 'the default').to.be.within(2_000, 3_000);
-    expect(await locks.take(counter)).to.equal(undefined);
-    await lock?.drop();
-    const next = await locks.take(counter);
-    expect(next?.token).to.be.a('string').and.not.equal(lock?.token);
-    await next?.drop();
-  });
-
-  it('renews a lock until it is dropped', async () => {
-    const lock = await new CounterLocks(redis, 600).take(counter); // renewed every 200 ms
-    for (let time = 0; time < 2; time += 1) {
-      await redis.pexpire(key, 60_000);
-      await eventually(async () => expect(await redis.pttl(key)).to.be.within(1, 600));
-    }
-    await lock?.drop();
-    expect(await redis.exists(key)).to.equal(0);
-  });
-
-  it('neither drops nor renews a lock that another holder has now', async () => {
-    const lost = await new CounterLocks(redis).take(counter);
-    await redis.set(key, 'another holder', 'PX', 60_000);
-    const extend = luaCommand(redis, { file: 'shared/quota/lua/extend-lock.lua', reply: integerReply });
-    expect(await extend({ keys: [key], args: [lost?.token ?? '', 120_000] })).to.equal(0);
-    await lost?.drop();
-    expect(await redis.get(key)).to.equal('another holder');
-    expect(await redis.pttl(key)).to.be.within(1, 60_000);
-    expect(await extend({ keys: [key], args: ['another holder', 120_000] })).to.equal(1);
-    expect(await redis.pttl(key)).to.be.within(60_001, 120_000);
-  });
 });
