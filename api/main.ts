@@ -27,11 +27,11 @@ import { Drain } from './http/drain.js';
 import { observeCalls, observeGateway } from './http/metrics.js';
 import { startServer } from './http/server.js';
 import { IdempotencyKeys } from './idempotency/idempotency.js';
-import { OutcomeLimit } from './metering/outcome-limit.js';
 import { BodyMemory } from './request/body-memory.js';
 import { LargeBodies } from './request/large-bodies.js';
 import { RateLimit } from './request/rate-limit.js';
 import { jobDeps } from './routes/jobs/job-routes.js';
+import { OutcomeLimit } from './routes/outcome-limit.js';
 import { startScoring } from './services.js';
 
 /**

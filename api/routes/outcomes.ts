@@ -5,7 +5,6 @@ import { ApiError } from '../../shared/contract/errors.js';
 import { shortenedRemedy } from '../../shared/files/reading/row-faults.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../shared/store/validation/outcomes.js';
-import type { OutcomeLimit } from '../metering/outcome-limit.js';
 import type { BodyMemory } from '../request/body-memory.js';
 import { requireJson } from '../request/content-type.js';
 import type { LargeBodies } from '../request/large-bodies.js';
@@ -13,6 +12,7 @@ import { maxValues, parseJsonBody } from '../request/parse-json.js';
 import { type BodyLimits, CallerGone, readBody } from '../request/read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
+import type { OutcomeLimit } from './outcome-limit.js';
 import { type ReadingDeps, receivingRoute } from './reading.js';
 
 const maxOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;

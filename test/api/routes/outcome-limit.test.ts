@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { OutcomeLimit } from '../../../api/metering/outcome-limit.js';
+import { OutcomeLimit } from '../../../api/routes/outcome-limit.js';
 import { machineClock, monthOf } from '../../../shared/contract/dates.js';
 import type { UsageCounter } from '../../../shared/redis/keys.js';
 import { failureOf } from '../../support/failure-of.js';
