@@ -13,6 +13,7 @@ import { jobLimitSchema, jobListSchema, jobSchema } from '../schemas/jobs/job.js
 import { jobRequestSchema } from '../schemas/jobs/job-request.js';
 import { coverageDaysSchema, coverageSchema, fieldCoverageSchema } from '../schemas/models/coverage.js';
 import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/models/model.js';
+import type { Header, Parameter, Schema } from '../schemas/openapi-types.js';
 import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
 import { inputReportSchema, modelIdSchema, recordSchema, scoreRequestSchema } from '../schemas/score-request.js';
@@ -39,7 +40,6 @@ import {
   webhookRequestSchema,
 } from '../schemas/webhook-request.js';
 import { exampleModelId } from './examples.js';
-import type { Header, Parameter, Schema } from './openapi-types.js';
 
 /** The named schemas of the document, in reading order. */
 export const componentSchemas: Readonly<Record<string, Schema>> = {

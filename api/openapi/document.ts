@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { projectFile } from '../../shared/process/project-root.js';
+import { methods, type OpenApiDocument, type PathItem } from '../schemas/openapi-types.js';
 import { codeSamples } from './code-samples.js';
 import { bearerOnly, componentSchemas, headers, parameters, securitySchemes } from './components.js';
 import { errorResponses } from './error-responses.js';
-import { methods, type OpenApiDocument, type PathItem } from './openapi-types.js';
 import { inputOperations, jobFileOperation } from './operations/job-file-operations.js';
 import {
   createJobOperation,

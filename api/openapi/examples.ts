@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { projectFile } from '../../shared/process/project-root.js';
-import type { Examples, Header, MediaType, Response, Schema } from './openapi-types.js';
+import type { Examples, Header, MediaType, Response, Schema } from '../schemas/openapi-types.js';
 
 /** The model that the examples name. */
 export const exampleModelId = 'mdl_4kTq9ZxW2mNbVc7L';

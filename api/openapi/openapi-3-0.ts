@@ -1,4 +1,4 @@
-import type { OpenApiDocument, Schema } from './openapi-types.js';
+import type { OpenApiDocument, Schema } from '../schemas/openapi-types.js';
 
 const licenseUrl = 'https://www.apache.org/licenses/LICENSE-2.0';
 

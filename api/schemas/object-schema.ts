@@ -1,4 +1,4 @@
-import type { Schema } from '../openapi/openapi-types.js';
+import type { Schema } from './openapi-types.js';
 
 /**
  * A schema of an object. Every member is required, unless its name ends with `?`.

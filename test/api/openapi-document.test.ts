@@ -7,7 +7,7 @@ import {
   type Operation,
   type Parameter,
   type Schema,
-} from '../../api/openapi/openapi-types.js';
+} from '../../api/schemas/openapi-types.js';
 import { scoreRequestSchema } from '../../api/schemas/score-request.js';
 import { errorTable } from '../../shared/contract/errors.js';
 import { OpenApiContract } from '../support/http/openapi-contract.js';

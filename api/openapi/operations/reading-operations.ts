@@ -2,13 +2,13 @@ import type { ErrorName } from '../../../shared/contract/errors.js';
 import { maxValues } from '../../request/parse-json.js';
 import { coverageSchema } from '../../schemas/models/coverage.js';
 import { modelListSchema, modelSchema } from '../../schemas/models/model.js';
+import type { Operation, Response, Schema } from '../../schemas/openapi-types.js';
 import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';
 import { monthUsageSchema } from '../../schemas/usage.js';
 import { parameters, readHeaders } from '../components.js';
 import { errorResponses } from '../error-responses.js';
 import { jsonBody, jsonReply } from '../examples.js';
-import type { Operation, Response, Schema } from '../openapi-types.js';
 
 /** The replies of a reading endpoint: the successful one, and the errors of all reading endpoints and of this one. */
 const replies = (docsUrl: string, ok: Readonly<Record<number, Response>>, errors: readonly ErrorName[] = []) => ({

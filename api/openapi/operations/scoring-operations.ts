@@ -1,6 +1,7 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
 import { maxNameCharacters } from '../../dispatch/field-names.js';
 import { maxValues } from '../../request/parse-json.js';
+import type { Examples, Operation, RequestBody, Schema } from '../../schemas/openapi-types.js';
 import { scoreRequestSchema } from '../../schemas/score-request.js';
 import { legacyScoreResponseSchema, scoreResponseSchema } from '../../schemas/score-response.js';
 import { legacyWebhookReplySchema, webhookReplySchema } from '../../schemas/webhook-reply.js';
@@ -8,7 +9,6 @@ import { webhookFormSchema, webhookRequestSchema } from '../../schemas/webhook-r
 import { aliasHeaders, parameters, scoredHeaders, webhookSecurity } from '../components.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
 import { jsonBody, jsonReply, readExamples } from '../examples.js';
-import type { Examples, Operation, RequestBody, Schema } from '../openapi-types.js';
 
 const limitOfNames = `Its different field names have at most ${maxNameCharacters} characters in total.`;
 

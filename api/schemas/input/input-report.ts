@@ -1,7 +1,7 @@
 import { dateOrders } from '../../../shared/contract/expected-values.js';
 import { maxReportedValue, maxReportedValues } from '../../../shared/messages/score-job.js';
-import type { Schema } from '../../openapi/openapi-types.js';
 import { countSchema, objectSchema } from '../object-schema.js';
+import type { Schema } from '../openapi-types.js';
 
 const shownText = (description: string) => ({ type: 'string', maxLength: maxReportedValue, description }) as const;
 const list = <Item extends Schema>(items: Item, description: string) =>

@@ -7,7 +7,7 @@ import {
   type Operation,
   type Response,
   type Schema,
-} from '../../../api/openapi/openapi-types.js';
+} from '../../../api/schemas/openapi-types.js';
 import { type HttpReply, httpCall } from './http-call.js';
 import { resolve } from './openapi-references.js';
 
