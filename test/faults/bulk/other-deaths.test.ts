@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import { printFigures } from '../../support/faults/fault-figures.js';
 import {
+  deaths,
   expectAllExact,
   type FaultyJob,
   firstRunner,
@@ -10,8 +11,6 @@ import {
   jobWithinMs,
   killNewestWorker,
   longDeadlineMs,
-  replacePool,
-  restartServer,
   startJob,
 } from '../../support/jobs/job-faults.js';
 
@@ -24,19 +23,15 @@ describe('a bulk job', () => {
 
   const faults: Readonly<Record<string, () => Promise<unknown>>> = {
     'a bulk worker is killed': async () => expect(killNewestWorker(service())).to.equal(true),
-    'the pool is killed and replaced': () => replacePool(service()),
-    'a gateway is killed and replaced': async () => {
-      const [gateway] = service().cluster.gateways;
-      await gateway?.kill();
-      await gateway?.start();
-    },
-    'Redis is killed and started on its data': () => restartServer(service(), 'redis'),
+    'the pool is killed and replaced': () => deaths.pool(service()),
+    'a gateway is killed and replaced': () => deaths.gateway(service()),
+    'Redis is killed and started on its data': () => deaths.Redis(service()),
     'Redis is killed and started with nothing': async () => {
       await service().cluster.kill('redis');
       await service().cluster.loseData('redis');
       await service().cluster.revive('redis');
     },
-    'MongoDB is killed and started on its data': () => restartServer(service(), 'mongo'),
+    'MongoDB is killed and started on its data': () => deaths.MongoDB(service()),
     'its runner is replaced (SIGTERM)': async () => {
       const slot = firstRunner(service());
       expect(await slot.end('SIGTERM')).to.equal('exit code 0');

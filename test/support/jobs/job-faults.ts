@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { signal } from '../../../scripts/servers/server-process.js';
 import type { RunnerSlot } from '../../../scripts/servers/slots/runner-slot.js';
 import type { ServerProxies } from '../../../scripts/servers/slots/server-link.js';
+import { modelStrikesKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../eventually.js';
 import { type FaultService, faultService } from '../faults/fault-service.js';
 import { startTimeoutMs } from '../service/service.js';
@@ -99,26 +100,49 @@ export async function startJob(
   return { title, file, job: await BulkJob.create(own ?? (await workspace(service)), file.text) };
 }
 
+/** The processes and servers that a bulk job needs. Each is killed with SIGKILL, and started again or replaced. */
+export const deaths = {
+  runner: async (service: FaultService): Promise<void> => {
+    const slot = firstRunner(service);
+    await slot.end('SIGKILL');
+    for (const proxy of [slot.proxies.redis, slot.proxies.mongo]) {
+      proxy.forget();
+      proxy.cutAll();
+    }
+    await slot.start();
+  },
+  worker: async (service: FaultService): Promise<void> => {
+    // Two workers that die within a minute with chunks of one version quarantine it for an hour.
+    await service.redis.del(modelStrikesKey(0));
+    killNewestWorker(service);
+  },
+  pool: replacePool,
+  gateway: async ({ cluster }: FaultService): Promise<void> => {
+    const [gateway] = cluster.gateways;
+    await gateway?.kill();
+    await gateway?.start();
+  },
+  Redis: (service: FaultService): Promise<void> => restartServer(service, 'redis'),
+  MongoDB: (service: FaultService): Promise<void> => restartServer(service, 'mongo'),
+} as const;
+
 /**
- * Kills the runner at a moment, and starts another. Earlier jobs go on meanwhile, so the moment may be one of theirs.
+ * Kills a part of the service when the runner is at a moment, and starts it again. Earlier jobs go on meanwhile, so the
+ * moment may be one of theirs.
  */
 export async function killAtMoment(
   service: FaultService,
   { title, server, request, fate }: RunnerMoment,
+  victim: keyof typeof deaths = 'runner',
 ): Promise<void> {
-  const slot = firstRunner(service);
-  const { proxies } = slot;
+  const { proxies } = firstRunner(service);
   const came = proxies[server].next(request, fate).then(() => true);
   if (!(await Promise.race([came, pause(momentWithinMs, false, { ref: false })])))
     throw new Error(`the moment did not come: ${title}\n${(await service.log()).slice(-2_000)}`);
   // The server executes the request meanwhile.
   if (fate === 'reply-lost') await pause(50);
-  await slot.end('SIGKILL');
-  for (const proxy of [proxies.redis, proxies.mongo]) {
-    proxy.forget();
-    proxy.cutAll();
-  }
-  await slot.start();
+  await deaths[victim](service);
+  proxies[server].release();
 }
 
 /** Asserts that jobs complete by themselves and are exact. Otherwise the error has the last warnings of the log. */
