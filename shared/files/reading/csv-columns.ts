@@ -21,8 +21,8 @@ export async function columnOf(
   const [first, second] = equal;
   if (second === undefined) return first;
   const [one = '', other = ''] = equal.map((index) => shownName(names[index] ?? ''));
+  if (one === other) throw twoColumns(names[second] ?? '', { line, first: first ?? 0, second });
   const columns = `columns ${(first ?? 0) + 1} and ${second + 1}`;
-  if (one === other) throw twoColumns(names[second] ?? '', line);
   throw new InputFault(
     `Two columns can be the ${purpose} (line ${line}): ${one} and ${other}, ${columns}. Rename one of them`,
     { line },
@@ -49,8 +49,14 @@ async function matching(names: readonly string[], wanted: string): Promise<numbe
   return found;
 }
 
-const twoColumns = (name: string, line: number): InputFault =>
-  new InputFault(`Two columns have the name ${shownName(name)} (line ${line}). Rename or remove one of them`, { line });
+const twoColumns = (
+  name: string,
+  { line, first, second }: { readonly line: number; readonly first: number; readonly second: number },
+): InputFault =>
+  new InputFault(
+    `Two columns have the name ${shownName(name)} (line ${line}, columns ${first + 1} and ${second + 1}). Rename or remove one of them`,
+    { line },
+  );
 
 /**
  * Refuses two columns of one name, unless the model does not read it.
@@ -60,11 +66,12 @@ export function refuseRepeated(
   names: readonly string[],
   { line, isRead }: { readonly line: number; readonly isRead: ((name: string) => boolean) | undefined },
 ): void {
-  const seen = new Set<string>();
-  for (const name of names) {
+  const seen = new Map<string, number>();
+  for (const [second, name] of names.entries()) {
     if (name.trim() === '') continue;
-    if (seen.has(name) && isRead?.(name) !== false) throw twoColumns(name, line);
-    seen.add(name);
+    const first = seen.get(name);
+    if (first === undefined) seen.set(name, second);
+    else if (isRead?.(name) !== false) throw twoColumns(name, { line, first, second });
   }
 }
 

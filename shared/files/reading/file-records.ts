@@ -4,7 +4,7 @@ import { CsvRows } from '../csv-rows.js';
 import { checkText } from './check-text.js';
 import { type CanBeHeader, csvStart, titlesFault } from './csv-start.js';
 import { pieceBytes } from './inflate-file.js';
-import { InputFault, placeIn, readableBytes } from './input-fault.js';
+import { BytesFault, type FilePlace, InputFault, placeIn, readableBytes } from './input-fault.js';
 import { RecordEnds } from './record-ends.js';
 import { mayBeShortened, type RowForm, refuseShortenedId, refuseSwallowedRows, strayQuote } from './row-faults.js';
 
@@ -79,7 +79,7 @@ export class FileRecords {
    * @throws InputFault; errors of the pieces
    */
   async *read(pieces: AsyncIterable<Buffer>): AsyncGenerator<FoundRecords> {
-    for await (const piece of pieces) {
+    for await (const piece of this.placed(pieces)) {
       this.rest = this.rest.length === 0 ? piece : Buffer.concat([this.rest, piece]);
       this.checked = checkText(this.rest, { from: this.checked, line: this.line, isEnd: false });
       this.records ??= this.findDelimiter({ isEnd: false });
@@ -98,6 +98,14 @@ export class FileRecords {
     this.checkOpenRecord();
     if (records.openQuote !== undefined) throw this.unclosedQuote(records.openQuote);
     if (this.rest.length > 0) yield* this.last(records);
+  }
+
+  private async *placed(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    try {
+      yield* pieces;
+    } catch (error) {
+      throw error instanceof BytesFault ? error.after(placeIn(this.rest, this.rest.length, this.line)) : error;
+    }
   }
 
   /** Creates the scan of a CSV. Undefined until its first line has been read. */
@@ -228,7 +236,7 @@ export class FileRecords {
     const hint =
       quote === undefined ? '' : `: the quote in line ${quote.line}, column ${quote.column} is perhaps not closed`;
     if (isHeader) throw this.headerTooLong(line, hint);
-    throw rowTooLong(rowBytes, { row: this.rows + 1, line, hint });
+    throw rowTooLong(rowBytes, { row: this.rows + 1, line, hint, ...(quote !== undefined && { at: quote }) });
   }
 
   private headerTooLong(line: number, hint = ''): InputFault {
@@ -261,9 +269,14 @@ export function recordAt(
 
 export const rowTooLong = (
   rowBytes: number,
-  { row, line, hint = '' }: { readonly row: number; readonly line: number; readonly hint?: string },
+  {
+    row,
+    line,
+    hint = '',
+    at = { line, column: 1 },
+  }: { readonly row: number; readonly line: number; readonly hint?: string; readonly at?: FilePlace },
 ): InputFault =>
-  new InputFault(`Row ${row} (line ${line}) has more than ${readableBytes(rowBytes)}${hint}. Shorten it`, { line });
+  new InputFault(`Row ${row} (line ${line}, column 1) has more than ${readableBytes(rowBytes)}${hint}. Shorten it`, at);
 
 /** Lets other work run after some milliseconds. */
 class Pace {

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { InputFault, readableBytes } from './input-fault.js';
+import { BytesFault, readableBytes } from './input-fault.js';
 
 /** Bytes that are scanned in one step. They take about a millisecond. */
 export const pieceBytes = 256 * 1024;
 const minPieceBytes = 64 * 1024;
 const gzipMark = [0x1f, 0x8b] as const;
+const again = 'Compress the file again';
 
 export interface InflateOptions {
   readonly inflatedBytes: number;
@@ -16,7 +17,7 @@ export interface InflateOptions {
 /**
  * Inflates a file if it is gzip: one file of one or several members. Yields pieces of at most `pieceBytes`, of which
  * only the last one may be short.
- * @throws InputFault for corrupt gzip or more than `inflatedBytes`; errors of the source
+ * @throws BytesFault for corrupt gzip or more than `inflatedBytes`; errors of the source
  */
 export async function* inflatedPieces(
   file: AsyncIterable<Uint8Array>,
@@ -32,8 +33,9 @@ export async function* inflatedPieces(
     for await (const piece of isGzip ? pieces(inflated(whole)) : whole) {
       length += piece.length;
       if (length > inflatedBytes)
-        throw new InputFault(
-          `The file has more than ${readableBytes(inflatedBytes)}${isGzip ? ' when it is inflated' : ''}. Split it`,
+        throw new BytesFault(
+          `The file has more than ${readableBytes(inflatedBytes)}${isGzip ? ' when it is inflated' : ''}`,
+          'Split it',
         );
       yield piece;
     }
@@ -64,11 +66,15 @@ async function* withFirst(first: Buffer, others: AsyncGenerator<Buffer>): AsyncG
   }
 }
 
-/** Splits long pieces and joins short ones. */
+/** Splits long pieces and joins short ones. What came before an error of the source is yielded before it is thrown. */
 async function* pieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let short: Buffer[] = [];
   let shortBytes = 0;
-  for await (const bytes of source) {
+  let failure: { readonly error: unknown } | undefined;
+  const whole = caught(source, (error) => {
+    failure = { error };
+  });
+  for await (const bytes of whole) {
     for (let from = 0; from < bytes.length; from += pieceBytes) {
       const to = Math.min(from + pieceBytes, bytes.length);
       const part = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
@@ -89,6 +95,19 @@ async function* pieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
     }
   }
   if (shortBytes > 0) yield Buffer.concat(short);
+  if (failure !== undefined) throw failure.error;
+}
+
+/** Ends where the source throws. */
+async function* caught(
+  source: AsyncIterable<Uint8Array>,
+  onError: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* source;
+  } catch (error) {
+    onError(error);
+  }
 }
 
 async function* inflated(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
@@ -113,20 +132,20 @@ async function* inflated(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buff
     for await (const bytes of gunzip) yield bytes as Buffer;
   } catch (error) {
     if (sourceError !== undefined) throw sourceError.error;
-    throw new InputFault(reasonOf(error));
+    throw gzipFault(error);
   } finally {
     sending.destroy();
     gunzip.destroy();
   }
   // Node ends at a zero byte between members, and would leave out the members after it.
   if (fed !== gunzip.bytesWritten || !sending.readableEnded)
-    throw new InputFault('The gzip file has other bytes after its end. Compress the file again');
+    throw new BytesFault('The gzip file has other bytes after its end', again);
 }
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-function reasonOf(error: unknown): string {
-  if (codeOf(error) === 'Z_BUF_ERROR') return 'The gzip file ends early. Take the complete file';
+function gzipFault(error: unknown): BytesFault {
+  if (codeOf(error) === 'Z_BUF_ERROR') return new BytesFault('The gzip file ends early', 'Take the complete file');
   const detail = error instanceof Error ? error.message : String(error);
-  return `The gzip file is corrupt (${detail}). Compress the file again`;
+  return new BytesFault(`The gzip file is corrupt: ${detail}`, again);
 }

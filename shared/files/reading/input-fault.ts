@@ -16,6 +16,22 @@ export class InputFault extends Error {
   }
 }
 
+/** A fault of the bytes of a file, such as gzip that ends early. The text before it has lines. */
+export class BytesFault extends InputFault {
+  constructor(
+    private readonly problem: string,
+    private readonly advice: string,
+  ) {
+    super(`${problem}. ${advice}`);
+  }
+
+  /** This fault with its place. @param place up to which the text was read */
+  after(place: Required<FilePlace>): InputFault {
+    const { problem, advice } = this;
+    return new InputFault(`${problem} (read up to line ${place.line}, column ${place.column}). ${advice}`, place);
+  }
+}
+
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 
 /**

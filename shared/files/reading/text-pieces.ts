@@ -1,5 +1,5 @@
 import { TextDecoder } from 'node:util';
-import { InputFault } from './input-fault.js';
+import { type FilePlace, InputFault } from './input-fault.js';
 
 /** The form of the text of a file. Known with its first piece. */
 export interface TextForm {
@@ -76,7 +76,7 @@ function formOf(bytes: Uint8Array): TextForm {
 
 class Utf16Decoder {
   private readonly strict: TextDecoder;
-  private line = 1;
+  private place = { line: 1, column: 1 };
 
   constructor(private readonly encoding: 'utf-16le' | 'utf-16be') {
     this.strict = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
@@ -89,9 +89,9 @@ class Utf16Decoder {
     } catch {
       const lenient = new TextDecoder(this.encoding, { ignoreBOM: true }).decode(bytes);
       const before = lenient.slice(0, Math.max(0, lenient.indexOf('\uFFFD')));
-      throw this.broken(this.line + lineEnds(before));
+      throw broken(placeAfter(before, this.place));
     }
-    this.line += lineEnds(text);
+    this.place = placeAfter(text, this.place);
     return Buffer.from(text);
   }
 
@@ -99,17 +99,24 @@ class Utf16Decoder {
     try {
       return Buffer.from(this.strict.decode());
     } catch {
-      throw this.broken(this.line);
+      throw broken(this.place);
     }
-  }
-
-  private broken(line: number): InputFault {
-    return new InputFault(`The file is not UTF-16 throughout (line ${line}). Save it as UTF-8`, { line });
   }
 }
 
-function lineEnds(text: string): number {
+const broken = (place: Required<FilePlace>): InputFault =>
+  new InputFault(
+    `The file is not UTF-16 throughout (line ${place.line}, column ${place.column}). Save it as UTF-8`,
+    place,
+  );
+
+/** The place after a text. @param from the place of its first character */
+function placeAfter(text: string, { line, column }: Required<FilePlace>): Required<FilePlace> {
   let count = 0;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
-  return count;
+  let start = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', start)) {
+    count += 1;
+    start = at + 1;
+  }
+  return { line: line + count, column: (count === 0 ? column : 1) + [...text.slice(start)].length };
 }

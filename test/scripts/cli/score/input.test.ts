@@ -106,7 +106,9 @@ describe('score input', () => {
         'a.csv: The file has no header: it is empty. Begin it with a line that names the columns',
       );
       expect(await problem('a.csv', 'a,b\n,\n')).to.equal('a.csv: The file has a header, but no rows with content');
-      expect(await problem('a.csv', 'a,b,a\n1,2,3\n')).to.include('Two columns have the name "a" (line 1)');
+      expect(await problem('a.csv', 'a,b,a\n1,2,3\n')).to.include(
+        'Two columns have the name "a" (line 1, columns 1 and 3)',
+      );
       expect(await problem('a.csv', 'a,b\n1,2\n', 'Id')).to.include('has no column "Id". Existing columns: "a", "b"');
       expect(await problem('a.csv', 'a,b\u001b[31m\n1,2\n', 'Id')).to.include('Existing columns: "a", "b\\u001b[31m"');
       const unclosed = 'a,b\n1,2\n"3,4\n5,6\n';
@@ -115,13 +117,13 @@ describe('score input', () => {
       );
       const endless = unclosed + 'x\n'.repeat(5 * 1024 * 1024);
       expect(await problem('a.csv', endless)).to.equal(
-        'a.csv: Row 2 (line 3) has more than 8 MiB: the quote in line 3, column 1 is perhaps not closed. Shorten it',
+        'a.csv: Row 2 (line 3, column 1) has more than 8 MiB: the quote in line 3, column 1 is perhaps not closed. Shorten it',
       );
       expect(await problem('a.csv', Buffer.from('a,b\nM\xfcller,2\n', 'latin1'))).to.include(
         'is not UTF-8 (line 2, col',
       );
       expect(await problem('a.csv.gz', gzipSync('a,b\n1,2\n'.repeat(999)).subarray(0, 40))).to.equal(
-        'a.csv.gz: The gzip file ends early. Take the complete file',
+        'a.csv.gz: The gzip file ends early (read up to line 1099, column 4). Take the complete file',
       );
       expect(await problem('a.xlsx', 'x')).to.include('must end in .csv');
     });

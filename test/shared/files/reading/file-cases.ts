@@ -53,7 +53,7 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
   'UTF-16 of the other byte order, gzipped': { file: gzipSync(utf16(`\uFEFF${tidy}`).swap16()), tidy },
   'UTF-16 that ends in the middle of a character': {
     file: Buffer.concat([utf16(`\uFEFF${tidy}`), Buffer.from([0x41])]),
-    message: 'The file is not UTF-16 throughout (line 4). Save it as UTF-8',
+    message: 'The file is not UTF-16 throughout (line 4, column 1). Save it as UTF-8',
   },
   'Windows-1252': {
     file: Buffer.from(tidy.replace('Retail', 'Möbel'), 'latin1'),
