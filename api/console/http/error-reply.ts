@@ -1,8 +1,11 @@
 import type { Middleware } from 'koa';
+import { MongoNetworkError, MongoServerSelectionError } from 'mongodb';
 import { AdminError, type AdminErrorOptions, adminErrors } from '../../../shared/admin/admin-error.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { withoutSecrets } from '../../../shared/contract/identifiers.js';
 import type { Logger } from '../../../shared/process/logger.js';
+import { MongoTimeout } from '../../../shared/store/connection/connect.js';
+import { CommitUnknown } from '../../../shared/store/connection/transaction.js';
 import { answeringErrors, logFailure } from '../../http/middleware/error-reply.js';
 
 /** An error as its reply needs it. */
@@ -42,8 +45,23 @@ function refusalOf(thrown: unknown): Refusal {
     const { entry, message, options } = thrown;
     return { code: entry.code, status: entry.status, message, ...options };
   }
+  const outage = outageText(thrown);
+  if (outage !== undefined)
+    return { code: 'unavailable', status: adminErrors.unavailable, message: outage, retryAfterSeconds: 5 };
   const message = 'An unexpected error on the server. Try again, and quote the request id when you report it.';
   return { code: 'internal_error', status: 500, message };
+}
+
+/** ioredis has no classes for these. */
+const redisOutage = /^(Command timed out|Connection is closed|Stream isn't writeable|Socket timeout)/;
+
+/** Words for a MongoDB or a Redis that does not answer. */
+function outageText(thrown: unknown): string | undefined {
+  if (thrown instanceof CommitUnknown)
+    return 'The database did not confirm the change in time. Look whether it was made, then try again.';
+  const isMongo = [MongoTimeout, MongoNetworkError, MongoServerSelectionError].some((kind) => thrown instanceof kind);
+  if (!isMongo && !(thrown instanceof Error && redisOutage.test(thrown.message))) return undefined;
+  return 'The database did not answer in time, so nothing was changed. Wait a moment, then try again.';
 }
 
 const causeOf = (thrown: unknown): unknown => (thrown instanceof Error ? (thrown.cause ?? thrown) : thrown);
