@@ -2,6 +2,7 @@ import { Queue } from 'bullmq';
 import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
 import { gradingQueueName } from '../messages/grading-job.js';
 import { laneQueueName, lanes } from '../messages/score-job.js';
+import { latestSweeps } from '../quota/sweep-log.js';
 import { factOf, mastersOf, type Redis } from '../redis/connect.js';
 import {
   callsToVoidKey,
@@ -11,6 +12,7 @@ import {
   sweepTurnKey,
   upkeepQueueName,
 } from '../redis/keys.js';
+import { runningProcesses } from '../redis/running-processes.js';
 import { WorkerRegister } from '../redis/worker-register.js';
 import { defineAction } from './action.js';
 import { nothing } from './schemas/schema.js';
@@ -19,7 +21,8 @@ import { fleetOutput } from './schemas/usage.js';
 /** Shows queues, pools and quarantined versions to the operator. */
 export const showFleet = defineAction({
   name: 'fleet.show',
-  description: 'Read the lanes with their jobs and workers, quarantined versions, and the state of both databases.',
+  description:
+    'Read the lanes with their jobs and workers, running processes, quarantined versions, the latest sweeps, and the state of both databases.',
   role: 'operator',
   effect: 'read',
   input: nothing,
@@ -34,11 +37,14 @@ export const showFleet = defineAction({
       const counts = await jobCounts(connection, laneQueueName(lane), prefixes);
       return { lane, ...counts, workers: registered[index]?.length ?? 0 };
     });
-    const [shown, strikes, isSwept, voids, info, build] = await Promise.all([
+    const [shown, strikes, isSwept, sweeps, voids, processes, info, build] = await Promise.all([
       Promise.all([...scoring, ...otherQueues.map((each) => otherLane(connection, each))]),
       Promise.all(partitions.map((partition) => connection.hgetall(modelStrikesKey(partition)))),
       connection.exists(sweepTurnKey),
+      latestSweeps(connection),
       connection.hlen(callsToVoidKey),
+      // A Redis user may lack the right to it.
+      runningProcesses(connection).catch(() => null),
       Promise.all(mastersOf(connection).map((master) => master.info())),
       database.admin().command({ buildInfo: 1 }),
     ]);
@@ -55,7 +61,15 @@ export const showFleet = defineAction({
         last_at: new Date(lastMs).toISOString(),
       })),
       sweep_is_running: isSwept === 1,
+      sweeps: sweeps.map(({ atMs, tookMs, ...counts }) => ({
+        ...{ at: new Date(atMs).toISOString(), took_ms: Math.max(0, tookMs) },
+        ...counts,
+      })),
       calls_to_void: voids,
+      processes: processes && {
+        ...{ gateways: processes.gateway, pools: processes.pool },
+        ...{ bulk_runners: processes.bulk, consoles: processes.console },
+      },
       redis: {
         used_bytes: sumOf('used_memory'),
         max_bytes: sumOf('maxmemory') || null,

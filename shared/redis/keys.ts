@@ -96,6 +96,9 @@ export const redisRunKey = `{${activeCountersKey}}:redis-run`;
 /** Lock of the pool that began the latest sweep; its TTL keeps other pools from beginning one. */
 export const sweepTurnKey = `{${activeCountersKey}}:sweep-turn`;
 
+/** List of the latest sweeps, for the operator's page; see shared/quota/sweep-log.ts. */
+export const sweepLogKey = `{${activeCountersKey}}:sweep-log`;
+
 /** Length in ms of the leases of the running processes; see shared/redis/owner.ts. */
 export const leaseLengthKey = 'leadscore:lease-ms';
 

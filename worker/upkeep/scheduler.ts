@@ -10,6 +10,7 @@ import type { Logger } from '../../shared/process/logger.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { Quota } from '../../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';
+import { recordSweep } from '../../shared/quota/sweep-log.js';
 import { CallVoids } from '../../shared/quota/voids.js';
 import { connectionReady, connectRedis, redisNowMs } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
@@ -103,8 +104,11 @@ export async function startScheduler(
     if (evicted > 0) logger.warn({ organisations: evicted }, 'latest scores evicted: Redis is short of memory');
   };
   const sweepCounters = async (): Promise<void> => {
+    const atMs = clock.now();
     const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
     onSwept(swept);
+    // A full Redis refuses the note. The sweep is done even so.
+    await recordSweep(commands, { ...swept, atMs, tookMs: clock.now() - atMs }).catch(() => undefined);
     if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
   };
   const sweepVoids = async (): Promise<void> => {

@@ -134,7 +134,18 @@ export const fleetOutput = object({
   strikes: list(object({ model_id: text, version: text, deaths: count, last_at: instant })),
   /** Whether a pool has begun a sweep of leases within the last seconds. */
   sweep_is_running: flag,
+  /** The latest ten sweeps of leases, latest first: leases settled and released, counters recounted and failed. */
+  sweeps: list(
+    object({ at: instant, took_ms: count, settled: count, released: count, recounted: count, failed: count }),
+  ),
   calls_to_void: count,
+  /** Running processes; null when Redis forbids CLIENT LIST. */
+  processes: {
+    type: ['object', 'null'],
+    properties: { gateways: count, pools: count, bulk_runners: count, consoles: count },
+    required: ['gateways', 'pools', 'bulk_runners', 'consoles'],
+    additionalProperties: false,
+  },
   redis: object({ used_bytes: count, max_bytes: countOrNull, version: text }),
   mongodb: object({ version: text }),
 });

@@ -14,6 +14,8 @@ export const millisecondsText = (value: number | null): string => (value === nul
 /** @param instant ISO 8601; null and undefined mean never */
 export const instantText = (instant: string | null | undefined): string =>
   instant ? `${instants.format(new Date(instant))} UTC` : 'never';
+/** Time of day with seconds. */
+export const timeText = (instant: string): string => `${instant.slice(11, 19)} UTC`;
 export const dayText = (instant: string): string => days.format(new Date(instant));
 /** @param month `YYYY-MM` */
 export const monthText = (month: string): string => months.format(new Date(`${month}-01`));

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import type { fleetOutput } from '../../../../../shared/admin/schemas/usage.js';
-import { bytesText, countText, instantText } from '../../parts/formats.js';
+import { bytesText, countText, instantText, millisecondsText, timeText } from '../../parts/formats.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { Table } from '../../parts/table.js';
@@ -25,7 +25,8 @@ export function FleetPage() {
         {(data) => (
           <>
             <Figures fleet={data} />
-            <Card title="Lanes">
+            <Processes of={data.processes} />
+            <Card title="Lanes" about="Each worker process takes the jobs of one lane.">
               <Table
                 label="Lanes"
                 columns={['Lane', 'Waiting', 'Active', 'Delayed', 'Failed', 'Workers']}
@@ -36,11 +37,47 @@ export function FleetPage() {
               />
             </Card>
             <Versions fleet={data} />
+            <Sweeps of={data.sweeps} />
             <FirstOrganisations />
           </>
         )}
       </Load>
     </Page>
+  );
+}
+
+function Processes({ of: processes }: { readonly of: Fleet['processes'] }) {
+  if (processes === null)
+    return <p class="note">The user of Redis lacks the right to CLIENT LIST, which counts processes.</p>;
+  const figures = [
+    ['Gateways', countText(processes.gateways), 'running'],
+    ['Worker pools', countText(processes.pools), 'running'],
+    ['Runners of bulk jobs', countText(processes.bulk_runners), 'running'],
+    ['Consoles', countText(processes.consoles), 'running'],
+  ] as const;
+  return <Strip label="Processes" figures={figures} />;
+}
+
+function Sweeps({ of: sweeps }: { readonly of: Fleet['sweeps'] }) {
+  return (
+    <Card
+      title="Last sweeps"
+      about="A pool ends expired leases every few seconds, and counts usage again where it may be wrong."
+    >
+      {sweeps.length === 0 ? (
+        <p class="note warn">No sweep was noted. Check that a worker pool runs.</p>
+      ) : (
+        <Table
+          label="Last sweeps"
+          columns={['Began', 'Took', 'Leases settled', 'Leases released', 'Counters recounted', 'Counters failed']}
+          rows={sweeps.map((sweep) => [
+            timeText(sweep.at),
+            millisecondsText(sweep.took_ms),
+            ...[sweep.settled, sweep.released, sweep.recounted, sweep.failed].map(countText),
+          ])}
+        />
+      )}
+    </Card>
   );
 }
 

@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
+import { fleetOutput } from '../../../shared/admin/schemas/usage.js';
+import { lanes } from '../../../shared/messages/score-job.js';
+import { expectShape } from '../../support/admin/admin-desk.js';
+import { type ConsoleService, consoleService, startPool } from '../../support/admin/console-service.js';
+import { eventually } from '../../support/eventually.js';
+import { startTimeoutMs } from '../../support/service/service.js';
+
+describe("the operator's page", () => {
+  let service: ConsoleService;
+  let pool: ServiceProcess | undefined;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await consoleService();
+  });
+  after(async () => {
+    await pool?.stop();
+    await service?.leave();
+  });
+
+  it('shows the worker processes of each lane, running processes and the latest sweeps, while a pool runs', async function () {
+    this.timeout(2 * startTimeoutMs);
+    const operator = await service.signIn('operator');
+    const fleet = async () => (await operator('GET', '/admin/v1/fleet')).body;
+    const workersOf = (body: Awaited<ReturnType<typeof fleet>>) =>
+      Object.fromEntries(
+        (body.lanes as { lane: string; workers: number }[]).map(({ lane, workers }) => [lane, workers]),
+      );
+    const before = await fleet();
+    expectShape(fleetOutput, before);
+    expect(before.sweeps).to.deep.equal([]);
+    expect(before.processes).to.deep.equal({ gateways: 0, pools: 0, bulk_runners: 0, consoles: 1 });
+    for (const lane of lanes) expect(workersOf(before)[lane], lane).to.equal(0);
+
+    pool = await startPool(service);
+    await eventually(async () => {
+      const during = await fleet();
+      expectShape(fleetOutput, during);
+      // WORKERS=1: a process of batches, two of singles, and none of bulk jobs without a job.
+      expect(workersOf(during)).to.include({
+        singles: 2,
+        batches: 1,
+        bulk: 0,
+        grading: 1,
+        upkeep: 1,
+        'bundle-checks': 1,
+      });
+      expect(during.processes).to.include({ pools: 1, consoles: 1 });
+      const [latest] = during.sweeps as { at: string; settled: number; failed: number }[];
+      expect(latest).to.include({ settled: 0, failed: 0 });
+    });
+  });
+});
