@@ -1,6 +1,6 @@
 import { short } from '../bench/report/tables.js';
 import { countText, readableBytes } from '../cli/output/readable-numbers.js';
-import { renderTable, type TableColumn } from '../cli/output/table.js';
+import { type Columns, tableOf } from '../cli/output/table.js';
 import type { AttackRow, BrokenPromise } from './judge.js';
 
 /** Result of a run, and the JSON document of `--json`. */
@@ -22,44 +22,31 @@ export function attackText(row: AttackRow, problems: readonly BrokenPromise[]): 
 const promisesOf = (problems: readonly BrokenPromise[]): string =>
   [...new Set(problems.map(({ promise }) => promise))].join(', ');
 
-type Column = readonly [TableColumn, (row: AttackRow) => string];
-
-const right = (name: string, text: (row: AttackRow) => string): Column => [{ name, align: 'right' }, text];
-
 const grown = ({ before, after }: AttackRow['redis_bytes']): string =>
   `${after < before ? '-' : '+'}${readableBytes(Math.abs(after - before)).replace('iB', 'B')}`;
 
-const columns: readonly Column[] = [
-  [{ name: 'attack', whole: true }, ({ attack }) => attack],
-  right('p50 ms', (row) => short(row.victim_p50_ms)),
-  right('p99 ms', (row) => short(row.victim_p99_ms)),
-  right('to quiet', (row) => (row.victim_p99_ms / Math.max(1, row.quiet_p99_ms)).toFixed(1)),
-  right('failed', (row) => countText(row.victim_failures.length)),
-  right('loop ms', (row) => countText(row.loop_delay_ms)),
-  right('healthz ms', (row) => short(row.healthz_ms)),
-  right('workers died', (row) => countText(row.dead_workers)),
-  right('Redis', (row) => grown(row.redis_bytes)),
-  right('MongoDB', (row) => grown(row.mongo_bytes)),
-  right('gateway', (row) => grown(row.gateway_bytes)),
-  [
-    { name: 'answers' },
-    ({ answers }) =>
-      Object.entries(answers)
-        .map(([name, count]) => `${count} x ${name}`)
-        .join(', '),
-  ],
+const columns: Columns<AttackRow> = [
+  ['attack', ({ attack }) => attack, 'whole'],
+  ['p50 ms', (row) => short(row.victim_p50_ms), 'right'],
+  ['p99 ms', (row) => short(row.victim_p99_ms), 'right'],
+  ['to quiet', (row) => (row.victim_p99_ms / Math.max(1, row.quiet_p99_ms)).toFixed(1), 'right'],
+  ['failed', (row) => countText(row.victim_failures.length), 'right'],
+  ['loop ms', (row) => countText(row.loop_delay_ms), 'right'],
+  ['healthz ms', (row) => short(row.healthz_ms), 'right'],
+  ['workers died', (row) => countText(row.dead_workers), 'right'],
+  ['Redis', (row) => grown(row.redis_bytes), 'right'],
+  ['MongoDB', (row) => grown(row.mongo_bytes), 'right'],
+  ['gateway', (row) => grown(row.gateway_bytes), 'right'],
+  ['answers', ({ answers }) => countsText(answers).join(', ')],
 ];
+const countsText = (answers: AttackRow['answers']): readonly string[] =>
+  Object.entries(answers).map(([name, count]) => `${count} x ${name}`);
 const tableWidth = 150;
 const maxProblemsShown = 60;
 const maxProblemText = 220;
 
 export function readableReport(result: AttackResult, width = tableWidth): string {
-  const table = renderTable(
-    columns.map(([column]) => column),
-    result.rows.map((row) => columns.map(([, text]) => text(row))),
-    { width },
-  );
-  return `${[table, '', ...verdictLines(result)].join('\n')}\n`;
+  return `${[tableOf(result.rows, columns, { width }), '', ...verdictLines(result)].join('\n')}\n`;
 }
 
 function verdictLines({ rows, problems, not_judged }: AttackResult): string[] {

@@ -1,5 +1,5 @@
 import { countText, readableDuration } from '../cli/output/readable-numbers.js';
-import { renderTable } from '../cli/output/table.js';
+import { type Columns, tableOf } from '../cli/output/table.js';
 import type { HistoryEvent } from './check/history.js';
 
 export interface ChaosResult {
@@ -122,9 +122,9 @@ function verdictLines({ problems, not_judged, history }: ChaosResult): string[] 
 const shown = (lines: readonly string[]): string[] => lines.slice(0, maxProblemsShown).map((line) => `  ${line}`);
 
 function faultTable({ faults }: ChaosResult): string {
-  return renderTable(
-    [{ name: 'fault' }, { name: 'times', align: 'right' }],
-    faults.map(({ fault, times }) => [fault, countText(times)]),
-    { width: tableWidth },
-  );
+  const columns: Columns<(typeof faults)[number]> = [
+    ['fault', ({ fault }) => fault],
+    ['times', ({ times }) => countText(times), 'right'],
+  ];
+  return tableOf(faults, columns, { width: tableWidth });
 }

@@ -9,7 +9,7 @@ import {
 import type { ShapeOf } from '../../../shared/admin/schemas/schema.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { perform } from '../context/perform.js';
-import { renderTable } from '../output/table.js';
+import { type Columns, tableOf } from '../output/table.js';
 import { defineCommand, type JsonOption, plainText } from './define-command.js';
 
 interface RoleOption extends JsonOption {
@@ -58,23 +58,14 @@ export function addMemberCommands(console: Command, context: CliContext): void {
 
 async function list(context: CliContext, organisationId: string): Promise<CommandResult> {
   const document = await perform(context, listMembers, { org_id: organisationId });
-  const columns = [
-    { name: 'Member', whole: true },
-    { name: 'E-mail' },
-    { name: 'Role' },
-    { name: 'Last sign-in' },
-  ] as const;
-  const rows = document.members.map(({ member_id: id, email, role, last_sign_in_at: at }) => [
-    id,
-    email,
-    role,
-    at?.slice(0, 10) ?? 'never',
-  ]);
   const none = `No members yet. Add one: npx leadscore console member add ${organisationId} --email EMAIL --role ROLE`;
-  return {
-    document,
-    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(context.stdout) }),
-  };
+  const columns: Columns<(typeof document.members)[number]> = [
+    ['Member', (member) => member.member_id, 'whole'],
+    ['E-mail', ({ email }) => email],
+    ['Role', ({ role }) => role],
+    ['Last sign-in', (member) => member.last_sign_in_at?.slice(0, 10) ?? 'never'],
+  ];
+  return { document, text: tableOf(document.members, columns, { width: lineWidth(context.stdout), none }) };
 }
 
 async function add(context: CliContext, input: ShapeOf<typeof addMemberInput>): Promise<CommandResult> {

@@ -9,7 +9,7 @@ import { type Role, roles } from '../../../shared/admin/schemas/people.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { usageError } from '../context/cli-error.js';
 import { perform } from '../context/perform.js';
-import { renderFields, renderTable } from '../output/table.js';
+import { type Columns, renderFields, tableOf } from '../output/table.js';
 import { addMemberCommands } from './console-members.js';
 import { defineCommand, type JsonOption, plainText } from './define-command.js';
 
@@ -91,11 +91,13 @@ async function createToken(context: CliContext, name: string): Promise<CommandRe
 
 async function listTokens(context: CliContext): Promise<CommandResult> {
   const document = await perform(context, listTokensAction, {});
-  const columns = [{ name: 'Token', whole: true }, { name: 'Name' }, { name: 'Created', whole: true }] as const;
-  const rows = document.tokens.map(({ token_id, name, created_at }) => [token_id, name, created_at.slice(0, 10)]);
   const none = 'No tokens yet. Create one: npx leadscore console token create --name NAME';
-  const text = rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(context.stdout) });
-  return { document, text };
+  const columns: Columns<(typeof document.tokens)[number]> = [
+    ['Token', (token) => token.token_id, 'whole'],
+    ['Name', ({ name }) => name],
+    ['Created', (token) => token.created_at.slice(0, 10), 'whole'],
+  ];
+  return { document, text: tableOf(document.tokens, columns, { width: lineWidth(context.stdout), none }) };
 }
 
 async function revokeToken(context: CliContext, tokenId: string): Promise<CommandResult> {

@@ -9,7 +9,7 @@ import { type CliContext, type CommandResult, lineWidth } from '../context/cli-c
 import { usageError } from '../context/cli-error.js';
 import { perform } from '../context/perform.js';
 import { readableDate } from '../output/readable-numbers.js';
-import { renderFields, renderTable } from '../output/table.js';
+import { type Columns, renderFields, tableOf } from '../output/table.js';
 import { defineCommand, plainText, wholeNumber } from './define-command.js';
 
 /** Adds `key create`, `list` and `revoke`. */
@@ -86,27 +86,16 @@ export async function createKey(
 
 export async function listKeys(context: CliContext, organisationId: string): Promise<CommandResult> {
   const document = await perform(context, listKeysAction, { org_id: organisationId });
-  const columns = [
-    { name: 'Key', whole: true },
-    { name: 'Name' },
-    { name: 'Kind' },
-    { name: 'Calls/s', align: 'right' },
-    { name: 'Created', whole: true },
-    { name: 'Revoked', whole: true },
-  ] as const;
-  const rows = document.keys.map((key) => [
-    key.key_id,
-    key.name,
-    key.kind,
-    String(key.rate_per_second),
-    key.created_at.slice(0, 10),
-    key.revoked_at?.slice(0, 10) ?? '',
-  ]);
   const none = `No keys yet. Create one: npx leadscore key create ${organisationId}`;
-  return {
-    document,
-    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(context.stdout) }),
-  };
+  const columns: Columns<(typeof document.keys)[number]> = [
+    ['Key', (key) => key.key_id, 'whole'],
+    ['Name', (key) => key.name],
+    ['Kind', (key) => key.kind],
+    ['Calls/s', (key) => String(key.rate_per_second), 'right'],
+    ['Created', (key) => key.created_at.slice(0, 10), 'whole'],
+    ['Revoked', (key) => key.revoked_at?.slice(0, 10) ?? '', 'whole'],
+  ];
+  return { document, text: tableOf(document.keys, columns, { width: lineWidth(context.stdout), none }) };
 }
 
 /** Revokes a key permanently and at once. Idempotent: the first revocation time is kept. */

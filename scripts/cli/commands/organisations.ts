@@ -17,7 +17,7 @@ import { type CliContext, type CommandResult, lineWidth } from '../context/cli-c
 import { notFound, usageError } from '../context/cli-error.js';
 import { asCliError, perform } from '../context/perform.js';
 import { countText, readableDate } from '../output/readable-numbers.js';
-import { renderFields, renderTable } from '../output/table.js';
+import { type Columns, renderFields, tableOf } from '../output/table.js';
 import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from './define-command.js';
 
 /** Adds `org create`, `set`, `show` and `list`. */
@@ -154,26 +154,18 @@ export async function showOrganisation(context: CliContext, organisationId: stri
 
 export async function listOrganisations(context: CliContext): Promise<CommandResult> {
   const document = await perform(context, listOrganisationsAction, {});
-  const columns = [
-    { name: 'Organisation', whole: true },
-    { name: 'Name' },
-    { name: 'Plan' },
-    { name: 'Limit', align: 'right' },
-    { name: 'Policy' },
-    { name: 'Created', whole: true },
-  ] as const;
-  const rows = document.organisations.map((organisation) => [
-    organisation.org_id,
-    organisation.name,
-    organisation.plan,
-    countText(organisation.limit),
-    organisation.policy,
-    organisation.created_at.slice(0, 10),
-  ]);
   const none = 'No organisations yet. Create one: npx leadscore org create --name NAME --plan pro';
+  const columns: Columns<(typeof document.organisations)[number]> = [
+    ['Organisation', (organisation) => organisation.org_id, 'whole'],
+    ['Name', (organisation) => organisation.name],
+    ['Plan', (organisation) => organisation.plan],
+    ['Limit', (organisation) => countText(organisation.limit), 'right'],
+    ['Policy', (organisation) => organisation.policy],
+    ['Created', (organisation) => organisation.created_at.slice(0, 10), 'whole'],
+  ];
   return {
     document: { organisations: document.organisations.map(shown) },
-    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(context.stdout) }),
+    text: tableOf(document.organisations, columns, { width: lineWidth(context.stdout), none }),
   };
 }
 

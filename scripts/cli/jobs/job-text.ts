@@ -1,5 +1,5 @@
 import { countText, readableBytes, readableDate, readableDuration } from '../output/readable-numbers.js';
-import { renderFields, renderTable, type TableColumn } from '../output/table.js';
+import { type Columns, renderFields, tableOf } from '../output/table.js';
 import { usageText } from '../score/output/run-summary.js';
 import { type JobReply, rowsDone, shareDone } from './job-reply.js';
 
@@ -39,25 +39,16 @@ export function jobsTable(
   { width }: { readonly width: number },
 ): string {
   const isAnyPaused = jobs.some(({ pause }) => pause !== undefined);
-  const columns: readonly TableColumn[] = [
-    { name: 'Job', whole: true },
-    { name: 'State', whole: true },
-    { name: 'Rows', align: 'right' },
-    { name: 'Scored', align: 'right' },
-    { name: 'Failed', align: 'right' },
-    { name: 'Created', whole: true },
-    ...(isAnyPaused ? [{ name: 'Paused', whole: true }] : []),
+  const columns: Columns<(typeof jobs)[number]> = [
+    ['Job', (job) => job.job_id, 'whole'],
+    ['State', ({ state }) => state, 'whole'],
+    ['Rows', ({ progress }) => (progress?.rows == null ? '-' : countText(progress.rows)), 'right'],
+    ['Scored', ({ progress }) => countText(progress?.scored ?? 0), 'right'],
+    ['Failed', ({ progress }) => countText(progress?.failed ?? 0), 'right'],
+    ['Created', (job) => job.created_at?.slice(0, 10) ?? '-', 'whole'],
+    ...(isAnyPaused ? [['Paused', ({ pause }: (typeof jobs)[number]) => pause?.reason ?? '', 'whole'] as const] : []),
   ];
-  const rows = jobs.map(({ job_id, state, created_at, progress, pause }) => [
-    job_id,
-    state,
-    progress?.rows == null ? '-' : countText(progress.rows),
-    countText(progress?.scored ?? 0),
-    countText(progress?.failed ?? 0),
-    created_at?.slice(0, 10) ?? '-',
-    pause?.reason ?? '',
-  ]);
-  return renderTable(columns, rows, { width });
+  return tableOf(jobs, columns, { width });
 }
 
 /** Pauses that only a person ends. All others end once their cause is gone. */

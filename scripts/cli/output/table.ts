@@ -9,6 +9,26 @@ export interface TableColumn {
   readonly whole?: boolean;
 }
 
+/** Columns with the text of each cell. The kind is `align: 'right'` or `whole: true` of `TableColumn`. */
+export type Columns<Row> = readonly (readonly [name: string, cell: (row: Row) => string, kind?: 'right' | 'whole'])[];
+
+/**
+ * A table of rows, as `renderTable`.
+ * @param options.none the text without rows; by default the names alone
+ */
+export function tableOf<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  { none, ...options }: TableOptions & { readonly none?: string } = {},
+): string {
+  if (rows.length === 0 && none !== undefined) return none;
+  return renderTable(
+    columns.map(([name, , kind]) => ({ name, align: kind === 'right' ? kind : 'left', whole: kind === 'whole' })),
+    rows.map((row) => columns.map(([, cell]) => cell(row))),
+    options,
+  );
+}
+
 export interface TableOptions {
   /** Maximum characters of a line, 80 by default: the widest columns wrap their cells. */
   readonly width?: number;

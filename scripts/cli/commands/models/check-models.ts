@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import type { CheckedModel } from '../../../../shared/messages/bundle-check-job.js';
 import { runCheck } from '../../../../worker/bundle-checks/run-check.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
-import { renderTable } from '../../output/table.js';
+import { type Columns, tableOf } from '../../output/table.js';
 
 /** Result of checking one bundle. */
 interface Finding extends Partial<Pick<CheckedModel, 'golden' | 'explainMethod' | 'fallbackReason'>> {
@@ -70,31 +70,17 @@ function documentOf(finding: Finding): Record<string, unknown> {
 }
 
 function describe(findings: readonly Finding[], width: number): string {
-  const columns = [
-    { name: 'Bundle', whole: true },
-    { name: 'Version' },
-    { name: 'Golden', align: 'right' },
-    { name: 'Raw diff', align: 'right' },
-    { name: 'Driver diff', align: 'right' },
-    { name: 'Drivers' },
-    { name: 'Score' },
-    { name: 'Likelihood' },
-    { name: '' },
-  ] as const;
-  const rows = findings.map((finding) => {
-    const { bundle, version = '', golden } = finding;
-    return [
-      bundle,
-      version,
-      golden === undefined ? 'none' : String(golden.records),
-      golden?.maxRawDifference?.toExponential(1) ?? '',
-      golden?.maxContributionDifference?.toExponential(1) ?? '',
-      finding.explainMethod ?? '',
-      golden === undefined ? '' : mismatches(golden.scoreMismatches),
-      golden === undefined ? '' : mismatches(golden.likelihoodMismatches),
-      hasPassed(finding) ? 'ok' : 'FAILED',
-    ];
-  });
+  const columns: Columns<Finding> = [
+    ['Bundle', ({ bundle }) => bundle, 'whole'],
+    ['Version', ({ version = '' }) => version],
+    ['Golden', ({ golden }) => String(golden?.records ?? 'none'), 'right'],
+    ['Raw diff', ({ golden }) => golden?.maxRawDifference?.toExponential(1) ?? '', 'right'],
+    ['Driver diff', ({ golden }) => golden?.maxContributionDifference?.toExponential(1) ?? '', 'right'],
+    ['Drivers', ({ explainMethod = '' }) => explainMethod],
+    ['Score', ({ golden }) => (golden === undefined ? '' : mismatches(golden.scoreMismatches))],
+    ['Likelihood', ({ golden }) => (golden === undefined ? '' : mismatches(golden.likelihoodMismatches))],
+    ['', (finding) => (hasPassed(finding) ? 'ok' : 'FAILED')],
+  ];
   const details = findings.flatMap(({ bundle, problem, golden, fallbackReason, notes }) => [
     // Some problems already begin with the bundle's name.
     ...(problem === undefined ? [] : [problem.startsWith(`${bundle}: `) ? problem : `${bundle}: ${problem}`]),
@@ -102,7 +88,7 @@ function describe(findings: readonly Finding[], width: number): string {
     ...notes.map((note) => `${bundle}: ${note}`),
     ...(golden?.passed === false ? golden.differences.map((difference) => `${bundle}: ${difference}`) : []),
   ]);
-  return [renderTable(columns, rows, { width }), details.join('\n')].filter((part) => part !== '').join('\n\n');
+  return [tableOf(findings, columns, { width }), details.join('\n')].filter((part) => part !== '').join('\n\n');
 }
 
 /** Among several paths (`bundles/*`) keeps only folders and archives by name. A single path is always kept. */

@@ -3,7 +3,7 @@ import { type CliContext, type CommandResult, lineWidth } from '../../context/cl
 import { perform } from '../../context/perform.js';
 import { sparkline } from '../../output/charts.js';
 import { countText } from '../../output/readable-numbers.js';
-import { renderFields, renderTable } from '../../output/table.js';
+import { type Columns, renderFields, tableOf } from '../../output/table.js';
 import { wrapText } from '../../output/wrap-text.js';
 import {
   attentionOf,
@@ -69,20 +69,17 @@ function describeCoverage(document: CoverageDocument, width: number): string {
     { width },
   );
   if (records === 0) return `${head}\n\nNo record of a live key was scored with this version in these days.`;
-  const columns = [
-    { name: 'Field' },
-    { name: 'Sent', align: 'right' },
-    { name: 'Filled', align: 'right' },
-    { name: 'Unread', align: 'right' },
-    { name: 'Unseen', align: 'right' },
-    { name: 'By day', whole: true },
-    { name: 'Unseen values' },
-  ] as const;
-  const table = renderTable(
-    columns,
-    fields.map((field) => rowOf(field, document)),
-    { width },
-  );
+  const partText = (count: number, whole: number) => (count === 0 ? '' : percentText(shareOf(count, whole)));
+  const columns: Columns<CoveredField> = [
+    ['Field', ({ field }) => field],
+    ['Sent', ({ sent }) => percentText(shareOf(sent, records)), 'right'],
+    ['Filled', ({ filled }) => partText(filled, records), 'right'],
+    ['Unread', (field) => partText(field.unread, valuesOf(field)), 'right'],
+    ['Unseen', (field) => partText(field.unseen, valuesOf(field)), 'right'],
+    ['By day', (field) => sparkline(sharesByDay(field, document)), 'whole'],
+    ['Unseen values', ({ unseen_values: unseen }) => unseen.slice(0, maxValuesShown).map(seenText).join(', ')],
+  ];
+  const table = tableOf(fields, columns, { width });
   const note =
     'Sent and filled are shares of the records; filled values are those of earlier scores. Unread and unseen are shares ' +
     'of the values. By day: the share of records with a value.';
@@ -94,23 +91,8 @@ function describeCoverage(document: CoverageDocument, width: number): string {
   return [head, table, wrapText(note, width), advice].join('\n\n');
 }
 
-function rowOf(field: CoveredField, document: CoverageDocument): string[] {
-  const records = recordsOf(document);
-  const values = valuesOf(field);
-  const shareText = (count: number, whole: number) => (count === 0 ? '' : percentText(shareOf(count, whole)));
-  return [
-    field.field,
-    percentText(shareOf(field.sent, records)),
-    shareText(field.filled, records),
-    shareText(field.unread, values),
-    shareText(field.unseen, values),
-    sparkline(sharesByDay(field, document)),
-    field.unseen_values
-      .slice(0, maxValuesShown)
-      .map(({ value, records: count }) => `${printable(value)} ${countText(count)}`)
-      .join(', '),
-  ];
-}
+const seenText = ({ value, records }: CoveredField['unseen_values'][number]): string =>
+  `${printable(value)} ${countText(records)}`;
 
 /** The share of records with a value on each day, or on some days together. Null without a record. */
 function sharesByDay({ by_day: byDay }: CoveredField, { days }: CoverageDocument): (number | null)[] {

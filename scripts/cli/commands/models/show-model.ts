@@ -10,32 +10,22 @@ import { type CliContext, type CommandResult, lineWidth } from '../../context/cl
 import { notFound } from '../../context/cli-error.js';
 import { perform } from '../../context/perform.js';
 import { readableDate } from '../../output/readable-numbers.js';
-import { renderFields, renderTable } from '../../output/table.js';
+import { type Columns, renderFields, tableOf } from '../../output/table.js';
 import { coverageLine } from './show-coverage.js';
 
 type ModelDocument = ShapeOf<typeof modelSchema>;
 
 export async function listModels(context: CliContext, organisationId: string): Promise<CommandResult> {
   const document = await perform(context, listModelsAction, { org_id: organisationId });
-  const columns = [
-    { name: 'Model', whole: true },
-    { name: 'Name' },
-    { name: 'Version' },
-    { name: 'Live' },
-    { name: 'Validation' },
-  ] as const;
-  const rows = document.models.map((model) => [
-    model.model_id,
-    model.name,
-    model.version,
-    model.live_api ? 'on' : 'off',
-    model.validation.state + (model.override === undefined ? '' : ', overridden'),
-  ]);
   const none = `No models yet. Import one: npx leadscore model import BUNDLE --org ${organisationId}`;
-  return {
-    document,
-    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(context.stdout) }),
-  };
+  const columns: Columns<(typeof document.models)[number]> = [
+    ['Model', (model) => model.model_id, 'whole'],
+    ['Name', (model) => model.name],
+    ['Version', (model) => model.version],
+    ['Live', (model) => (model.live_api ? 'on' : 'off')],
+    ['Validation', ({ validation, override }) => validation.state + (override === undefined ? '' : ', overridden')],
+  ];
+  return { document, text: tableOf(document.models, columns, { width: lineWidth(context.stdout), none }) };
 }
 
 /** Shows a model with its versions, verdict and fields. */
@@ -43,7 +33,8 @@ export async function showModel(context: CliContext, modelId: string): Promise<C
   const document = await perform(context, showModelAction, { model_id: modelId });
   const { fields } = document;
   const coverage = fields === undefined ? undefined : await coverageLine(context, modelId, document.version);
-  const table = fields === undefined ? '' : `\n\n${fieldTable(fields, lineWidth(context.stdout))}`;
+  const width = lineWidth(context.stdout);
+  const table = fields === undefined ? '' : `\n\n${tableOf(fields, fieldColumns, { width })}`;
   return { document, text: describeModel(document, coverage) + table };
 }
 
@@ -85,13 +76,9 @@ export function describeModel(model: ModelDocument, coverage?: string): string {
   ]);
 }
 
-function fieldTable(fields: NonNullable<ModelDocument['fields']>, width: number): string {
-  const columns = [{ name: 'Field' }, { name: 'Label' }, { name: 'Type' }, { name: 'Required' }] as const;
-  const rows = fields.map(({ field, label, type, required, date_order: order }) => [
-    field,
-    label,
-    order === undefined ? type : `${type} (${dateOrderText[order]})`,
-    required ? 'yes' : '',
-  ]);
-  return renderTable(columns, rows, { width });
-}
+const fieldColumns: Columns<NonNullable<ModelDocument['fields']>[number]> = [
+  ['Field', ({ field }) => field],
+  ['Label', ({ label }) => label],
+  ['Type', ({ type, date_order: order }) => (order === undefined ? type : `${type} (${dateOrderText[order]})`)],
+  ['Required', ({ required }) => (required ? 'yes' : '')],
+];

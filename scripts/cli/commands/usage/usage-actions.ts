@@ -6,7 +6,7 @@ import { redisProblem } from '../../context/connections.js';
 import { perform } from '../../context/perform.js';
 import { gauge } from '../../output/charts.js';
 import { countText } from '../../output/readable-numbers.js';
-import { renderTable } from '../../output/table.js';
+import { type Columns, tableOf } from '../../output/table.js';
 
 /** Parsed options of the usage commands. */
 export interface UsageOptions {
@@ -39,25 +39,18 @@ export async function reconcileUsage(
   options: UsageOptions,
 ): Promise<CommandResult> {
   const document = await perform(context, reconcileAction, inputOf(organisationId, options));
-  const columns = [
-    { name: 'Bucket' },
-    { name: 'Before', align: 'right' },
-    { name: 'After', align: 'right' },
-    { name: 'Ledger', align: 'right' },
-    { name: 'Leased', align: 'right' },
-    { name: '' },
-  ] as const;
-  const rows = document.buckets.map(({ bucket, used_before: before, used, ledger, leased, outcome }) => [
-    bucket,
-    before === null ? '-' : countText(before),
-    countText(used),
-    countText(ledger),
-    countText(leased),
-    outcomeWords[outcome],
-  ]);
+  const columns: Columns<(typeof document.buckets)[number]> = [
+    ['Bucket', ({ bucket }) => bucket],
+    ['Before', ({ used_before: before }) => (before === null ? '-' : countText(before)), 'right'],
+    ['After', ({ used }) => countText(used), 'right'],
+    ['Ledger', ({ ledger }) => countText(ledger), 'right'],
+    ['Leased', ({ leased }) => countText(leased), 'right'],
+    ['', ({ outcome }) => outcomeWords[outcome]],
+  ];
+  const table = tableOf(document.buckets, columns, { width: lineWidth(context.stdout) });
   return {
     document,
-    text: `Usage of ${document.month} (UTC), records\n\n${renderTable(columns, rows, { width: lineWidth(context.stdout) })}`,
+    text: `Usage of ${document.month} (UTC), records\n\n${table}`,
     ...exitWhen(document.buckets.some(({ outcome }) => outcome === 'busy')),
   };
 }
@@ -77,30 +70,21 @@ function standing(usage: BucketUsage): string {
   return usage.in_grace ? ' grace' : '';
 }
 
+const usageColumns: Columns<BucketUsage> = [
+  ['Bucket', ({ bucket }) => bucket],
+  ['Used', ({ current }) => countText(current), 'right'],
+  ['Leased', ({ leased }) => countText(leased), 'right'],
+  ['Ledger', ({ ledger }) => countText(ledger), 'right'],
+  ['Limit', ({ limit }) => countText(limit), 'right'],
+  ['Stop', (usage) => countText(stopOf(usage)), 'right'],
+  ['Left', ({ remaining }) => countText(remaining), 'right'],
+  ['', (usage) => gauge(usage.current / Math.max(1, usage.limit), 12) + standing(usage)],
+];
+
 function describe(
   { month, buckets }: ShapeOf<typeof usageCountersOutput>,
   { problem, width }: { readonly problem: string | undefined; readonly width: number },
 ): string {
-  const columns = [
-    { name: 'Bucket' },
-    { name: 'Used', align: 'right' },
-    { name: 'Leased', align: 'right' },
-    { name: 'Ledger', align: 'right' },
-    { name: 'Limit', align: 'right' },
-    { name: 'Stop', align: 'right' },
-    { name: 'Left', align: 'right' },
-    { name: '' },
-  ] as const;
-  const cells = buckets.map((usage) => [
-    usage.bucket,
-    countText(usage.current),
-    countText(usage.leased),
-    countText(usage.ledger),
-    countText(usage.limit),
-    countText(stopOf(usage)),
-    countText(usage.remaining),
-    `${gauge(usage.current / Math.max(1, usage.limit), 12)}${standing(usage)}`,
-  ]);
   const source = problem === undefined ? '' : `\n\n${problem}: "Used" is the sum of the ledger.`;
-  return `Usage of ${month} (UTC), records\n\n${renderTable(columns, cells, { width })}${source}`;
+  return `Usage of ${month} (UTC), records\n\n${tableOf(buckets, usageColumns, { width })}${source}`;
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../../worker/grading/job/grade-models.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { Progress } from '../../output/progress.js';
-import { renderTable } from '../../output/table.js';
+import { type Columns, tableOf } from '../../output/table.js';
 import { wrapText } from '../../output/wrap-text.js';
 import { requireModel } from '../models/show-model.js';
 import { describeValidation } from './show-validation.js';
@@ -122,14 +122,13 @@ function describeGrades(
     return model === undefined
       ? 'There is no model to grade. Timing models are not graded.'
       : `${model._id} is a timing model. The forward-cohort gates do not grade timing models.`;
-  const columns = [
-    { name: 'Model', whole: true },
-    { name: 'Version' },
-    { name: 'State' },
-    { name: 'Summary' },
-  ] as const;
-  const rows = graded.map((each) => [each.model._id, each.version, each.verdict.state, each.verdict.summary]);
-  const table = renderTable(columns, rows, { width: lineWidth(context.stdout) });
+  const columns: Columns<GradedVersion> = [
+    ['Model', (each) => each.model._id, 'whole'],
+    ['Version', ({ version }) => version],
+    ['State', ({ verdict }) => verdict.state],
+    ['Summary', ({ verdict }) => verdict.summary],
+  ];
+  const table = tableOf(graded, columns, { width: lineWidth(context.stdout) });
   const current = graded.find(({ version }) => version === model?.version);
   if (current === undefined || model === undefined) return table;
   const { state, failing_gate, summary, grade, graded_at } = current.verdict;

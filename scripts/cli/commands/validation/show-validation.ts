@@ -7,7 +7,7 @@ import { ModelVerdicts, type VerdictDetail } from '../../../../shared/store/vali
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { renderRateChart } from '../../output/charts.js';
 import { readableDate } from '../../output/readable-numbers.js';
-import { renderFields, renderTable } from '../../output/table.js';
+import { type Columns, renderFields, tableOf } from '../../output/table.js';
 import { requireModel } from '../models/show-model.js';
 
 /** Shows the verdict that callers receive, with the figures of the gates. */
@@ -58,14 +58,13 @@ const stateWords: Readonly<Record<GateState, string>> = {
 
 function gateTable(gates: readonly GateResult[], width: number): string {
   const hasNeeds = gates.some(({ needs }) => needs !== undefined);
-  const columns = [
-    { name: 'Gate', whole: true },
-    { name: 'State', whole: true },
-    { name: 'Figures' },
-    ...(hasNeeds ? [{ name: 'Missing or wrong' }] : []),
+  const columns: Columns<GateResult> = [
+    ['Gate', ({ gate }) => gate, 'whole'],
+    ['State', ({ state }) => stateWords[state], 'whole'],
+    ['Figures', gateFigures],
+    ...(hasNeeds ? [['Missing or wrong', ({ needs = '' }: GateResult) => needs] as const] : []),
   ];
-  const rows = gates.map((gate) => [gate.gate, stateWords[gate.state], gateFigures(gate), gate.needs ?? '']);
-  return renderTable(columns, rows, { width });
+  return tableOf(gates, columns, { width });
 }
 
 function bandChart(bands: readonly BandRate[], width: number): string {

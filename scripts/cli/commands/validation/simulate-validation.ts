@@ -5,7 +5,7 @@ import { type CliContext, type CommandResult, lineWidth } from '../../context/cl
 import { renderRateChart } from '../../output/charts.js';
 import { Progress } from '../../output/progress.js';
 import { countText } from '../../output/readable-numbers.js';
-import { renderFields, renderTable } from '../../output/table.js';
+import { type Columns, renderFields, tableOf } from '../../output/table.js';
 import { wrapText } from '../../output/wrap-text.js';
 
 /** Parsed options of `validation simulate`. */
@@ -80,8 +80,11 @@ function simulateYears(
 }
 
 function describeYear({ moves, last, records, outcomes, grades }: OrganisationYear, width: number): string {
-  const columns = [{ name: 'Day', align: 'right' }, { name: 'State' }, { name: 'Summary' }] as const;
-  const rows = moves.map(({ day, state, summary }) => [String(day + 1), state, summary]);
+  const columns: Columns<(typeof moves)[number]> = [
+    ['Day', ({ day }) => String(day + 1), 'right'],
+    ['State', ({ state }) => state],
+    ['Summary', ({ summary }) => summary],
+  ];
   const bands = [...(last.grade?.bands ?? [])].reverse().map(({ scores, ...bar }) => ({ label: scores, ...bar }));
   const intro = wrapText(
     `One organisation over a year: ${countText(records)} records scored and ${countText(outcomes)} outcomes ` +
@@ -89,27 +92,19 @@ function describeYear({ moves, last, records, outcomes, grades }: OrganisationYe
       'queue, workers, ONNX, MongoDB and grader. Simulated: the leads and their outcomes.',
     width,
   );
-  return [intro, renderTable(columns, rows, { width }), renderRateChart(bands, { width })].join('\n\n');
+  return [intro, tableOf(moves, columns, { width }), renderRateChart(bands, { width })].join('\n\n');
 }
 
 function describeScenarios(scenarios: readonly Characteristic[], width: number): string {
-  const columns = [
-    { name: 'Model', whole: true },
-    { name: 'Passed', align: 'right' },
-    { name: 'Failed', align: 'right' },
-    { name: 'Too early', align: 'right' },
-    { name: 'Ever passed', align: 'right' },
-    { name: 'Days passed', align: 'right' },
-  ] as const;
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
-  const rows = scenarios.map(({ name, runs, passed, failed, too_early, ever_passed, days_passed_share }) => [
-    name,
-    percent(passed / runs),
-    percent(failed / runs),
-    percent(too_early / runs),
-    percent(ever_passed / runs),
-    percent(days_passed_share),
-  ]);
+  const columns: Columns<Characteristic> = [
+    ['Model', ({ name }) => name, 'whole'],
+    ['Passed', ({ passed, runs }) => percent(passed / runs), 'right'],
+    ['Failed', ({ failed, runs }) => percent(failed / runs), 'right'],
+    ['Too early', (years) => percent(years.too_early / years.runs), 'right'],
+    ['Ever passed', (years) => percent(years.ever_passed / years.runs), 'right'],
+    ['Days passed', (years) => percent(years.days_passed_share), 'right'],
+  ];
   const intro = wrapText(
     `${countText(scenarios[0]?.runs ?? 0)} simulated years of daily grades per model, graded with the code of the service. ` +
       'Columns: state at the end of the year, years with a passed grade, share of days with a passed grade.',
@@ -119,7 +114,7 @@ function describeScenarios(scenarios: readonly Characteristic[], width: number):
     scenarios.map(({ name, meaning }) => [name, meaning] as const),
     { width },
   );
-  return `${intro}\n\n${renderTable(columns, rows, { width })}\n\n${meanings}`;
+  return `${intro}\n\n${tableOf(scenarios, columns, { width })}\n\n${meanings}`;
 }
 
 const yearDocument = ({ moves, last, records, outcomes, grades }: OrganisationYear) => ({

@@ -1,6 +1,6 @@
 import { dateOrderText } from '../../../../shared/contract/expected-values.js';
 import { countText } from '../../output/readable-numbers.js';
-import { renderTable } from '../../output/table.js';
+import { type Columns, tableOf } from '../../output/table.js';
 import { wrapText } from '../../output/wrap-text.js';
 import type { InputSums, SummedField } from './input-sums.js';
 
@@ -15,9 +15,8 @@ const maxLines = 20;
 export function inputTable(sums: InputSums, { width }: { readonly width: number }): string {
   const told = sums.fields.filter(({ unread, unseen }) => unread + unseen > 0);
   told.sort((one, other) => other.unread + other.unseen - (one.unread + one.unseen));
-  const rows = told.slice(0, maxLines).map((field) => rowOf(field, sums.records));
-  const table = rows.length === 0 ? [] : [renderTable(columns, rows, { width })];
-  const more = told.length - rows.length;
+  const table = told.length === 0 ? [] : [tableOf(told.slice(0, maxLines), columnsOf(sums.records), { width })];
+  const more = told.length - maxLines;
   const lines = [
     ...table,
     ...(more > 0 ? [`and ${countText(more)} more fields, see --json`] : []),
@@ -33,22 +32,13 @@ export function inputTable(sums: InputSums, { width }: { readonly width: number 
     .join('\n\n');
 }
 
-const columns = [
-  { name: 'Field' },
-  { name: 'Sent', align: 'right' },
-  { name: 'Unread', align: 'right' },
-  { name: 'Unseen', align: 'right' },
-  { name: 'Example' },
-  { name: 'Unread because' },
-] as const;
-
-const rowOf = ({ field, sent, unread, unseen, examples, reason }: SummedField, records: number): string[] => [
-  shown(field),
-  shareText(sent, records),
-  unread === 0 ? '' : countText(unread),
-  unseen === 0 ? '' : countText(unseen),
-  examples[0] === undefined ? '' : shown(examples[0]),
-  unread === 0 ? '' : (reason ?? ''),
+const columnsOf = (records: number): Columns<SummedField> => [
+  ['Field', ({ field }) => shown(field)],
+  ['Sent', ({ sent }) => shareText(sent, records), 'right'],
+  ['Unread', ({ unread }) => (unread === 0 ? '' : countText(unread)), 'right'],
+  ['Unseen', ({ unseen }) => (unseen === 0 ? '' : countText(unseen)), 'right'],
+  ['Example', ({ examples }) => shown(examples[0] ?? '')],
+  ['Unread because', ({ unread, reason = '' }) => (unread === 0 ? '' : reason)],
 ];
 
 /** A field that other calls of the run sent was not meant. */
