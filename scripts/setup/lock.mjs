@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SetupProblem } from './step.mjs';
@@ -14,9 +14,10 @@ const pollMs = 100;
  */
 export async function withLock(localFolder, work) {
   await mkdir(localFolder, { recursive: true });
-  const lockFile = join(localFolder, 'setup.lock');
-  await acquire(lockFile);
-  const release = () => rm(lockFile, { force: true });
+  // A symbolic link to the holder's process id: it never exists without that id, as a file would before its first write.
+  const lock = join(localFolder, 'setup-lock');
+  await acquire(lock);
+  const release = () => rm(lock, { force: true });
   const interrupted = () => release().then(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {
@@ -27,63 +28,43 @@ export async function withLock(localFolder, work) {
   }
 }
 
-async function acquire(lockFile) {
-  const giveUpAtMs = Date.now() + waitLimitMs;
-  let hasSaid = false;
-  while (!(await create(lockFile))) {
-    const holder = await readHolder(lockFile);
+async function acquire(lock) {
+  const create = () => symlink(String(process.pid), lock).then(() => true, unless('EEXIST'));
+  for (let waitedMs = 0; !(await create()); ) {
+    const holder = await readlink(lock).catch(unless('ENOENT'));
     if (holder === undefined) continue;
-    if (!isAlive(holder)) await removeStale(lockFile, holder);
-    else if (Date.now() > giveUpAtMs) {
-      throw new SetupProblem(
-        `Process ${holder} has held ${lockFile} for ten minutes. If it is not a set-up, remove that file.`,
-      );
-    } else {
-      if (!hasSaid) console.error(`  waiting for another set-up to finish (process ${holder})`);
-      hasSaid = true;
-      await pause(pollMs);
+    if (!isAlive(Number(holder))) {
+      await removeStale(lock, holder);
+      continue;
     }
-  }
-}
-
-async function create(lockFile) {
-  try {
-    await writeFile(lockFile, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** The process that holds the lock; undefined when it was released or is being written. */
-async function readHolder(lockFile) {
-  try {
-    return Number.parseInt(await readFile(lockFile, 'utf8'), 10) || undefined;
-  } catch (error) {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM';
+    if (waitedMs === 0) console.error(`  waiting for another set-up to finish (process ${holder})`);
+    if (waitedMs > waitLimitMs)
+      throw new SetupProblem(
+        `Process ${holder} has held ${lock} for ten minutes. If it is not a set-up, remove that link.`,
+      );
+    await pause(pollMs);
+    waitedMs += pollMs;
   }
 }
 
 /** Removes the lock of a killed set-up, unless another set-up has replaced it meanwhile. */
-async function removeStale(lockFile, holder) {
-  const aside = `${lockFile}.${process.pid}`;
+async function removeStale(lock, holder) {
+  const aside = `${lock}.${process.pid}`;
+  await rename(lock, aside).catch(unless('ENOENT'));
+  const found = await readlink(aside).catch(unless('ENOENT'));
+  if (found === holder) await rm(aside);
+  else if (found !== undefined) await rename(aside, lock);
+}
+
+/** Handles an error of a file by its code: the result is undefined. */
+const unless = (code) => (error) => {
+  if (error.code !== code) throw error;
+};
+
+function isAlive(pid) {
   try {
-    await rename(lockFile, aside);
+    return process.kill(pid, 0);
   } catch (error) {
-    if (error.code === 'ENOENT') return;
-    throw error;
+    return error.code === 'EPERM';
   }
-  if ((await readHolder(aside)) === holder) await rm(aside);
-  else await rename(aside, lockFile);
 }
