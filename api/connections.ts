@@ -23,6 +23,8 @@ const maxCommandMs = { gateway: 2_000, bulk: 10_000 } as const;
 export interface ScoringProcess {
   /** Names its connections. */
   readonly name: 'gateway' | 'bulk';
+  /** Names the connections of a further thread of the process. */
+  readonly thread?: 'large';
   readonly config: WorkerConfig;
   readonly logger: Logger;
   readonly lifecycle: Lifecycle;
@@ -45,7 +47,7 @@ export interface Connections {
 
 /** Connects to Redis and MongoDB, and checks that both can be used, together. */
 export async function connect(owner: ScoringProcess): Promise<Connections> {
-  const { name: process, config, logger, lifecycle } = owner;
+  const { name: process, thread, config, logger, lifecycle } = owner;
   const { redisUrl, mongoUrl } = config;
   if (redisUrl === undefined || mongoUrl === undefined) {
     throw new Error('REDIS_URL and MONGODB_URL must be set. `npm start` runs private servers without them.');
@@ -53,7 +55,7 @@ export async function connect(owner: ScoringProcess): Promise<Connections> {
   const connectTo = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
     const redis = connectRedis({
       url: redisUrl,
-      name: connectionName(process, name),
+      name: connectionName(process, thread === undefined ? name : `${thread}-${name}`),
       kind,
       logger,
       pipelined,

@@ -27,11 +27,13 @@ import { Drain } from './http/drain.js';
 import { observeCalls, observeGateway } from './http/metrics.js';
 import { startServer } from './http/server.js';
 import { IdempotencyKeys } from './idempotency/idempotency.js';
+import { LargeCalls } from './large-calls/large-calls.js';
 import { BodyMemory } from './request/body-memory.js';
 import { LargeBodies } from './request/large-bodies.js';
 import { RateLimit } from './request/rate-limit.js';
 import { jobDeps } from './routes/jobs/job-routes.js';
 import { OutcomeLimit } from './routes/outcome-limit.js';
+import { scoringAnswers } from './routes/scoring-answers.js';
 import { startScoring } from './services.js';
 
 /**
@@ -58,21 +60,29 @@ type Services = Awaited<ReturnType<typeof startServices>>;
 
 /** Makes the services of all routes, and starts those that run in the background. */
 async function startServices(gateway: Gateway, connections: Connections) {
-  const { config, lifecycle, clock } = gateway;
+  const { config, logger, lifecycle, clock } = gateway;
   const { commands, mongo, subscriber } = connections;
   const { database } = mongo;
-  const { follower, ...caches } = await startCaches({
-    ...gateway,
-    database,
-    subscriber,
-    keysWith: (isFollowing) => authenticator(gateway, { database, isFollowing }),
-  });
+  const [largeCalls, { follower, ...caches }] = await Promise.all([
+    LargeCalls.start((error) => {
+      logger.fatal({ error }, `the gateway cannot answer large calls: ${messageOf(error)}`);
+      process.exit(1);
+    }),
+    startCaches({
+      ...gateway,
+      database,
+      subscriber,
+      keysWith: (isFollowing) => authenticator(gateway, { database, isFollowing }),
+    }),
+  ]);
+  lifecycle.add(largeCalls);
   lifecycle.add(follower);
   const scoring = await startScoring(gateway, connections, caches);
   const outcomes = new OutcomeStore(database);
   return {
     ...caches,
     ...scoring,
+    largeCalls,
     outcomes,
     outcomeLimit: new OutcomeLimit({ ...scoring, outcomes, clock, retentionDays: config.retentionDays }),
     predictions: new PredictionStore(database),
@@ -136,7 +146,7 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
 function appServices(gateway: Gateway, { commands, mongo }: Connections, services: Services) {
   const { config, clock, logger } = gateway;
   const { database } = mongo;
-  const { keys, workspaces, verdicts, queues } = services;
+  const { keys, workspaces, queues, largeCalls } = services;
   const common = {
     rateLimit: new RateLimit(commands, commandTimeoutMs(gateway)),
     clock,
@@ -146,7 +156,8 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
     keys,
     receiving: { ...common, limits: config, bodies: new BodyMemory(config) },
     largeBodies: new LargeBodies(() => queues.workersOf('batches')),
-    scoring: services,
+    largeCalls,
+    answers: scoringAnswers(services),
     requestTimeoutMs: config.requestTimeoutMs,
     webhookTimeoutMs: config.webhookTimeoutMs,
   };
@@ -156,12 +167,12 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
     score,
     reading,
     jobs: jobDeps({
+      ...services,
       database,
       clock,
       logger,
       reading,
       score,
-      verdicts,
       retentionMs: config.jobRetentionDays * dayMs,
       bodyTimeoutMs: config.bodyTimeoutMs,
     }),

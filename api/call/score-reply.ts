@@ -1,12 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { shortenedText } from '../../shared/contract/texts.js';
 import type { ExplainedRows, ScoredPart } from '../../shared/messages/score-job.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
-import type { Reply } from '../idempotency/idempotency.js';
-import type { Yielding } from '../request/read-body.js';
 import type { ScoreOutcome, WriteReply } from '../score-records.js';
 import { type InputReport, inputReport } from './input/input-report.js';
-import { endStep } from './scoring-call.js';
 
 const tenThousandths = 10_000;
 const reasons = 3;
@@ -101,20 +99,26 @@ const shownValue = (value: string): string => shortenedText(value.trim().replace
 const stepCharacters = 512 * 1024;
 const maxStepMs = 10;
 
-/** Sends the JSON of a 200, with a header on a replay. Encodes a long one in steps. */
-export async function sendReply(context: Context, { body, isReplay }: Reply, turn: Yielding): Promise<void> {
-  if (isReplay) context.set('Idempotent-Replayed', 'true');
-  context.type = 'application/json';
-  context.body = body.length <= stepCharacters ? body : await encoded(body, turn);
+/** The JSON of a 200, as text or in UTF-8. */
+export interface SentReply {
+  readonly body: string | Buffer;
+  readonly isReplay: boolean;
 }
 
-async function encoded(text: string, turn: Yielding): Promise<Buffer> {
+/** Sends the JSON of a 200, with a header on a replay. Encodes a long text in steps. */
+export async function sendReply(context: Context, { body, isReplay }: SentReply): Promise<void> {
+  if (isReplay) context.set('Idempotent-Replayed', 'true');
+  context.type = 'application/json';
+  context.body = typeof body === 'string' && body.length > stepCharacters ? await encoded(body) : body;
+}
+
+async function encoded(text: string): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + stepCharacters;
     if (isHighSurrogate(text.charCodeAt(to - 1))) to += 1;
     pieces.push(Buffer.from(text.slice(from, to)));
-    await endStep(turn);
+    await nextTurn();
   }
   return Buffer.concat(pieces);
 }
@@ -146,7 +150,7 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
       steps.push(step.join(','));
       step = [];
       characters = 0;
-      await endStep(call);
+      await nextTurn();
       beganMs = performance.now();
     }
     if (step.length > 0) steps.push(step.join(','));

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withTimeout } from '../../shared/async/timeouts.js';
 import { storedCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
@@ -56,8 +55,6 @@ export interface ScoringCall {
   readonly tolerant?: boolean;
   /** Whether the leads are not looked up: no record gets stored fields or a previous score. */
   readonly withoutLookups?: boolean;
-  /** Ends a step of a large call. */
-  readonly yieldToEventLoop?: () => Promise<void>;
   readonly idempotency: Idempotency | undefined;
   /** Time of the request by the service's clock, ms. Ages count to it, and predictions carry it. */
   readonly atMs: number;
@@ -71,11 +68,6 @@ export interface AdmittedModel {
   readonly id: string;
   readonly version: string;
   readonly knownFields: KnownFields;
-}
-
-/** Ends a step of a call that takes milliseconds: other calls run in between. A large call also pauses. */
-export async function endStep({ yieldToEventLoop }: Pick<ScoringCall, 'yieldToEventLoop'>): Promise<void> {
-  await Promise.all([nextTurn(), yieldToEventLoop?.()]);
 }
 
 /** The deadline of a call's answer, by this process's monotonic clock and by Redis's clock. */

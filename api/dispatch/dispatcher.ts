@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { Batcher } from '../../shared/async/batcher.js';
 import { FairQueue } from '../../shared/async/fair-queue.js';
@@ -15,7 +16,7 @@ import type {
   ScoredPart,
 } from '../../shared/messages/score-job.js';
 import type { ReadInput } from '../call/input/input-report.js';
-import { type AdmittedModel, endStep, msUntil, type ScoringCall } from '../call/scoring-call.js';
+import { type AdmittedModel, msUntil, type ScoringCall } from '../call/scoring-call.js';
 import { ChunkAges } from './chunk-ages.js';
 import { sentNamesOf } from './field-names.js';
 import type { LaneQueues } from './lane-queues.js';
@@ -121,7 +122,7 @@ export class Dispatcher {
     const inFlight: Promise<PartReply>[] = [];
     const names = await sentNamesOf(call, model.knownFields);
     for (const part of packedParts(call, model, names)) {
-      if (parts.length > 0) await endStep(call);
+      if (parts.length > 0) await nextTurn();
       parts.push(part);
       const reply = this.scorePart(part, target, { call, ended });
       reply.catch(() => undefined);

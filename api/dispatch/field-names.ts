@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
-import { endStep, type ScoringCall } from '../call/scoring-call.js';
+import type { ScoringCall } from '../call/scoring-call.js';
 
 /** Characters of the different field names of one call. A CRM with a thousand fields has some fifty thousand. */
 export const maxNameCharacters = 256 * 1024;
@@ -12,7 +13,7 @@ const charactersPerTurn = 16 * 1024;
  * @throws ApiError refusedRequest when they have too many characters, unless the call is tolerant
  */
 export async function sentNamesOf(
-  call: Pick<ScoringCall, 'records' | 'yieldToEventLoop' | 'tolerant'>,
+  call: Pick<ScoringCall, 'records' | 'tolerant'>,
   knownFields: Pick<KnownFields, 'sentNames'>,
 ): Promise<SentNames> {
   const names = knownFields.sentNames();
@@ -23,7 +24,7 @@ export async function sentNamesOf(
       names.targetsOf(name);
       if (names.foldedCharacters < turnEnd) continue;
       if (names.foldedCharacters > maxNames) throw tooManyNames();
-      await endStep(call);
+      await nextTurn();
       turnEnd = Math.min(names.foldedCharacters + charactersPerTurn, maxNames + 1);
     }
   }

@@ -7,7 +7,7 @@ import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import type { FieldDayStore } from '../../shared/store/models/field-days.js';
 import type { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
 import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
-import { scoreReplyWriter } from '../call/score-reply.js';
+import type { Metering } from '../metering/metering.js';
 import { coverageRoute } from '../routes/coverage.js';
 import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
 import type { JobDeps } from '../routes/jobs/job-access.js';
@@ -16,10 +16,9 @@ import { modelRoute, modelsRoute } from '../routes/models.js';
 import type { OutcomeLimit } from '../routes/outcome-limit.js';
 import { outcomesRoute } from '../routes/outcomes.js';
 import type { ReadingDeps } from '../routes/reading.js';
-import { type ScoreRouteDeps, scoreRoute } from '../routes/score.js';
 import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
+import { type ScoringRouteDeps, scoreRoute, webhookScoreRoute } from '../routes/scoring-routes.js';
 import { usageRoute } from '../routes/usage.js';
-import { webhookScoreRoute } from '../routes/webhook-score.js';
 import type { CallHours } from './call-hours.js';
 import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
@@ -27,10 +26,11 @@ import { checkRequestHead } from './middleware/request-head.js';
 import { boundUnreadBody, boundUnreadReply } from './middleware/slow-clients.js';
 
 export interface AppOptions extends DocumentationOptions {
-  readonly score: ScoreRouteDeps;
+  readonly score: ScoringRouteDeps;
   readonly reading: ReadingDeps;
   readonly verdicts: ModelVerdicts;
   readonly fieldDayStore: FieldDayStore;
+  readonly metering: Metering;
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
   readonly outcomeLimit: OutcomeLimit;
@@ -51,21 +51,17 @@ export function createApp(options: AppOptions): Koa {
   const app = new Koa();
   const router = new Router();
 
-  router.post('/v1/score', scoreRoute(options.score, scoreReplyWriter('conversion_likelihood')));
-  router.post('/v1/webhooks/score', webhookScoreRoute(options.score, 'conversion_likelihood'));
-  router.post(
-    '/score',
-    deprecatedAlias('/score', options.legacyAliases),
-    scoreRoute(options.score, scoreReplyWriter('probability')),
-  );
+  const { score, reading } = options;
+  router.post('/v1/score', scoreRoute(score, '/v1/score'));
+  router.post('/v1/webhooks/score', webhookScoreRoute(score, '/v1/webhooks/score'));
+  router.post('/score', deprecatedAlias('/score', options.legacyAliases), scoreRoute(score, '/score'));
   router.post(
     '/webhooks/score',
     deprecatedAlias('/webhooks/score', options.legacyAliases),
-    webhookScoreRoute(options.score, 'probability'),
+    webhookScoreRoute(score, '/webhooks/score'),
   );
 
-  const { reading } = options;
-  router.get('/v1/usage', usageRoute(reading, options.score.scoring.metering));
+  router.get('/v1/usage', usageRoute(reading, options.metering));
   router.get('/v1/models', modelsRoute(reading, options.verdicts));
   router.get('/v1/models/:model_id', modelRoute(reading, options.verdicts));
   router.get('/v1/models/:model_id/coverage', coverageRoute(reading, options.fieldDayStore));

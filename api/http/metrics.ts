@@ -2,6 +2,7 @@ import type { Middleware } from 'koa';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { lanes } from '../../shared/messages/score-job.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
+import type { LargeCalls } from '../large-calls/large-calls.js';
 import type { CallVoider } from '../metering/void-calls.js';
 
 /** Balancers probe these paths all the time, so they do not count as calls. */
@@ -37,26 +38,29 @@ export function observeCalls(registry: Registry): Middleware {
   };
 }
 
-/** Prometheus gauges of a gateway, read at each scrape. */
+/** Prometheus gauges of a gateway and its thread for large calls, read at each scrape. */
 export function observeGateway(
   registry: Registry,
-  { dispatcher, callVoider }: { readonly dispatcher: Dispatcher; readonly callVoider: CallVoider },
+  services: { readonly dispatcher: Dispatcher; readonly callVoider: CallVoider; readonly largeCalls: LargeCalls },
 ): void {
+  const { dispatcher, callVoider, largeCalls } = services;
   new Gauge({
     name: 'leadscore_chunks_waiting',
     help: 'Chunks of records that wait in this gateway for a place in a lane.',
     labelNames: ['lane'],
     registers: [registry],
-    collect() {
-      for (const lane of lanes) this.set({ lane }, dispatcher.waiting(lane));
+    async collect() {
+      const { chunksWaiting } = await largeCalls.figures();
+      for (const lane of lanes) this.set({ lane }, dispatcher.waiting(lane) + chunksWaiting[lane]);
     },
   });
   new Gauge({
     name: 'leadscore_calls_to_void',
     help: 'Calls that were recorded too late to be answered and are not void in the ledger yet.',
     registers: [registry],
-    collect() {
-      this.set(callVoider.pending);
+    async collect() {
+      const { callsToVoid } = await largeCalls.figures();
+      this.set(callVoider.pending + callsToVoid);
     },
   });
 }

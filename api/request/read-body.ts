@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ApiError } from '../../shared/contract/errors.js';
@@ -9,11 +10,6 @@ import type { BodyAccount } from './body-memory.js';
  * Reads the body of a request. koa-bodyparser is not used. It answers a corrupt gzip body with 500, hangs when a
  * compressed upload breaks off, and parses forms where JSON is required.
  */
-
-/** Ends a turn of the event loop between two steps of a large call, so that other calls run. */
-export interface Yielding {
-  readonly yieldToEventLoop: () => Promise<void>;
-}
 
 export interface BodyLimits {
   /** Applies to the body as sent and as inflated. */
@@ -58,7 +54,7 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits, acc
  * Decodes a body, without its byte order mark. A megabyte takes up to 10 ms.
  * @throws ApiError unreadableRequest if the body is not UTF-8
  */
-export async function bodyText(body: Buffer, { yieldToEventLoop }: Yielding): Promise<string> {
+export async function bodyText(body: Buffer): Promise<string> {
   if (isUtf16(body)) throw unreadable('The body must be UTF-8, and this is UTF-16: encode it as UTF-8.');
   if (!isUtf8(body)) throw unreadable('The body must be UTF-8.');
   const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
@@ -67,7 +63,7 @@ export async function bodyText(body: Buffer, { yieldToEventLoop }: Yielding): Pr
     to = Math.min(from + megabyte, body.length);
     while (isInsideCharacter(body[to])) to -= 1;
     text += body.toString('utf8', from, to);
-    await yieldToEventLoop();
+    if (to < body.length) await nextTurn();
   }
   return text;
 }

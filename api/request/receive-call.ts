@@ -27,6 +27,8 @@ export interface ReceivedCall {
   readonly deadline: Deadline;
   readonly idempotency: Idempotency | undefined;
   readonly hasHungUp: () => boolean;
+  /** Calls the listener when the caller closes the connection. @returns ends that */
+  readonly onHangUp: (listener: () => void) => () => void;
 }
 
 const maxIdempotencyKey = 255;
@@ -72,6 +74,10 @@ export async function receiveCall(
     idempotency: idempotencyOf(context, options.route, body),
     // Node ends its side of a connection when the caller closes theirs.
     hasHungUp: () => socket.destroyed || socket.writableEnded,
+    onHangUp: (listener) => {
+      socket.on('end', listener).on('close', listener);
+      return () => socket.off('end', listener).off('close', listener);
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BodyEncoding } from './content-type.js';
-import type { Yielding } from './read-body.js';
 
 /** The characters of windows-1252 from 0x80 to 0x9f. The decoder of Node 20 has control characters in their place. */
 const fromEuro = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
@@ -11,12 +11,12 @@ const megabyte = 1024 * 1024;
  * A body in UTF-8. A body that is valid UTF-8 is taken as such, because tools declare ISO-8859-1 by default and send
  * UTF-8. Text in windows-1252 with other letters than ASCII is hardly ever valid UTF-8.
  */
-export async function inUtf8(body: Buffer, encoding: BodyEncoding, turn: Yielding): Promise<Buffer> {
+export async function inUtf8(body: Buffer, encoding: BodyEncoding): Promise<Buffer> {
   if (encoding === 'utf-8' || isUtf8(body)) return body;
   const parts: Buffer[] = [];
   for (let from = 0; from < body.length; from += megabyte) {
     parts.push(Buffer.from(windows1252Text(body.subarray(from, from + megabyte))));
-    await turn.yieldToEventLoop();
+    await nextTurn();
   }
   return Buffer.concat(parts);
 }

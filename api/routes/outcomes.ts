@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import { type CrmIdProblem, readCrmId, storedCrmId } from '../../shared/contract/crm-id.js';
 import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../shared/contract/dates.js';
@@ -65,9 +66,8 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
         deadline: { monotonicMs: performance.now() + deps.timeoutMs },
         hasHungUp: () => socket.destroyed,
       };
-      const { request, outcomes } = await largeBodies.inTurn(call, async (turn) => {
-        const request = check(await parseJsonBody(body, valueLimit, turn));
-        await turn.yieldToEventLoop();
+      const { request, outcomes } = await largeBodies.inTurn(call, async () => {
+        const request = check(await parseJsonBody(body, valueLimit));
         return { request, outcomes: outcomesOf(request, deps.clock.now()) };
       });
       return { sent: request.outcomes.map(({ crm_id: crmId }) => crmId), outcomes, call };
@@ -79,8 +79,8 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
       const leads = new Set(outcomes.map(({ crmId }) => crmId));
       try {
         // One call at a time: a thousand upserts keep a core of MongoDB busy for 0.1 s.
-        return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async (turn) => {
-          const between = turn.yieldToEventLoop;
+        return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async () => {
+          const between = () => nextTurn();
           const took = await limit.take(organisationId, leads);
           took(await store.record({ organisationId, outcomes, receivedAt, between }));
           // The outcomes are stored: without these figures the call has still succeeded.

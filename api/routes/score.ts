@@ -1,25 +1,13 @@
-import type { Middleware } from 'koa';
 import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { Authenticator } from '../auth/authenticate.js';
-import { sendReply } from '../call/score-reply.js';
+import type { AnswerCall } from '../call/arrived-call.js';
 import { answerInTime, type CallRecord, idOfRecord, type ScoringCall } from '../call/scoring-call.js';
-import { requireJson } from '../request/content-type.js';
-import { type LargeBodies, laneOf } from '../request/large-bodies.js';
+import { laneOf } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json.js';
-import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/receive-call.js';
+import type { ReceivedCall } from '../request/receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringDeps, scoreRecords, type WriteReply } from '../score-records.js';
-
-export interface ScoreRouteDeps {
-  readonly keys: Authenticator;
-  readonly receiving: ReceivingDeps;
-  readonly largeBodies: LargeBodies;
-  readonly scoring: ScoringDeps;
-  readonly requestTimeoutMs: number;
-  readonly webhookTimeoutMs: number;
-}
 
 const maxRecords = scoreRequestSchema.properties.records.maxItems;
 const valueLimit: ValueLimit = {
@@ -28,23 +16,14 @@ const valueLimit: ValueLimit = {
   refuse: ({ records }) => checkRecordCount(records),
 };
 
-/** `POST /v1/score`: scores up to 1000 records with one model. */
-export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middleware {
+/** Answers `POST /v1/score`: scores up to 1000 records with one model. */
+export function batchAnswer(deps: ScoringDeps, writeReply: WriteReply): AnswerCall {
   const check = compileCheck<ScoreRequest>(scoreRequestSchema);
-  return async (context) => {
-    const received = await receiveCall(context, deps.receiving, {
-      authenticate: () => deps.keys.authenticate(context.req),
-      timeoutMs: deps.requestTimeoutMs,
-      route: String(context._matchedRoute),
-    });
-    requireJson(context);
-    await deps.largeBodies.inTurn(received, async (turn) => {
-      const request = check(await parseJsonBody(received.body, valueLimit, turn));
-      await turn.yieldToEventLoop();
-      const call = { ...callOf(received, request, String(context.state.requestId)), ...turn };
-      context.state.scored = { modelId: call.modelId, records: call.records.length };
-      await sendReply(context, await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring)), turn);
-    });
+  return async ({ received, requestId }) => {
+    const request = check(await parseJsonBody(received.body, valueLimit));
+    const call = callOf(received, request, requestId);
+    const reply = await answerInTime(call, () => scoreRecords(call, writeReply, deps));
+    return { reply, scored: { modelId: call.modelId, records: call.records.length } };
   };
 }
 

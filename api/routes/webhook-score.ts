@@ -1,49 +1,30 @@
-import type { Context, Middleware } from 'koa';
-import { authenticateWebhook } from '../auth/authenticate.js';
-import { type LikelihoodName, sendReply } from '../call/score-reply.js';
+import type { AnswerCall } from '../call/arrived-call.js';
+import type { LikelihoodName } from '../call/score-reply.js';
 import { answerInTime, type Idempotency, type ScoringCall } from '../call/scoring-call.js';
-import type { Reply } from '../idempotency/idempotency.js';
 import { laneOf } from '../request/large-bodies.js';
-import type { Yielding } from '../request/read-body.js';
-import { bodyHashOf, type ReceivedCall, receiveCall } from '../request/receive-call.js';
-import { scoreRecords } from '../score-records.js';
+import { bodyHashOf, type ReceivedCall } from '../request/receive-call.js';
+import { type ScoringDeps, scoreRecords } from '../score-records.js';
 import { parseWebhookBody } from '../webhook/body.js';
 import { webhookReplyWriter } from '../webhook/reply.js';
 import { readWebhook, type WebhookRequest } from '../webhook/request.js';
 import { queryParameter } from './reading.js';
-import type { ScoreRouteDeps } from './score.js';
 
-/** `POST /v1/webhooks/score`: one record, in the format of a CRM or automation tool. */
-export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: LikelihoodName): Middleware {
-  return async (context) => {
-    const received = await receiveCall(context, deps.receiving, {
-      authenticate: () => authenticateWebhook(context.req, deps.keys),
-      timeoutMs: deps.webhookTimeoutMs,
-      route: routeOf(context),
-    });
-    await deps.largeBodies.inTurn(received, async (turn) => {
-      await sendReply(context, await answer(context, received, turn), turn);
-    });
-  };
-
-  async function answer(context: Context, received: ReceivedCall, turn: Yielding): Promise<Reply> {
-    const request = readWebhook(await parseWebhookBody(context, received.body, turn), (name) =>
-      queryParameter(context, name),
-    );
-    await turn.yieldToEventLoop();
-    const names = { requestId: String(context.state.requestId), route: routeOf(context) };
-    const call = { ...callOf(received, request, names), ...turn };
+/** Answers `POST /v1/webhooks/score`: one record, in the format of a CRM or automation tool. */
+export function webhookAnswer(deps: ScoringDeps, route: string, likelihoodName: LikelihoodName): AnswerCall {
+  return async ({ received, requestId, querystring, form }) => {
+    const body = await parseWebhookBody(received.body, form);
+    const request = readWebhook(body, (name) => queryParameter({ querystring }, name));
+    // Settings in the query are part of the call.
+    const names = { requestId, route: `${route}?${querystring}` };
+    const call = callOf(received, request, names);
     const writeReply = webhookReplyWriter({
       likelihoodName,
       forHubSpotAction: request.hubSpotCallbackId !== undefined,
     });
-    context.state.scored = { modelId: call.modelId, records: call.records.length };
-    return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
-  }
+    const reply = await answerInTime(call, () => scoreRecords(call, writeReply, deps));
+    return { reply, scored: { modelId: call.modelId, records: call.records.length } };
+  };
 }
-
-/** The route of a call, with its query: settings in the query are part of the call. */
-const routeOf = (context: Context): string => `${context._matchedRoute}?${context.querystring}`;
 
 function callOf(
   received: ReceivedCall,

@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
-import { declaredEncoding } from '../request/content-type.js';
+import { type BodyEncoding, declaredEncoding } from '../request/content-type.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
-import { bodyText, type Yielding } from '../request/read-body.js';
+import { bodyText } from '../request/read-body.js';
 import { inUtf8 } from '../request/windows-1252.js';
 import { parseForm } from './form.js';
 
@@ -12,21 +12,34 @@ const [plus, space] = [0x2b, 0x20];
 /** Detects JSON that was sent as a form (curl's default). A real form percent-encodes these characters. */
 const isJson = (text: string): boolean => ['[', '{'].includes(text.trimStart().charAt(0));
 
+/** How a webhook's body is to be read. */
+export interface BodyForm {
+  /** Whether it is declared as a form. Else it is JSON. */
+  readonly isForm: boolean;
+  readonly encoding: BodyEncoding;
+}
+
 /**
- * Parses the body of a webhook: JSON, JSON in text/plain, or a form. Its encoding is UTF-8, or windows-1252 if declared.
- * @throws ApiError unreadableRequest for another content type or a syntax error; refusedRequest for too many fields or
- * values
+ * The declared form of a webhook's body: JSON, JSON in text/plain, or a form; in UTF-8 or windows-1252.
+ * @throws ApiError unreadableRequest for another content type or charset, or without a body
  */
-export async function parseWebhookBody(context: Context, body: Buffer, turn: Yielding): Promise<unknown> {
+export function webhookForm(context: Context): BodyForm {
   const type = context.is('application/json', 'application/*+json', 'text/json', 'text/plain', formType);
   if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send the fields of one record.');
   if (type === false) throw otherType(context.is('multipart') !== false);
-  const encoding = declaredEncoding(context);
-  const sent = await inUtf8(body, encoding, turn);
-  if (type === formType && !isJson(await bodyText(sent, turn))) {
-    return parseForm(await bodyText(withSpaces(sent), turn), encoding);
+  return { isForm: type === formType, encoding: declaredEncoding(context) };
+}
+
+/**
+ * Parses the body of a webhook.
+ * @throws ApiError unreadableRequest for a syntax error; refusedRequest for too many fields or values
+ */
+export async function parseWebhookBody(body: Buffer, { isForm, encoding }: BodyForm): Promise<unknown> {
+  const sent = await inUtf8(body, encoding);
+  if (isForm && !isJson(await bodyText(sent))) {
+    return parseForm(await bodyText(withSpaces(sent)), encoding);
   }
-  return await parseJsonBody(sent, { max: maxValues.ofRecord, advice: 'send the fields of one record' }, turn);
+  return await parseJsonBody(sent, { max: maxValues.ofRecord, advice: 'send the fields of one record' });
 }
 
 function otherType(isMultipart: boolean): ApiError {

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { threadCpuMs } from './thread-cpu.js';
 
 /**
@@ -15,6 +16,19 @@ export async function beatsDuring(work: () => Promise<unknown>, everyMs = 50): P
     clearInterval(timer);
   }
   return beats;
+}
+
+/** The turns of the event loop that `work` takes, or up to two more. */
+export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const counting = (async () => {
+    for (; !isOver; turns += 1) await turnOfTheLoop();
+  })();
+  await work();
+  isOver = true;
+  await counting;
+  return turns;
 }
 
 /**

@@ -133,7 +133,7 @@ async function parseJsonl(text: string, { shape, first, pause }: Parsing): Promi
     const to = lineFeed === -1 ? text.length : lineFeed;
     const line = text.slice(from, text[to - 1] === '\r' && to > from ? to - 1 : to);
     const place = { row: first.row + rows.length, line: first.line + rows.length };
-    rows.push({ ...place, text: line, ...(await readJson(line, crmIdField, pause)) });
+    rows.push({ ...place, text: line, ...(await readJson(line, crmIdField)) });
     from = to + 1;
     if (from < pauseAt) continue;
     await pause();
@@ -143,19 +143,14 @@ async function parseJsonl(text: string, { shape, first, pause }: Parsing): Promi
 }
 
 /** Reads a line of JSON. A long one takes pauses for other work. */
-export async function readJson(
-  line: string,
-  crmIdField: string,
-  pause: () => Promise<void> = () => turnOfTheLoop(),
-): Promise<Fate & Pick<ParsedRow, 'input'>> {
+export async function readJson(line: string, crmIdField: string): Promise<Fate & Pick<ParsedRow, 'input'>> {
   const input = line.trim();
   if (input === '') return { input: 'null', ...emptyRow };
   let value: unknown;
   try {
     const { ofRecord: max } = maxValues;
     // A short line cannot have too many values, and a thousand promises would cost a millisecond.
-    if (input.length > 2 * max)
-      await boundValues(input, { max, advice: 'send fewer fields' }, { yieldToEventLoop: pause });
+    if (input.length > 2 * max) await boundValues(input, { max, advice: 'send fewer fields' });
     value = parseJson(input);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SentNames } from '../../../shared/messages/field-slots.js';
-import { type CallRecord, endStep, type ScoringCall } from '../scoring-call.js';
+import type { CallRecord, ScoringCall } from '../scoring-call.js';
 
 /** Different names of a call that are counted. In JSONL they may be data. */
 const maxCounted = 1_000;
@@ -17,10 +18,7 @@ export interface IgnoredNames {
 }
 
 /** Counts the names of a call that the model does not know, in steps. */
-export async function ignoredNamesOf(
-  call: Pick<ScoringCall, 'records' | 'yieldToEventLoop'>,
-  names: SentNames,
-): Promise<IgnoredNames> {
+export async function ignoredNamesOf(call: Pick<ScoringCall, 'records'>, names: SentNames): Promise<IgnoredNames> {
   const wanted = new Set<string>();
   let different = 0;
   for (const name of names.unknown()) {
@@ -42,7 +40,7 @@ export async function ignoredNamesOf(
 
 /** Counts names that are too many to look for each of them in each record. */
 async function countAll(
-  call: Pick<ScoringCall, 'records' | 'yieldToEventLoop'>,
+  call: Pick<ScoringCall, 'records'>,
   sums: ReadonlyMap<string, { records: number }>,
 ): Promise<void> {
   let looked = 0;
@@ -54,7 +52,7 @@ async function countAll(
     }
     if (looked < namesPerTurn) continue;
     looked = 0;
-    await endStep(call);
+    await nextTurn();
   }
 }
 

@@ -33,7 +33,7 @@ type Suggestions = ReadonlyMap<string, readonly string[]>;
  * @returns undefined for a call that asks for none
  */
 export async function inputReport(
-  call: Pick<ScoringCall, 'records' | 'inputReport' | 'yieldToEventLoop'>,
+  call: Pick<ScoringCall, 'records' | 'inputReport'>,
   { parts, input }: { readonly parts: readonly ScoredPart[]; readonly input?: ReadInput },
 ): Promise<InputReport | undefined> {
   if (call.inputReport === undefined || input === undefined) return undefined;

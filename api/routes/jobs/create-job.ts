@@ -27,8 +27,8 @@ export function createJobRoute(deps: JobDeps): Middleware {
       route: String(context._matchedRoute),
     });
     requireJson(context);
-    const request = await score.largeBodies.inTurn(received, async (turn) =>
-      check(await parseJsonBody(received.body, valueLimit, turn)),
+    const request = await score.largeBodies.inTurn(received, async () =>
+      check(await parseJsonBody(received.body, valueLimit)),
     );
     const leftMs = received.deadline.monotonicMs - performance.now();
     const { job, isReplay, reader } = await answered(

@@ -10,13 +10,13 @@ import type { Admission } from '../../admission/admission.js';
 import type { TransferPlaces } from '../../request/uploads/transfer-places.js';
 import type { Reader, ReadingDeps } from '../reading.js';
 import { pathParameter } from '../reading.js';
-import type { ScoreRouteDeps } from '../score.js';
+import type { ScoringRouteDeps } from '../scoring-routes.js';
 import { type JobReplyDeps, jobReplies } from './job-reply.js';
 
 /** Dependencies of the endpoints of bulk jobs. */
 export interface JobDeps {
   readonly reading: ReadingDeps;
-  readonly score: ScoreRouteDeps;
+  readonly score: ScoringRouteDeps;
   readonly admission: Admission;
   readonly replies: JobReplyDeps;
   readonly stores: UploadStores & { readonly slices: SliceStore };

@@ -8,7 +8,7 @@ import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';
 import { TransferPlaces } from '../../request/uploads/transfer-places.js';
 import type { ReadingDeps } from '../reading.js';
-import type { ScoreRouteDeps } from '../score.js';
+import type { ScoringRouteDeps } from '../scoring-routes.js';
 import { createJobRoute } from './create-job.js';
 import type { JobDeps } from './job-access.js';
 import type { JobReplyDeps } from './job-reply.js';
@@ -42,20 +42,22 @@ export const jobDeps = (from: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly reading: ReadingDeps;
-  readonly score: ScoreRouteDeps;
+  readonly score: ScoringRouteDeps;
+  readonly admission: JobDeps['admission'];
+  readonly metering: JobReplyDeps['metering'];
   readonly verdicts: JobReplyDeps['verdicts'];
   readonly retentionMs: number;
   /** Timeout of other bodies, ms. A shorter one shortens the silence that an upload may have. */
   readonly bodyTimeoutMs: number;
 }): JobDeps => {
-  const { database, clock, logger, reading, score, verdicts, retentionMs, bodyTimeoutMs } = from;
+  const { database, clock, logger, reading, score, admission, metering, verdicts, retentionMs, bodyTimeoutMs } = from;
   const { uploadsAtOnce, uploadSilenceMs } = jobLimits;
   const perOrganisation = uploadsAtOnce / organisationsAtOnce;
   return {
     reading,
     score,
-    admission: score.scoring.admission,
-    replies: { metering: score.scoring.metering, verdicts, nowMs: () => clock.now() },
+    admission,
+    replies: { metering, verdicts, nowMs: () => clock.now() },
     stores: {
       database,
       jobs: new JobStore(database),

@@ -91,10 +91,10 @@ describe('the large calls of one organisation, beside small calls of another', (
     this.timeout(60_000);
     const largeBodies = new LargeBodies(() => queues.workersOf('batches'));
     const scored = (): Promise<unknown> =>
-      largeBodies.inTurn(callOf('a', largeBytes), async (turn) => {
+      largeBodies.inTurn(callOf('a', largeBytes), async () => {
         const records = Array.from({ length: 1_000 }, () => ({ crmId: null, fields: {} }));
         const { apiKey, deadline } = callOf('a', 0);
-        const call = { apiKey, deadline, records, bucket: 'live', lane: 'batches', ...turn } as unknown as ScoringCall;
+        const call = { apiKey, deadline, records, bucket: 'live', lane: 'batches' } as unknown as ScoringCall;
         return await dispatcher.score(call, model, Promise.resolve());
       });
     const caller = async (): Promise<void> => {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { boundValues, parseInSteps, parseJson, parseJsonBody, valuesIn } from '../../../api/request/parse-json.js';
 import { ApiError } from '../../../shared/contract/errors.js';
+import { turnsDuring } from '../../support/beats.js';
 import { failureOf } from '../../support/failure-of.js';
 import { threadCpuMsOf } from '../../support/thread-cpu.js';
 
@@ -127,8 +128,7 @@ describe('parseJson', () => {
   });
 });
 
-const atOnce = { yieldToEventLoop: async () => undefined };
-const countedIn = (text: string, stepLength?: number) => valuesIn(text, atOnce, stepLength);
+const countedIn = (text: string, stepLength?: number) => valuesIn(text, stepLength);
 
 describe('boundValues', () => {
   it('counts the values of any JSON without parsing it', async () => {
@@ -143,13 +143,8 @@ describe('boundValues', () => {
 
   it('counts the values of a large body in steps of half a million characters', async () => {
     for (const part of ['x', '\u0345', '\\"', '{},', '[1],', '"records":[],']) {
-      let steps = 0;
-      const yieldToEventLoop = async () => {
-        steps += 1;
-      };
       const text = part.repeat(Math.floor((8 * 1024 * 1024) / part.length));
-      await valuesIn(text, { yieldToEventLoop });
-      expect(steps, part).to.be.within(15, 17);
+      expect(await turnsDuring(() => valuesIn(text)), part).to.be.within(15, 18);
     }
   });
 
@@ -176,9 +171,9 @@ describe('boundValues', () => {
       return `{"a":${list(before)},"records":[1,${object},${list(last)}]}`;
     };
     const limit = { max: 300_000, advice: 'send less' };
-    await boundValues(body(19_900, 19_900, 19_900), limit, atOnce);
+    await boundValues(body(19_900, 19_900, 19_900), limit);
     for (const text of [body(1, 20_001), body(20_001, 1), body(1, 1, 20_001)]) {
-      const { message } = refusalOf(await failureOf(boundValues(text, limit, atOnce)));
+      const { message } = refusalOf(await failureOf(boundValues(text, limit)));
       const place = '20000 values in one record or outside of records';
       expect(message).to.equal(`The body has more than ${place}: send less.`);
     }
@@ -200,7 +195,7 @@ describe('boundValues', () => {
   });
 
   it('refuses a body with more than the maximum with 400, or with 422 if it is cut off or too deep', async () => {
-    const bound = (text: string) => boundValues(text, { max: 10, advice: 'send less' }, atOnce);
+    const bound = (text: string) => boundValues(text, { max: 10, advice: 'send less' });
     await bound(list(10));
     const tooMany = { status: 400, message: 'The body has more than 10 values: send less.' };
     expect(refusalOf(await failureOf(bound(list(11))))).to.deep.equal(tooMany);
@@ -246,16 +241,14 @@ const list = (length: number): string => `[${Array.from({ length }, () => '1').j
 
 describe('parseJsonBody', () => {
   it('calls a large body of white space empty, as it does a small one', async () => {
-    const turn = { yieldToEventLoop: async () => undefined };
     for (const length of [0, 10, 100_000]) {
-      const failure = await parseJsonBody(Buffer.alloc(length, ' '), { max: 300_000, advice: '' }, turn).catch(String);
+      const failure = await parseJsonBody(Buffer.alloc(length, ' '), { max: 300_000, advice: '' }).catch(String);
       expect(failure, `${length} spaces`).to.include('The body is empty: send a JSON object.');
     }
   });
 });
 
 describe('parseInSteps', () => {
-  const turn = { yieldToEventLoop: async () => undefined };
   /** The value, or the message of the error. */
   const outcomeOf = async (parse: () => unknown): Promise<unknown> => {
     try {
@@ -267,7 +260,7 @@ describe('parseInSteps', () => {
   const inSteps = async (text: string) => {
     const [records, ...others] = (await countedIn(text, 5)).lists;
     if (records === undefined || others.length > 0) throw new Error(`not one list of records: ${text}`);
-    return await outcomeOf(() => parseInSteps(text, records, turn));
+    return await outcomeOf(() => parseInSteps(text, records));
   };
   const whole = (text: string) => outcomeOf(() => parseJson(text));
 

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import Koa, { type Context } from 'koa';
-import { parseWebhookBody } from '../../../api/webhook/body.js';
+import { parseWebhookBody, webhookForm } from '../../../api/webhook/body.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { bestMs, durationMs } from '../../support/beats.js';
 import { failureOf } from '../../support/failure-of.js';
@@ -19,10 +19,8 @@ function contextOf(contentType: string | undefined, length = 1): Context {
   return new Koa().createContext(request, new ServerResponse(request));
 }
 
-const turn = { yieldToEventLoop: async () => undefined };
-
-const parse = (contentType: string | undefined, body: string | Buffer, length = body.length): Promise<unknown> =>
-  parseWebhookBody(contextOf(contentType, length), Buffer.from(body), turn);
+const parse = async (contentType: string | undefined, body: string | Buffer, length = body.length): Promise<unknown> =>
+  await parseWebhookBody(Buffer.from(body), webhookForm(contextOf(contentType, length)));
 
 async function refusalOf(parsing: Promise<unknown>): Promise<string> {
   const error = await failureOf(parsing);
