@@ -33,7 +33,7 @@ import { LargeBodies } from './request/large-bodies.js';
 import { RateLimit } from './request/rate-limit.js';
 import { jobDeps } from './routes/jobs/job-routes.js';
 import { OutcomeLimit } from './routes/outcome-limit.js';
-import { scoringAnswers } from './routes/scoring-answers.js';
+import { scoringAnswers } from './routes/scoring-routes.js';
 import { startScoring } from './services.js';
 
 /**

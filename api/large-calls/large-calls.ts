@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Answer, ArrivedCall, ScoringRoute } from '../call/arrived-call.js';
@@ -22,8 +21,8 @@ interface Waiting {
 }
 
 /**
- * Hands large calls to a thread of their own, so that small ones never wait for their steps: the kernel divides the
- * processor between the two. The thread has its own connections, queues and caches.
+ * Hands large calls to a thread of their own, so that small ones never wait for their steps. The kernel divides the
+ * processors between the two. The thread has its own connections, queues and caches.
  */
 export class LargeCalls implements Stoppable {
   readonly name = 'large calls';
@@ -46,13 +45,11 @@ export class LargeCalls implements Stoppable {
     thread.on('error', (error) => {
       failure = error instanceof Error ? error : new Error(String(error));
     });
-    const ended = once(thread, 'exit').then(() => failure ?? new Error('the thread for large calls has ended'));
-    await Promise.race([
-      once(thread, 'message'),
-      ended.then((error) => {
-        throw error;
-      }),
-    ]);
+    const ended = exitOf(thread).then(() => failure ?? new Error('the thread for large calls has ended'));
+    await new Promise((resolve, reject) => {
+      thread.once('message', resolve);
+      void ended.then(reject);
+    });
     void ended.then((error) => {
       for (const { reject } of calls.waiting.values()) reject(error);
       if (!calls.isStopping) onEnd(error);
@@ -90,7 +87,7 @@ export class LargeCalls implements Stoppable {
   /** Stops the thread when its calls are answered: the gateway takes no calls any more. */
   async stop(): Promise<void> {
     this.isStopping = true;
-    const ended = once(this.thread, 'exit');
+    const ended = exitOf(this.thread);
     this.send({ kind: 'stop' });
     await ended;
   }
@@ -123,6 +120,9 @@ export class LargeCalls implements Stoppable {
     else waiting?.reject(thrownFailure(message.failure));
   }
 }
+
+/** Unlike `once` of node:events, it does not reject when the thread fails before. */
+const exitOf = (thread: Worker): Promise<void> => new Promise((resolve) => thread.once('exit', () => resolve()));
 
 const newThread = (): Worker => new Worker(new URL('./thread.js', import.meta.url));
 

@@ -9,7 +9,7 @@ import { connect } from '../connections.js';
 import { IdempotencyKeys } from '../idempotency/idempotency.js';
 import { LargeBodies } from '../request/large-bodies.js';
 import type { ReceivedCall } from '../request/receive-call.js';
-import { type ScoringAnswers, scoringAnswers } from '../routes/scoring-answers.js';
+import { type ScoringAnswers, scoringAnswers } from '../routes/scoring-routes.js';
 import { startScoring } from '../services.js';
 import {
   type MessageFromThread,

@@ -1,13 +1,25 @@
 import type { Context, Middleware } from 'koa';
 import { type Authenticator, authenticateWebhook } from '../auth/authenticate.js';
-import type { ArrivedCall, ScoringRoute } from '../call/arrived-call.js';
-import { sendReply } from '../call/score-reply.js';
+import type { AnswerCall, ArrivedCall, ScoringRoute } from '../call/arrived-call.js';
+import { scoreReplyWriter, sendReply } from '../call/score-reply.js';
 import type { LargeCalls } from '../large-calls/large-calls.js';
 import { requireJson } from '../request/content-type.js';
 import { type LargeBodies, largeBytes } from '../request/large-bodies.js';
 import { type ReceivingDeps, receiveCall } from '../request/receive-call.js';
+import type { ScoringDeps } from '../score-records.js';
 import { webhookForm } from '../webhook/body.js';
-import type { ScoringAnswers } from './scoring-answers.js';
+import { batchAnswer } from './score.js';
+import { webhookAnswer } from './webhook-score.js';
+
+export type ScoringAnswers = Readonly<Record<ScoringRoute, AnswerCall>>;
+
+/** Answers the calls of every route that scores records. */
+export const scoringAnswers = (deps: ScoringDeps): ScoringAnswers => ({
+  '/v1/score': batchAnswer(deps, scoreReplyWriter('conversion_likelihood')),
+  '/v1/webhooks/score': webhookAnswer(deps, '/v1/webhooks/score', 'conversion_likelihood'),
+  '/score': batchAnswer(deps, scoreReplyWriter('probability')),
+  '/webhooks/score': webhookAnswer(deps, '/webhooks/score', 'probability'),
+});
 
 export interface ScoringRouteDeps {
   readonly keys: Authenticator;

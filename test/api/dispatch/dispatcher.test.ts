@@ -1,7 +1,7 @@
 import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
-import { Dispatcher, type DispatcherOptions } from '../../../api/dispatch/dispatcher.js';
+import { Dispatcher, type DispatcherOptions, type ScoredRows } from '../../../api/dispatch/dispatcher.js';
 import { NoReply } from '../../../api/dispatch/reply-stream.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
