@@ -3,6 +3,7 @@ import type { Cell } from '../../shared/messages/cells.js';
 import type { ExplainedRows } from '../../shared/messages/score-job.js';
 import { missingRow } from '../feature-row/cell-reading.js';
 import type { InferenceSession } from '../models/inference-session.js';
+import { type Steps, TimeSlices } from '../pool/time-slices.js';
 import { type Featurizer, goldenRows } from './check-rows.js';
 import { type ExactExplainer, type Explainer, type InputRows, logistic } from './contributions.js';
 import { exactExplainer } from './exact-model.js';
@@ -10,7 +11,6 @@ import { NotASum } from './graph/sum.js';
 import { explainByOcclusion } from './occlusion.js';
 import { readExactModelInThread } from './read-in-thread.js';
 import { type DriverFields, DriverWriter, driverFields, type RecordDrivers } from './record-drivers.js';
-import { type Steps, TimeSlices } from './time-slices.js';
 
 /** The records of one part of a chunk, as cells and as input rows. */
 export interface ExplainedRecords {

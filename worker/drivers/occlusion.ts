@@ -1,5 +1,5 @@
+import { TimeSlices } from '../pool/time-slices.js';
 import { type Explainer, type InputRows, logOdds } from './contributions.js';
-import { TimeSlices } from './time-slices.js';
 
 /** Runs the model on `count` rows and returns raw probabilities, like `InferenceSession.run`. */
 export type RunModel = (rows: Float32Array, count: number) => Promise<Float64Array>;

@@ -1,7 +1,7 @@
 import type { Feature } from '../../shared/bundle/manifest/manifest.js';
 import { expectedOfType } from '../../shared/contract/expected-values.js';
 import type { Cell } from '../../shared/messages/cells.js';
-import type { Steps } from '../drivers/time-slices.js';
+import type { Steps } from '../pool/time-slices.js';
 import { compileBooleanWriter } from './boolean-value.js';
 import { compileCategoryWriter } from './category-value.js';
 import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead, wasUnseen } from './cell-reading.js';

@@ -2,7 +2,7 @@ import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
 import { type Cell, isAbsent } from '../../shared/messages/cells.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import { nothingKnown, type RecordProblem } from '../../shared/messages/score-job.js';
-import { atOnce, type Steps } from '../drivers/time-slices.js';
+import { atOnce, type Steps } from '../pool/time-slices.js';
 import {
   compileMissingTexts,
   hasValue,

@@ -5,10 +5,10 @@ import {
   type PartReply,
   type RecordProblem,
 } from '../../shared/messages/score-job.js';
-import { quickRecords, type Steps } from '../drivers/time-slices.js';
 import type { FieldProblem } from '../feature-row/feature-row.js';
 import { SlotReadings } from '../feature-row/slot-readings.js';
 import type { LoadedModel } from '../models/loaded-model.js';
+import { quickRecords, type Steps } from '../pool/time-slices.js';
 import { type KnownLead, leadOf } from './lead-lookup.js';
 import { type FilledRecord, FillIn } from './stored-fields.js';
 

@@ -8,7 +8,6 @@ import {
   type ReadingKind,
   readingKinds,
 } from '../../shared/messages/score-job.js';
-import { quickRecords, type Steps } from '../drivers/time-slices.js';
 import {
   type Reading,
   wasAmbiguous,
@@ -18,6 +17,7 @@ import {
   wasUnseen,
 } from '../feature-row/cell-reading.js';
 import type { SlotReadings } from '../feature-row/slot-readings.js';
+import { quickRecords, type Steps } from '../pool/time-slices.js';
 
 const kindOf = (kind: ReadingKind): number => readingKinds.indexOf(kind);
 const filled = kindOf('filled');

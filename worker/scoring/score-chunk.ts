@@ -10,9 +10,9 @@ import type {
 import { firstKeptId } from '../../shared/store/calls/prediction-slice.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { explainPart } from '../drivers/explainer.js';
-import { quickRecords, type Steps, TimeSlices } from '../drivers/time-slices.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import type { ModelRegistry } from '../models/model-registry.js';
+import { quickRecords, type Steps, TimeSlices } from '../pool/time-slices.js';
 import {
   type ChunkNumbers,
   type FeaturizedPart,

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import type { Cell } from '../../../shared/messages/cells.js';
-import { atOnce } from '../../../worker/drivers/time-slices.js';
 import {
   wasAmbiguous,
   wasMissing,
@@ -9,6 +8,7 @@ import {
   wasUnseen,
 } from '../../../worker/feature-row/cell-reading.js';
 import { SlotReadings } from '../../../worker/feature-row/slot-readings.js';
+import { atOnce } from '../../../worker/pool/time-slices.js';
 import { fieldReadings } from '../../../worker/scoring/field-readings.js';
 
 const [missing, unread, unseen, filled, ambiguous] = [0, 1, 2, 3, 4];

@@ -1,6 +1,6 @@
+import { TimeSlices } from '../../pool/time-slices.js';
 import type { FieldColumns } from '../contributions.js';
 import { NotASum, type Sum } from '../graph/sum.js';
-import { TimeSlices } from '../time-slices.js';
 import { maxSplits, nodeCovers, parentCounts, type SplitBudget, type SplitTree, unfoldTree } from './split-tree.js';
 import type { NodeDecision, TreeEnsemble, TreeInput } from './tree-ensemble.js';
 import { planRows, tableNumbers, tableWidths, type WalkTable, walkTables } from './walk-tables.js';

@@ -1,6 +1,6 @@
 import { noted } from '../../pool/crash-note.js';
+import { TimeSlices } from '../../pool/time-slices.js';
 import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from '../contributions.js';
-import { TimeSlices } from '../time-slices.js';
 import { type PreparedTrees, prepareTrees, type TreeGroup, type TreeModel } from './prepared-trees.js';
 import { type RecordBlock, treeWalker } from './tree-walk.js';
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { noted } from '../pool/crash-note.js';
+import { noted } from './crash-note.js';
 
 /** Upper bound of uninterrupted work, so that a worker stays responsive. A single step may exceed it. */
 const maxSliceMs = 12;

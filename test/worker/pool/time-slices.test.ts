@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { type Steps, TimeSlices } from '../../../worker/drivers/time-slices.js';
 import { CrashNote, CrashNoteWriter } from '../../../worker/pool/crash-note.js';
+import { type Steps, TimeSlices } from '../../../worker/pool/time-slices.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const sliceMs = 12;
