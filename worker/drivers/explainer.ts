@@ -2,13 +2,12 @@ import { messageOf } from '../../shared/contract/errors.js';
 import type { Cell } from '../../shared/messages/cells.js';
 import type { ExplainedRows } from '../../shared/messages/score-job.js';
 import { missingRow } from '../feature-row/cell-reading.js';
-import type { InferenceSession } from '../models/inference-session.js';
 import { type Steps, TimeSlices } from '../pool/time-slices.js';
 import { type Featurizer, goldenRows } from './check-rows.js';
 import { type ExactExplainer, type Explainer, type InputRows, logistic } from './contributions.js';
 import { exactExplainer } from './exact-model.js';
 import { NotASum } from './graph/sum.js';
-import { explainByOcclusion } from './occlusion.js';
+import { explainByOcclusion, type RunModel } from './occlusion.js';
 import { readExactModelInThread } from './read-in-thread.js';
 import { type DriverFields, DriverWriter, driverFields, type RecordDrivers } from './record-drivers.js';
 
@@ -70,7 +69,7 @@ export interface ExplainFiles {
 
 /** A loaded model with its session. */
 export interface ExplainedModel extends Featurizer {
-  readonly session: Pick<InferenceSession, 'run'>;
+  readonly session: { readonly run: RunModel };
 }
 
 /** A compiled explanation of a model. */

@@ -2,10 +2,10 @@ import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
 import { compileExplanation, type ExplainFiles, type Explanation } from '../drivers/explainer.js';
 import { compileFeatureRow, type FeatureRow } from '../feature-row/feature-row.js';
-import { compileLikelihood } from '../scoring/likelihood.js';
-import { compilePercentileScore } from '../scoring/percentile-score.js';
-import { compileRecencyGuard, type RecencyGuard } from '../scoring/recency-guard.js';
 import { InferenceSession, type RunGuard } from './inference-session.js';
+import { compileLikelihood } from './likelihood.js';
+import { compilePercentileScore } from './percentile-score.js';
+import { compileRecencyGuard, type RecencyGuard } from './recency-guard.js';
 
 /** One version of a model, compiled for scoring. */
 export interface LoadedModel {

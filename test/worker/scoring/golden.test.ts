@@ -5,8 +5,8 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { silenceOnnxRuntime } from '../../../shared/config/config.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
-import { compileLikelihood } from '../../../worker/scoring/likelihood.js';
-import { compilePercentileScore } from '../../../worker/scoring/percentile-score.js';
+import { compileLikelihood } from '../../../worker/models/likelihood.js';
+import { compilePercentileScore } from '../../../worker/models/percentile-score.js';
 import {
   demoBundleDirectory,
   type GoldenBundle,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Feature, Recency } from '../../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
-import { compileRecencyGuard } from '../../../worker/scoring/recency-guard.js';
+import { compileRecencyGuard } from '../../../worker/models/recency-guard.js';
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z');
 const age: Feature = { type: 'number', field: 'age', label: 'Age', columns: [0] };

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Calibration } from '../../../shared/bundle/manifest/manifest.js';
-import { compileLikelihood } from '../../../worker/scoring/likelihood.js';
+import { compileLikelihood } from '../../../worker/models/likelihood.js';
 
 const likelihoods = (calibration: Calibration, raws: readonly number[]) => raws.map(compileLikelihood({ calibration }));
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { compilePercentileScore } from '../../../worker/scoring/percentile-score.js';
+import { compilePercentileScore } from '../../../worker/models/percentile-score.js';
 
 /** 101 ascending probabilities, with runs of equal ones. */
 const quantiles = fc
