@@ -15,7 +15,8 @@ import { chunkDeathHandler } from './lanes/chunk-death.js';
 import { BulkPool, bulkPoolTimings } from './pool/bulk-pool.js';
 import { observePool, sweepCounter } from './pool/metrics.js';
 import { type PoolOptions, poolTimings, WorkerPool } from './pool/pool.js';
-import { startScheduler, upkeepTimings } from './upkeep/scheduler.js';
+import { upkeepTimings } from './upkeep/repeated-jobs.js';
+import { startScheduler } from './upkeep/scheduler.js';
 
 /* The worker pool: the processes that score, those of bulk jobs while there are such jobs, the upkeep scheduler, and the admin port. */
 

@@ -12,7 +12,7 @@ import type { Logger } from '../../../shared/process/logger.js';
 import type { Redis } from '../../../shared/redis/connect.js';
 import { queuePrefix, queueStreams } from '../../../shared/redis/keys.js';
 import { backOffOnOom } from '../../lanes/lane-worker.js';
-import { ensureSchedules } from '../../upkeep/jobs.js';
+import { ensureSchedules } from '../../lanes/schedules.js';
 import { dueVersions } from './due-versions.js';
 import { type GradingDeps, gradeAndPublish, type VersionToGrade, versionsToGrade } from './grade-models.js';
 

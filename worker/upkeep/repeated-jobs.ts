@@ -1,0 +1,70 @@
+import { redisNowMs } from '../../shared/redis/connect.js';
+import { ErasureStore, erasingStores } from '../../shared/store/calls/erasures.js';
+import type { UpkeepConnections } from './connect.js';
+import { removeOldJobs } from './job-retention.js';
+import type { UpkeepJob } from './jobs.js';
+import { removeUnscoredOutcomes } from './outcome-retention.js';
+import { removeOldPredictions, retentionTimings } from './retention.js';
+import { eraseAgain } from './second-erasure.js';
+import { rollUpUsage } from './usage-rollup.js';
+
+/** Intervals of the jobs. */
+export const upkeepTimings = {
+  retentionEveryMs: 60_000,
+  secondErasureEveryMs: 60_000,
+  rollUpEveryMs: 10 * 60_000,
+};
+
+export interface JobListOptions {
+  readonly timings: Readonly<typeof upkeepTimings>;
+  readonly retentionDays: number;
+  /** Ends the jobs that are running. */
+  readonly signal: AbortSignal;
+}
+
+/** The repeated jobs of upkeep. */
+export function upkeepJobs(
+  { redis, mongo, clock, ledger, quota, latest, logger }: UpkeepConnections,
+  { timings, retentionDays, signal }: JobListOptions,
+): readonly UpkeepJob[] {
+  const { database } = mongo;
+  const erasureDeps = { erasures: new ErasureStore(database), latest, ...erasingStores(database), logger };
+  const atRetention = { every: timings.retentionEveryMs };
+  return [
+    {
+      name: 'retention',
+      when: atRetention,
+      run: async () => {
+        const options = { database, redis, nowMs: clock.now(), retentionDays, timings: retentionTimings, signal };
+        const removed = await removeOldPredictions(options);
+        if (removed > 0) logger.info({ removed, retentionDays }, 'old predictions removed');
+      },
+    },
+    {
+      name: 'outcome-retention',
+      when: atRetention,
+      run: async () => {
+        const removed = await removeUnscoredOutcomes({ database, nowMs: clock.now(), retentionDays, signal });
+        if (removed > 0) logger.info({ removed }, 'outcomes of leads without predictions removed');
+      },
+    },
+    {
+      name: 'job-retention',
+      when: atRetention,
+      run: async () => {
+        const removed = await removeOldJobs({ database, nowMs: clock.now(), signal });
+        if (removed > 0) logger.info({ removed }, 'old bulk jobs removed');
+      },
+    },
+    {
+      name: 'erasures',
+      when: { every: timings.secondErasureEveryMs },
+      run: async () => void (await eraseAgain(erasureDeps, { nowMs: await redisNowMs(redis), signal })),
+    },
+    {
+      name: 'usage-rollup',
+      when: { every: timings.rollUpEveryMs },
+      run: () => rollUpUsage({ activeCounters: quota.activeCounters, ledger, logger }),
+    },
+  ];
+}

@@ -1,0 +1,66 @@
+import { settledOrThrow } from '../../shared/async/timeouts.js';
+import { evictUnderPressure, invalidateSettled } from '../../shared/latest-scores/eviction.js';
+import type { Stoppable } from '../../shared/process/lifecycle.js';
+import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';
+import { recordSweep } from '../../shared/quota/sweep-log.js';
+import { CallVoids } from '../../shared/quota/voids.js';
+import { IdempotencyStore, type RecordedCall } from '../../shared/store/calls/idempotency.js';
+import { voidCall } from '../../shared/store/calls/void-call.js';
+import { SliceStore } from '../../shared/store/jobs/job-slices.js';
+import { laneTimings } from '../lanes/lane-worker.js';
+import { clearStuckStalledChecks } from '../lanes/stalled-jobs.js';
+import type { UpkeepConnections } from './connect.js';
+import { startSweeper } from './sweeper.js';
+
+export interface SweepsOptions {
+  readonly sweepEveryMs: number;
+  readonly partitions: number;
+  readonly onSwept: (swept: SweepCounts) => void;
+}
+
+/** A node of a cluster that does not answer must not hold up the sweep of the others. */
+const maxClaimMs = 500;
+
+/**
+ * Starts the sweep. Each one claims Redis again, then does these at once: it ends expired leases, voids noted calls,
+ * evicts latest scores when Redis is short of memory, and clears stuck checks for stalled jobs.
+ */
+export function startSweeps(
+  connections: UpkeepConnections,
+  { sweepEveryMs, partitions, onSwept }: SweepsOptions,
+): Stoppable {
+  const { redis, mongo, ledger, quota, latest, logger } = connections;
+  const { client, database } = mongo;
+  const idempotency = new IdempotencyStore(database);
+  const slices = new SliceStore(database);
+  const beforeSettling = invalidateSettled(latest);
+  const voidInLedger = (call: RecordedCall) => voidCall(call, { client, ledger, idempotency, slices });
+  const voids = new CallVoids({ redis, quota, latest, voidInLedger });
+  const evict = async (): Promise<void> => {
+    const evicted = await evictUnderPressure(redis);
+    if (evicted > 0) logger.warn({ organisations: evicted }, 'latest scores evicted: Redis is short of memory');
+  };
+  const sweepCounters = async (): Promise<void> => {
+    const atMs = clock.now();
+    const swept = await sweepLeases({ redis, quota, ledger, beforeSettling });
+    onSwept(swept);
+    // A full Redis refuses the note. The sweep is done even so.
+    await recordSweep(redis, { ...swept, atMs, tookMs: clock.now() - atMs }).catch(() => undefined);
+    if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+  };
+  const sweepVoids = async (): Promise<void> => {
+    const calls = await voids.sweep();
+    if (calls > 0) logger.info({ calls }, 'noted calls voided');
+  };
+  return startSweeper({
+    redis,
+    everyMs: sweepEveryMs,
+    sweep: async () => {
+      await connections.claim(maxClaimMs);
+      // One that fails, as when a node of a cluster is away, must not stop the others.
+      const clearing = clearStuckStalledChecks(redis, { partitions, ...laneTimings });
+      await settledOrThrow([clearing, sweepCounters(), sweepVoids(), evict()]);
+    },
+    logger,
+  });
+}
