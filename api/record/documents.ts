@@ -109,7 +109,7 @@ function replyOf(call: ScoringCall, write: () => string): IdempotentReply | unde
  * The sum of the sizes of a call's documents, in bytes.
  * @throws ApiError refusedRequest when one is larger than MongoDB's limit
  */
-export function bytesOfDocuments(documents: readonly CallDocument[], nameOf: (record: number) => string): number {
+function bytesOfDocuments(documents: readonly CallDocument[], nameOf: (record: number) => string): number {
   let together = 0;
   for (const document of documents) {
     const bytes = documentBytes(document);

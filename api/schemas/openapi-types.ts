@@ -35,7 +35,7 @@ export interface RequestBody {
 }
 
 /** Alternative security schemes, by name. */
-export type Security = readonly Readonly<Record<string, readonly string[]>>[];
+type Security = readonly Readonly<Record<string, readonly string[]>>[];
 
 /** A call in one language. `x-codeSamples` is understood by most reference pages. */
 export interface CodeSample {

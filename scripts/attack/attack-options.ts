@@ -19,7 +19,7 @@ npm run attack -- [options]
 The exit code is 0 without problems, 1 if a promise was broken or the machine was too busy to judge.
 `;
 
-export const listText = (): string => attacks.map(({ name, does }) => `${name.padEnd(26)}${does}\n`).join('');
+const listText = (): string => attacks.map(({ name, does }) => `${name.padEnd(26)}${does}\n`).join('');
 
 const maxSeconds = 600;
 

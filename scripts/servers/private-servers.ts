@@ -20,7 +20,7 @@ export interface PrivateServersOptions {
   readonly mongoUrl?: string | undefined;
 }
 
-export interface DatabaseUrls {
+interface DatabaseUrls {
   readonly redisUrl: string;
   readonly mongoUrl: string;
 }

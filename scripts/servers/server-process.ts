@@ -135,7 +135,7 @@ function endAllAtExit(): void {
 }
 
 /** Sends SIGTERM, then SIGCONT: a process stopped by SIGSTOP would not handle the first one. */
-export function terminate(pid: number): void {
+function terminate(pid: number): void {
   signal(pid, 'SIGTERM');
   signal(pid, 'SIGCONT');
 }

@@ -6,7 +6,7 @@ import { SimulatedLeads, type WeekOfLeads } from './simulated-leads.js';
 import { type SimulatedService, startSimulatedService } from './simulated-service.js';
 
 /** A day on which the state or the failing gate of the verdict changed. */
-export interface VerdictMove {
+interface VerdictMove {
   /** Days since the organisation began. */
   readonly day: number;
   readonly state: StoredVerdict['state'];

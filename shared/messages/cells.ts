@@ -36,7 +36,7 @@ export function cutFilledList(text: string): string {
 export type Scalar = string | number | boolean;
 
 /** Represents an object (`{}`), or a number beyond float64 (`{ overflow: true }`), which JSON cannot express. */
-export interface RefusedCell {
+interface RefusedCell {
   readonly overflow?: true;
 }
 

@@ -5,7 +5,7 @@ import { projectFile } from '../process/project-root.js';
 import type { Redis } from './connect.js';
 
 /** One call of a script: the keys that it touches (all of one hash tag), and its arguments. */
-export interface LuaCall {
+interface LuaCall {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
 }

@@ -25,7 +25,7 @@ export const gateway = 'the-gateway-that-waits';
 /** The timings of the rig's worker. */
 export const rigTimings = { ...laneTimings, stalledCheckMs: 100, abandonedCheckMs: 100 };
 
-export interface SentChunk {
+interface SentChunk {
   /** Whether the job holds the payload. */
   readonly inJob?: boolean;
   /** Whether the gateway awaits it. */

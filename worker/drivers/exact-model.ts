@@ -57,7 +57,7 @@ function outputSum({ onnx, reference, width }: ExactRequest): { sum: Sum; isProb
   return { sum: column.sum, isProbability: reference.kind === 'probability' && !column.isLogistic };
 }
 
-export interface LinearModel extends FieldColumns {
+interface LinearModel extends FieldColumns {
   /** A weighted sum of input columns; log-odds, or a probability when `isProbability`. */
   readonly sum: Sum;
   readonly isProbability: boolean;
@@ -66,7 +66,7 @@ export interface LinearModel extends FieldColumns {
 }
 
 /** Exact Shapley values of a linear model with independent columns: weight * (x - mean). */
-export function explainLinear(model: LinearModel): ExactExplainer {
+function explainLinear(model: LinearModel): ExactExplainer {
   const { sum, isProbability, means, width, fields, fieldOfColumn } = model;
   const terms = Array.from(sum.weights, ([column, weight]) => ({
     column,

@@ -76,7 +76,7 @@ class PacedRuns {
 }
 
 /** The baseline row, and the field of each of its columns. */
-export interface Baseline {
+interface Baseline {
   readonly width: number;
   readonly baseline: Float32Array;
   readonly fields: number;

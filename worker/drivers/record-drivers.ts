@@ -6,7 +6,7 @@ import type { ExplainedRows } from '../../shared/messages/score-job.js';
 import { hasValue, isKnown, type Reading, wasUnseen } from '../feature-row/cell-reading.js';
 
 /** A CRM field of a model. Its contribution is the sum over the columns of its features. */
-export interface DriverField {
+interface DriverField {
   readonly field: string;
   readonly label: string;
   /** Indices of the manifest's features on this field. */

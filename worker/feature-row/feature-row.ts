@@ -21,7 +21,7 @@ import type { SlotReadings } from './slot-readings.js';
 export type FieldProblem = Omit<RecordProblem, 'record'>;
 
 /** One row to write: `width` numbers into `out`, starting at `offset`. */
-export interface RowRequest extends RowTarget {
+interface RowRequest extends RowTarget {
   /** Indexed by slot of the known fields; stored fields are merged in. */
   readonly cells: readonly Cell[];
   /** Gets the reading of each feature, by its index in the manifest. */

@@ -7,7 +7,7 @@ import type { BodySource } from './request-bodies.js';
 import { WindowMeter } from './window-meter.js';
 
 /** Answers one call at a time. */
-export interface Caller {
+interface Caller {
   call(body: Buffer): Promise<HttpReply>;
   close(): void;
 }

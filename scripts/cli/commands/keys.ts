@@ -52,7 +52,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
 }
 
 /** Parsed options of the key commands. */
-export interface KeyOptions {
+interface KeyOptions {
   readonly test?: boolean;
   readonly name?: string;
   readonly rate?: number;
@@ -60,11 +60,7 @@ export interface KeyOptions {
 }
 
 /** Creates a key. Its secret appears only in this result. */
-export async function createKey(
-  context: CliContext,
-  organisationId: string,
-  options: KeyOptions,
-): Promise<CommandResult> {
+async function createKey(context: CliContext, organisationId: string, options: KeyOptions): Promise<CommandResult> {
   const document = await perform(context, createKeyAction, {
     org_id: organisationId,
     kind: options.test === true ? 'test' : 'live',
@@ -84,7 +80,7 @@ export async function createKey(
   };
 }
 
-export async function listKeys(context: CliContext, organisationId: string): Promise<CommandResult> {
+async function listKeys(context: CliContext, organisationId: string): Promise<CommandResult> {
   const document = await perform(context, listKeysAction, { org_id: organisationId });
   const none = `No keys yet. Create one: npx leadscore key create ${organisationId}`;
   const columns: Columns<(typeof document.keys)[number]> = [
@@ -99,7 +95,7 @@ export async function listKeys(context: CliContext, organisationId: string): Pro
 }
 
 /** Revokes a key permanently and at once. Idempotent: the first revocation time is kept. */
-export async function revokeKey(context: CliContext, keyId: string): Promise<CommandResult> {
+async function revokeKey(context: CliContext, keyId: string): Promise<CommandResult> {
   if (keyId.startsWith(`${context.config.keyBrand}_sk_`))
     throw usageError('The argument is a secret. Give the key id (key_...) instead. See: npx leadscore key list ORG');
   const document = await perform(context, revokeKeyAction, { key_id: keyId });

@@ -87,7 +87,7 @@ function addFields(
 }
 
 /** Parsed options of `org create` and `org set`. */
-export interface OrganisationOptions {
+interface OrganisationOptions {
   readonly name?: string;
   readonly plan?: PlanName;
   /** `plan` (only in `org set`) restores the plan's limit. */
@@ -103,7 +103,7 @@ type OrganisationDocument = ShapeOf<typeof organisationSchema>;
 const shown = ({ own_limit: _, ...document }: OrganisationDocument) => document;
 
 /** Creates an organisation. By default a trial ends after 14 days. */
-export async function createOrganisation(context: CliContext, options: OrganisationOptions): Promise<CommandResult> {
+async function createOrganisation(context: CliContext, options: OrganisationOptions): Promise<CommandResult> {
   const { name, plan, limit } = options;
   if (name === undefined || plan === undefined) throw usageError('--name and --plan are required');
   const given = { ...(typeof limit === 'number' ? { limit } : {}), ...settingsOf(options) };
@@ -114,7 +114,7 @@ export async function createOrganisation(context: CliContext, options: Organisat
 }
 
 /** Changes the given fields of an organisation. By default a new trial ends after 14 days. */
-export async function setOrganisation(
+async function setOrganisation(
   context: CliContext,
   organisationId: string,
   options: OrganisationOptions,
@@ -147,12 +147,12 @@ const settingsOf = ({ policy, trialEnds }: OrganisationOptions) => ({
   ...(trialEnds === undefined ? {} : { trial_ends_at: trialEnds.toISOString() }),
 });
 
-export async function showOrganisation(context: CliContext, organisationId: string): Promise<CommandResult> {
+async function showOrganisation(context: CliContext, organisationId: string): Promise<CommandResult> {
   const document = await perform(context, showOrganisationAction, { org_id: organisationId });
   return { document: shown(document), text: describe(document, context.clock.now()) };
 }
 
-export async function listOrganisations(context: CliContext): Promise<CommandResult> {
+async function listOrganisations(context: CliContext): Promise<CommandResult> {
   const document = await perform(context, listOrganisationsAction, {});
   const none = 'No organisations yet. Create one: npx leadscore org create --name NAME --plan pro';
   const columns: Columns<(typeof document.organisations)[number]> = [

@@ -10,7 +10,7 @@ import type { ResultsSink } from './results-sink.js';
 const overlapBytes = 4096;
 const maxStallMs = 5 * 60_000;
 
-export type ResultsKind = 'results' | 'errors';
+type ResultsKind = 'results' | 'errors';
 
 export interface Download {
   readonly client: JobClient;

@@ -26,7 +26,7 @@ export interface JobReply {
 }
 
 /** Rows of the file by their fate. */
-export interface JobProgress {
+interface JobProgress {
   /** Null until the file has been read. */
   readonly rows: number | null;
   readonly scored: number;

@@ -139,7 +139,7 @@ function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {
 }
 
 /** Figures of the imported rows. */
-export interface ImportFigures {
+interface ImportFigures {
   readonly accepted: number;
   readonly converted: number;
   /** Cells that meant a conversion, at most `maxWonValues`. Absent before the first one. */
@@ -178,7 +178,7 @@ interface ImportIdentity {
 const nothingImported: ImportFigures = { accepted: 0, converted: 0, refused: 0, mistakes: [] };
 
 /** Stores the progress of an import beside its file. An unwritable folder disables resuming and is not an error. */
-export class ImportProgressFile {
+class ImportProgressFile {
   private readonly path: string;
   private readonly identity: ImportIdentity;
   private isWritable = true;

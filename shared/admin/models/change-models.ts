@@ -101,7 +101,7 @@ export const deleteModel = defineAction({
 });
 
 /** Stores, records and announces changes of a model. */
-export async function changeModel(
+async function changeModel(
   context: ActionContext,
   before: Model,
   how: { readonly changes: ModelChanges; readonly removesOverride?: boolean; readonly reason?: string | undefined },

@@ -56,7 +56,7 @@ export type Explain =
   | { readonly kind: 'linear'; readonly means: readonly number[] }
   | { readonly kind: 'baseline'; readonly values: readonly number[] };
 
-export interface ValidationFacts {
+interface ValidationFacts {
   readonly horizon_days?: number;
   readonly base_rate?: number;
   readonly holdout_top_lift?: number;

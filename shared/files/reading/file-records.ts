@@ -20,13 +20,13 @@ export interface FoundRecords {
   readonly offset: number;
 }
 
-export interface ReadingLimits {
+interface ReadingLimits {
   readonly headerBytes: number;
   readonly rowBytes: number;
 }
 
 /** Columns of a CSV; a CRM exports a few hundred. Each is a cell of each row. */
-export const maxColumns = 20_000;
+const maxColumns = 20_000;
 
 export interface RecordRules {
   readonly format: FileFormat;

@@ -169,12 +169,12 @@ export async function createClustered(database: Db, name: string): Promise<void>
 
 /** MongoDB's error codes. */
 const unauthorized = 13;
-export const collectionExists = 48;
+const collectionExists = 48;
 export const maxTimeExpired = 50;
 export const duplicateKey = 11_000;
 
 /** A call to MongoDB timed out. Logs show its message, which therefore says what to check. */
-export class MongoTimeout extends Error {
+class MongoTimeout extends Error {
   override name = 'MongoTimeout';
 
   constructor() {

@@ -163,7 +163,7 @@ export const endedAt = (nowMs: number, retentionMs: number): Required<Pick<Job, 
 });
 
 /** `pending` until its call is recorded, `done` until its results are shown, then `settled`: its call can no longer be voided. */
-export type SliceState = 'pending' | 'done' | 'settled';
+type SliceState = 'pending' | 'done' | 'settled';
 
 /** Bytes of results and errors: of one slice, or of all slices before one. */
 export type SliceBytes = Pick<JobTotals, 'result_bytes' | 'result_gzip_bytes' | 'error_bytes' | 'error_gzip_bytes'>;

@@ -5,7 +5,7 @@ import type { ValueCount } from './field-days.js';
 import { type FieldDay, type FieldDayStore, maxCoverageDays, type SlotDay, type VersionOwner } from './field-days.js';
 
 /** How one field of some records was read, in records. */
-export interface FieldCounts {
+interface FieldCounts {
   /** The field was sent with a value. */
   readonly sent: number;
   /** It was not sent, or without a value, and no earlier prediction filled it in. */
@@ -15,7 +15,7 @@ export interface FieldCounts {
   readonly unseen: number;
 }
 
-export interface FieldCoverage extends FieldCounts {
+interface FieldCoverage extends FieldCounts {
   readonly field: string;
   /** One entry for each of the days. */
   readonly by_day: readonly ({ readonly day: string } & FieldCounts)[];

@@ -11,6 +11,7 @@ const everyMs = 1;
 /**
  * Measures the longest time in which the event loop of a gateway ran no timer, in CPU time of its main thread. Answers
  * each message `probe` with the longest time since the last one.
+ * @public imported by the text of `probeOptions`
  */
 export function startProbe(): void {
   if (!process.argv[1]?.endsWith(join('api', 'main.js'))) return;

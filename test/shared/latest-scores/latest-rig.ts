@@ -11,7 +11,7 @@ import type { PredictionStore } from '../../../shared/store/calls/predictions.js
 import { findKnownLeads, requestLatestScores } from '../../../worker/scoring/lead-lookup.js';
 import { freshCounter, QuotaRig } from '../quota/rig/quota-rig.js';
 
-export const modelId = 'mdl_A';
+const modelId = 'mdl_A';
 
 /** The leads and scores of a call, in the order of its rows. */
 export type Rows = readonly (readonly [crmId: string | null, score: number])[];

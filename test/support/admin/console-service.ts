@@ -13,7 +13,7 @@ export interface ConsoleReply {
 }
 
 /** Options of a call of the console. */
-export interface ConsoleCall {
+interface ConsoleCall {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A person whom the provider knows. */
-export interface ProviderAccount {
+interface ProviderAccount {
   readonly email: string;
   readonly email_verified: boolean;
   readonly name?: string;

@@ -32,7 +32,7 @@ export interface ExpectedReading {
   readonly outputFields?: boolean;
 }
 
-export interface ExpectedRefusal {
+interface ExpectedRefusal {
   readonly refused: `${number} ${string}`;
   /** A substring of the message. */
   readonly message: string;

@@ -10,7 +10,7 @@ export interface SampleModel {
   trainingInfo?: object[];
 }
 
-export interface SampleGraph {
+interface SampleGraph {
   name: string;
   node: SampleNode[];
   input: SampleValue[];
@@ -56,7 +56,7 @@ export interface SampleTensor {
   dataLocation?: number;
 }
 
-export interface SampleSparseTensor {
+interface SampleSparseTensor {
   values?: SampleTensor;
   indices?: SampleTensor;
 }
@@ -66,7 +66,7 @@ export interface SampleValue {
   type: { tensorType?: SampleTensorType; sequenceType?: object };
 }
 
-export interface SampleTensorType {
+interface SampleTensorType {
   elemType: number;
   shape?: { dim: { dimValue?: number; dimParam?: string }[] };
 }

@@ -18,7 +18,7 @@ const int64 = 7;
 const boolean = 9;
 const half = 10;
 /** Columns of the input `x`. */
-export const graphWidth = 3;
+const graphWidth = 3;
 
 type Kind = 'probability' | 'logit';
 

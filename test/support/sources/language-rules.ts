@@ -1,7 +1,7 @@
 import type { Prose } from './prose.js';
 
 /** A breach of a rule, as `path:line description: sentence`. */
-export type LanguageFinding = string;
+type LanguageFinding = string;
 
 /** Finds the breaches of one rule in all prose. */
 export type LanguageRule = (prose: readonly Prose[]) => LanguageFinding[];

@@ -9,7 +9,7 @@ export interface Sum {
 }
 
 /** One target of a tree ensemble as a term of a sum. */
-export interface TreeShare {
+interface TreeShare {
   readonly ensemble: TreeEnsemble;
   readonly target: number;
   readonly factor: number;

@@ -1,9 +1,8 @@
-/** Decision codes of nodes: `LEAF`, then the modes of the standard in its order. */
+/** Decision codes of nodes: a leaf, then the modes of the standard in its order. No code names 4, which is above. */
 export const leafCode = 0;
 export const atMostCode = 1;
-export const belowCode = 2;
-export const atLeastCode = 3;
-export const aboveCode = 4;
+const belowCode = 2;
+const atLeastCode = 3;
 export const equalCode = 5;
 export const unequalCode = 6;
 /** The value is one of `members`. */

@@ -14,7 +14,7 @@ const defaultMinIndexSlices = 2_000;
  * repeatedly. Slice ids and the rows of a slice are in chronological order.
  * @param isWanted selects leads; default: all
  */
-export function addFirstPredictions(
+function addFirstPredictions(
   firsts: FirstPredictions,
   { _id: sliceId, at, crm_ids: crmIds, scores, likelihoods }: LeadSlice,
   isWanted?: (crmId: string) => boolean,

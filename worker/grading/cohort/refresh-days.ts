@@ -32,7 +32,7 @@ export interface RefreshOptions {
 }
 
 /** Facts about a previous grade that are needed to reuse its days. */
-export interface EarlierGrade {
+interface EarlierGrade {
   /** The database's clock when it read. */
   readonly readAt: Date;
   /** Its first day. It did not check earlier days for changes. */

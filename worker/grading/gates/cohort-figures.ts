@@ -9,7 +9,7 @@ export interface BandFigures {
 }
 
 /** Agreement of stored rows and counted calls within the window. */
-export interface RequestFigures {
+interface RequestFigures {
   /** Records of live calls in the ledger. */
   readonly ledgerRecords: number;
   /** Stored predictions. */
@@ -21,7 +21,7 @@ export interface RequestFigures {
 }
 
 /** Stored rows outside the cohort. Together with the cohort they are all stored rows. */
-export interface LeftOutFigures {
+interface LeftOutFigures {
   /** Later predictions of leads that were scored before. */
   readonly repeats: number;
   readonly withoutCrmId: number;

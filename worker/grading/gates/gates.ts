@@ -17,15 +17,15 @@ export type GateOutcome =
       readonly clause: string;
     };
 
-export type Figures = Readonly<Record<string, number>>;
+type Figures = Readonly<Record<string, number>>;
 
-export const cleared = (figures: Figures): GateOutcome => ({ state: 'cleared', figures });
-export const tooEarly = (figures: Figures, clause: string): GateOutcome => ({
+const cleared = (figures: Figures): GateOutcome => ({ state: 'cleared', figures });
+const tooEarly = (figures: Figures, clause: string): GateOutcome => ({
   state: 'too_early',
   figures,
   clause,
 });
-export const failed = (figures: Figures, clause: string): GateOutcome => ({
+const failed = (figures: Figures, clause: string): GateOutcome => ({
   state: 'failed',
   figures,
   clause,

@@ -17,7 +17,7 @@ export interface SummedField {
   readonly examples: readonly string[];
 }
 
-export interface IgnoredName {
+interface IgnoredName {
   readonly name: string;
   readonly records: number;
   readonly did_you_mean?: string;

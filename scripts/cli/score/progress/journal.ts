@@ -46,7 +46,7 @@ export interface RunOptions {
 }
 
 /** First line of a journal. */
-export interface JournalHead {
+interface JournalHead {
   readonly format: 2;
   readonly options: RunOptions;
 }
@@ -83,7 +83,7 @@ export type NumberRange = readonly [first: number, last: number];
  * A run was resumed. Only its first rows stay in the output. Kept results are numbered from 0: those of the pool, then
  * the rows of the calls.
  */
-export interface Resumed {
+interface Resumed {
   readonly rows: number;
   /** Number of the pool's file; null without one. */
   readonly pool: number | null;

@@ -12,7 +12,7 @@ export interface ArrivedRequest {
 }
 
 /** An answer that replaces the default one. */
-export interface GivenAnswer {
+interface GivenAnswer {
   readonly status: number;
   readonly code: string;
   readonly message?: string;

@@ -7,7 +7,7 @@ interface SentRow {
   readonly v?: string;
 }
 
-export const problemOf = ({ v }: SentRow): string | undefined => {
+const problemOf = ({ v }: SentRow): string | undefined => {
   if (v === undefined) return ': expected at least one field that the model knows, came none (it is empty)';
   return v.startsWith('bad') ? `.v: expected a number, came ${v}` : undefined;
 };
