@@ -14,8 +14,8 @@ import { prepareDatabase } from '../shared/store/connection/prepare-database.js'
 import { blockMs } from './dispatch/reply-stream.js';
 
 /**
- * Ms for Redis to answer one command. A runner has the lowest priority, so a busy machine withholds the processor from it
- * for seconds. No caller waits for it.
+ * Ms for Redis to answer one command. A runner has the lowest priority, so a busy machine withholds the processor from
+ * it for seconds. No caller waits for it.
  */
 const maxCommandMs = { gateway: 2_000, bulk: 10_000 } as const;
 

@@ -30,8 +30,8 @@ export interface AdmissionCaches {
 export type ScoringServices = Awaited<ReturnType<typeof startScoring>>;
 
 /**
- * Makes the services of a scored call, for gateways and for runners of bulk jobs. Starts those that run in the background:
- * queues and replies.
+ * Makes the services of a scored call, for gateways and for runners of bulk jobs. Starts those that run in the
+ * background: queues and replies.
  */
 export async function startScoring(owner: ScoringProcess, connections: Connections, caches: AdmissionCaches) {
   const { config, logger, lifecycle, clock } = owner;

@@ -1,6 +1,6 @@
 /**
- * Checks and bundles the browser side of the console: `node scripts/build-console.mjs`. It writes a page, one script, one
- * stylesheet and one font to dist/api/console/app. The console's server compresses them.
+ * Checks and bundles the browser side of the console: `node scripts/build-console.mjs`. It writes a page, one script,
+ * one stylesheet and one font to dist/api/console/app. The console's server compresses them.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';

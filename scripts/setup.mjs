@@ -9,8 +9,8 @@
  * 5. Compiles the TypeScript sources to dist/.
  *
  * `node scripts/setup.mjs --check-build` changes nothing; `npm start` runs it first. It fails when Node is too old or
- * nothing is compiled yet, and warns when the sources have changed since they were compiled. An installed package has no
- * sources, so there it checks only Node.
+ * nothing is compiled yet, and warns when the sources have changed since they were compiled. An installed package has
+ * no sources, so there it checks only Node.
  *
  * `node scripts/setup.mjs --build` (`npm run build`) takes only step 5, also when nothing has changed.
  */

@@ -17,8 +17,8 @@ import { type ChildMessage, heartbeatIntervalMs } from './pool/pool-child.js';
 import { beginChunk } from './scoring/score-chunk.js';
 
 /*
- * One worker process: connections, models, a BullMQ worker of one lane for each of its partitions. It only reads from MongoDB, so a job
- * that stalls or runs twice does no harm.
+ * One worker process: connections, models, a BullMQ worker of one lane for each of its partitions. It only reads from
+ * MongoDB, so a job that stalls or runs twice does no harm.
  */
 
 const maxModelBytes = 512 * 1024 * 1024; // of all loaded models; with WORKERS=2 a pool has up to six processes, in a container of 4 GB

@@ -18,7 +18,10 @@ import { type PoolOptions, poolTimings, WorkerPool } from './pool/pool.js';
 import { upkeepTimings } from './upkeep/repeated-jobs.js';
 import { startScheduler } from './upkeep/scheduler.js';
 
-/* The worker pool: the processes that score, those of bulk jobs while there are such jobs, the upkeep scheduler, and the admin port. */
+/*
+ * The worker pool: the processes that score, those of bulk jobs while there are such jobs, the upkeep scheduler, and
+ * the admin port.
+ */
 
 /** Singles are short. Two processes, so that a model that hangs one does not hold up those of the others. */
 const singleWorkersFor = (workers: number): number => Math.max(2, Math.ceil(workers / 2));

@@ -32,7 +32,9 @@ export interface WorkspaceCacheOptions {
   readonly loadManifest: (modelId: string, version: string) => Promise<StoredManifest | undefined>;
 }
 
-/** The organisations, models and manifests that a gateway has read from MongoDB. A failed or empty read is not cached. */
+/**
+ * The organisations, models and manifests that a gateway has read from MongoDB. A failed or empty read is not cached.
+ */
 export class WorkspaceCache {
   private readonly workspaces: FollowedCache<Workspace>;
   private readonly manifests: LRUCache<string, CompiledManifest>;

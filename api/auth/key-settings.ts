@@ -5,8 +5,8 @@ import { type KeySettingName, KeySettingsStore, otherKeySettings } from '../../s
 import type { Db } from '../../shared/store/connection/connect.js';
 
 /*
- * A starting process compares its KEY_PEPPER and KEY_BRAND with those of the keys in the database. With others, it would
- * answer 401 to every key.
+ * A starting process compares its KEY_PEPPER and KEY_BRAND with those of the keys in the database. With others, it
+ * would answer 401 to every key.
  */
 
 type KeyConfig = Pick<Config, 'keyBrand' | 'keyPepper' | 'keyPepperChanged'>;

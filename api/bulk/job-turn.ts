@@ -25,7 +25,9 @@ const turnMs = 3_000;
 /** Slices of a turn in flight. One is read and written here while the others are scored. */
 const slicesAtOnce = 4;
 const interactivePollMs = 20;
-/** So long after interactive chunks were seen, slices run one at a time, each after a pause as long as the one before. */
+/**
+ * So long after interactive chunks were seen, slices run one at a time, each after a pause as long as the one before.
+ */
 const makeWayMs = 1_000;
 const maxPauseMs = 500;
 
@@ -128,7 +130,9 @@ export class JobTurns {
     return failed;
   }
 
-  /** Runs one after another, in the order of calls. A slice that overtook an earlier one would wait for its reservation. */
+  /**
+   * Runs one after another, in the order of calls. A slice that overtook an earlier one would wait for its reservation.
+   */
   private inOrder<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.lastWay.then(work);
     this.lastWay = result.catch(() => undefined);

@@ -18,7 +18,10 @@ import { startScoring } from '../services.js';
 import { observeRunner } from './metrics.js';
 import { Runner } from './runner.js';
 
-/* The runner of bulk jobs. It reads uploaded files, and scores their slices through the workers. Any number of runners may run. */
+/*
+ * The runner of bulk jobs. It reads uploaded files, and scores their slices through the workers. Any number of runners
+ * may run.
+ */
 
 async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lowerPriority();

@@ -82,8 +82,8 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
 }
 
 /**
- * Removes the slices of a job that was canceled while its file was read. The job may even be removed: nothing would lead to
- * them any more. A job that another runner has read keeps them.
+ * Removes the slices of a job that was canceled while its file was read. The job may even be removed: nothing would
+ * lead to them any more. A job that another runner has read keeps them.
  */
 async function removeUnused({ _id }: Job, { jobs, slices }: ReadJobDeps): Promise<void> {
   const now = await jobs.findById(_id);

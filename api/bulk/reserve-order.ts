@@ -15,8 +15,8 @@ export interface ReservePlace {
 }
 
 /**
- * Reserves slices in the order of the file, although several are scored at once. Where the quota ends, the results then end,
- * too: a later and shorter slice may fit, but its rows would be counted and not shown.
+ * Reserves slices in the order of the file, although several are scored at once. Where the quota ends, the results then
+ * end, too: a later and shorter slice may fit, but its rows would be counted and not shown.
  */
 export class ReserveOrder {
   private last: Promise<boolean> = Promise.resolve(true);

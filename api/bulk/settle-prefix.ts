@@ -31,11 +31,11 @@ const slicesPerStep = 64;
 const endedAfterLeases = 3;
 
 /**
- * Shows the results of finished slices, in order, up to the first slice that is not finished. A shown slice is settled: its
- * call can no longer be voided. So only slices are settled whose call has certainly ended:
+ * Shows the results of finished slices, in order, up to the first slice that is not finished. A shown slice is settled:
+ * its call can no longer be voided. So only slices are settled whose call has certainly ended:
  * - slices that this runner has just scored without a failure;
- * - slices whose call is older than three leases. Their runner has died, or voids the call. A frozen runner's transaction is
- *   aborted by MongoDB after a minute, which is two leases by default.
+ * - slices whose call is older than three leases. Their runner has died, or voids the call. A frozen runner's
+ *   transaction is aborted by MongoDB after a minute, which is two leases by default.
  * @param ended ids of the slices that this runner has scored
  * @returns the totals after it
  * @throws MongoDB's error

@@ -11,8 +11,8 @@ export interface TurnsOptions {
   /** Turns that this process takes at once. */
   readonly atOnce: number;
   /**
-   * Takes a turn of an organisation. No other process takes one of the same organisation meanwhile, unless this one seemed
-   * dead.
+   * Takes a turn of an organisation. No other process takes one of the same organisation meanwhile, unless this one
+   * seemed dead.
    * @returns whether the organisation needs another turn, behind those of the others
    */
   readonly take: (organisationId: string) => Promise<boolean>;

@@ -19,8 +19,8 @@ export interface ChangeFollowerOptions {
 }
 
 /**
- * Follows the change log of MongoDB. While it does, caches may hold what they have read. They know of all changes that are
- * older than the last read.
+ * Follows the change log of MongoDB. While it does, caches may hold what they have read. They know of all changes that
+ * are older than the last read.
  */
 export class ChangeFollower implements Stoppable {
   readonly name = 'change log';

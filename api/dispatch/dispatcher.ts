@@ -86,7 +86,8 @@ interface PlacedChunk extends OutgoingChunk {
  * 1. A batch is cut into chunks of at most 250 records and a million characters, all sent at once.
  * 2. Singles of one model version share chunks, see Batcher.
  * 3. A gateway has a limited number of chunks in each partition of a lane. Organisations take turns, see FairQueue.
- * 4. A version's chunks go to its first partition; to its second while the first is full, or slow, as when a process hangs.
+ * 4. A version's chunks go to its first partition; to its second while the first is full, or slow, as when a process
+ *    hangs.
  * 5. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
  */
 export class Dispatcher {
@@ -113,8 +114,8 @@ export class Dispatcher {
   /**
    * Scores the records of a call.
    * @param ended resolves at the end of the call, whatever its outcome
-   * @throws ApiError refusedRequest naming the records that cannot be featurized, or for too many field names; internalError
-   * when no answer came in time. A tolerant call gets only the latter
+   * @throws ApiError refusedRequest naming the records that cannot be featurized, or for too many field names;
+   * internalError when no answer came in time. A tolerant call gets only the latter
    */
   async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
     const target = { organisationId: call.apiKey.organisation_id, model };

@@ -106,8 +106,8 @@ export class LaneQueues {
   }
 
   /**
-   * The chunks of singles and batches in Redis, in all partitions: those that wait for a worker, and those in work. Takes one
-   * round trip.
+   * The chunks of singles and batches in Redis, in all partitions: those that wait for a worker, and those in work.
+   * Takes one round trip.
    * @throws the error of Redis
    */
   async interactiveChunks(): Promise<{ readonly waiting: number; readonly active: number }> {

@@ -34,7 +34,9 @@ const menuLine = (tag: string, { method, path, operation }: Entry): Html =>
   html`<li data-words="${searchedWords(path, operation)}"><a href="#/${encodeURIComponent(tag)}/${operation.operationId}" data-tag="${tag}" data-operation="${operation.operationId}" title="${method.toUpperCase()} ${path}"><span class="method ${method}">${method === 'delete' ? 'del' : method}</span> ${operation.summary}</a></li>
 `;
 
-/** The words that the search finds an operation by, in lower case: also those of its parameters, members and examples. */
+/**
+ * The words that the search finds an operation by, in lower case: also those of its parameters, members and examples.
+ */
 function searchedWords(
   path: string,
   { operationId, summary, description, parameters, requestBody }: Operation,

@@ -25,8 +25,8 @@ export const assetFile = ({ name }: ReferenceAsset): string =>
   createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`);
 
 /**
- * The page at `/docs`: Swagger UI over `/openapi.json`, with a menu, a search, and samples beside each operation. It loads
- * nothing from other hosts.
+ * The page at `/docs`: Swagger UI over `/openapi.json`, with a menu, a search, and samples beside each operation. It
+ * loads nothing from other hosts.
  */
 export function referencePage(document: OpenApiDocument): Page {
   const startScript = readFileSync(projectFile('api/docs/reference.js'), 'utf8');

@@ -50,8 +50,8 @@ export class CallReservation {
 
   /**
    * Runs `work`, which records the call. On failure it releases the reservation. If the call was recorded, or may have
-   * been, or ended after its deadline, it voids the call instead. Before it throws, it waits shortly until Redis has the
-   * release or the note of the void. Then a retry finds its quota free, and this gateway may end.
+   * been, or ended after its deadline, it voids the call instead. Before it throws, it waits shortly until Redis has
+   * the release or the note of the void. Then a retry finds its quota free, and this gateway may end.
    */
   async compensateOnFailure<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
@@ -68,7 +68,8 @@ export class CallReservation {
   }
 
   /**
-   * Turns the reservation into usage after the call was recorded. When Redis does not confirm in time, the sweep settles it.
+   * Turns the reservation into usage after the call was recorded. When Redis does not confirm in time, the sweep
+   * settles it.
    * @throws RecordedButUnanswered when the lease is lost: the call cannot be counted
    */
   async settle(scored: ScoredRows): Promise<UsageReport> {

@@ -48,8 +48,8 @@ export class CallVoider {
   }
 
   /**
-   * Starts to invalidate the latest scores of a call's organisation. For a recorded call whose settling Redis did not confirm:
-   * the latest scores may lack what the call scored.
+   * Starts to invalidate the latest scores of a call's organisation. For a recorded call whose settling Redis did not
+   * confirm: the latest scores may lack what the call scored.
    */
   invalidateScores(call: VoidableCall): void {
     const invalidate = () => this.options.voids.invalidateScores(call);

@@ -75,7 +75,8 @@ const retryableCodes = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]
 const nothingWrittenCodes = new Set([10_107, 13_435, 10_334]);
 /**
  * With these codes MongoDB refused one document before it wrote it: BadValue, TypeMismatch, DocumentValidationFailure,
- * BSONObjectTooLarge. With other codes the document may be written: a mongos lists the errors of its connections to shards.
+ * BSONObjectTooLarge. With other codes the document may be written: a mongos lists the errors of its connections to
+ * shards.
  */
 const refusedCodes = new Set([2, 14, 121, 10_334]);
 const backOff = { firstDelayMs: 5, maxDelayMs: 100 };

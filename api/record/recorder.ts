@@ -20,7 +20,8 @@ export interface RecorderOptions {
 
 /**
  * Records calls: the ledger row with its predictions (live keys only) and, under an Idempotency-Key, the stored reply.
- * A call of one document is one insert; a call of several documents, or with further writes, is one transaction. A committed call is counted.
+ * A call of one document is one insert; a call of several documents, or with further writes, is one transaction. A
+ * committed call is counted.
  */
 export class Recorder {
   private readonly insertEntry: (entry: CallEntry) => Promise<void>;

@@ -5,7 +5,8 @@ import { ApiError } from '../../shared/contract/errors.js';
 export type BodyEncoding = 'utf-8' | 'windows-1252';
 
 /**
- * Checks that a body is declared as JSON. A declaration as ISO-8859-1 is accepted: most clients that make it send ASCII.
+ * Checks that a body is declared as JSON. A declaration as ISO-8859-1 is accepted: most clients that make it send
+ * ASCII.
  * @throws ApiError unreadableRequest for another content type or charset, or without a body
  */
 export function requireJson(context: Context): void {

@@ -7,7 +7,10 @@ import { coverageDaysSchema } from '../schemas/models/coverage.js';
 import { numberParameter } from './pages.js';
 import { pathParameter, queryParameter, type ReadingDeps, readingRoute } from './reading.js';
 
-/** `GET /v1/models/{model_id}/coverage`: how the fields of live calls were read, by day. A test key gets no values of them. */
+/**
+ * `GET /v1/models/{model_id}/coverage`: how the fields of live calls were read, by day. A test key gets no values of
+ * them.
+ */
 export function coverageRoute(deps: ReadingDeps, store: FieldDayStore): Middleware {
   return readingRoute(deps, async (context, reader) => {
     const { organisation, apiKey } = reader;

@@ -86,7 +86,9 @@ export class OutcomeLimit {
     return { countedMs, limit, left, share: Math.min(left, Math.max(minShare, left * roomShare)) };
   }
 
-  /** The live records within retention, from roll-ups of the ledger; no more months of them than make plenty of room. */
+  /**
+   * The live records within retention, from roll-ups of the ledger; no more months of them than make plenty of room.
+   */
   private async scoredRecords(organisationId: string, stored: number): Promise<number> {
     const nowMs = this.deps.clock.now();
     const firstMonth = monthOf(nowMs - this.deps.retentionDays * dayMs);

@@ -39,8 +39,9 @@ interface ReportedLeads {
 }
 
 /**
- * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by what was scored, and idempotent. Its rate
- * is that of scoring, because a call costs the gateway as much. Works in every state of the organisation. Calls of test keys are validated and answered, but not stored.
+ * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by what was scored, and idempotent. Its
+ * rate is that of scoring, because a call costs the gateway as much. Works in every state of the organisation. Calls of
+ * test keys are validated and answered, but not stored.
  */
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
   const { store, limit, predictions, largeBodies, limits, bodies } = outcomesDeps;

@@ -1,7 +1,10 @@
 import { maxCrmId } from '../../shared/contract/texts.js';
 import { type InputReport, inputReports } from '../call/scoring-call.js';
 
-/** A crm_id: 1-255 code points, without NUL or lone surrogates. See `storedCrmId` for how it is compared; an empty one counts as absent. */
+/**
+ * A crm_id: 1-255 code points, without NUL or lone surrogates. See `storedCrmId` for how it is compared; an empty one
+ * counts as absent.
+ */
 export const crmIdSchema = {
   type: 'string',
   maxLength: maxCrmId,

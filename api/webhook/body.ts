@@ -49,7 +49,9 @@ function otherType(isMultipart: boolean): ApiError {
   return new ApiError('unreadableRequest', advice);
 }
 
-/** Replaces each plus sign by the space that it stands for in a form. `replaceAll` takes 100 ms per MB of plus signs. */
+/**
+ * Replaces each plus sign by the space that it stands for in a form. `replaceAll` takes 100 ms per MB of plus signs.
+ */
 function withSpaces(body: Buffer): Buffer {
   const spaced = Buffer.from(body);
   for (let at = 0; at < spaced.length; at += 1) if (spaced[at] === plus) spaced[at] = space;

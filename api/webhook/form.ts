@@ -24,8 +24,8 @@ const ofLeadAlone: ReadonlySet<string> = new Set([
  * Parses a form. A repeated name becomes an array, because multi-selects repeat their name.
  *
  * Brackets in names: `x[]` and `x[0]` are `x`. A nested name (`contact[fields][lead_source]`) is read by its last part,
- * unless another name is the same or ends alike. Then the nested one keeps its whole name. `contact[id]` is an `id`, and so
- * is that of the other `leadObjects`, as for all ids and settings.
+ * unless another name is the same or ends alike. Then the nested one keeps its whole name. `contact[id]` is an `id`,
+ * and so is that of the other `leadObjects`, as for all ids and settings.
  * @param text with spaces in place of plus signs
  * @param encoding of percent-encoded bytes that are not UTF-8
  * @throws ApiError unreadableRequest for an empty form and bad encoding; refusedRequest for too many fields

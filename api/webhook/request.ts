@@ -156,7 +156,9 @@ function inputReportOf(envelope: Envelope, inAddress: InAddress): InputReport | 
   throw new ApiError('unreadableRequest', 'input_report must be "summary" or "records".');
 }
 
-/** The sent crm_id, at the top level or in the record, else the tool's own id. A text that is no id counts as absent. */
+/**
+ * The sent crm_id, at the top level or in the record, else the tool's own id. A text that is no id counts as absent.
+ */
 function crmIdOf(envelope: Envelope): Pick<WebhookRequest, 'crmId' | 'sentId' | 'echo'> {
   let echo: string | undefined;
   for (const members of envelope.settings) {

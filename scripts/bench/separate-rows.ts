@@ -7,7 +7,10 @@ import { gradingRowName, gradingSection } from './grading/grading.js';
 import type { ReportSection, SectionOptions } from './report/tables.js';
 import { sustainedRowNames, sustainedSection } from './sustained.js';
 
-/** Rows that need no service, or one of their own for minutes, by their key in `--json`. They are measured only on request. */
+/**
+ * Rows that need no service, or one of their own for minutes, by their key in `--json`. They are measured only on
+ * request.
+ */
 const sections: readonly {
   readonly key: string;
   readonly names: readonly string[];

@@ -40,7 +40,8 @@ export interface PrivateServers extends ServersWithPepper {
 
 /**
  * Starts a Redis (append-only file on) and a MongoDB (replica set of one) on loopback for this process. Writes their
- * URLs into the directory, for `readPrivateServers` and as `settingsFile`. Ends servers that a crashed process left there.
+ * URLs into the directory, for `readPrivateServers` and as `settingsFile`. Ends servers that a crashed process left
+ * there.
  * @throws Error when another live process runs servers on the directory, or a server does not start
  */
 export async function privateServers(options: PrivateServersOptions): Promise<PrivateServers> {

@@ -38,8 +38,8 @@ export function readUsage<Groups extends ProcessGroups>(groups: Groups): Record<
 }
 
 /**
- * Busy time of all cores since the start of the machine, ms. Time that the hypervisor gave to other machines counts: it is
- * work of others.
+ * Busy time of all cores since the start of the machine, ms. Time that the hypervisor gave to other machines counts: it
+ * is work of others.
  */
 export function machineBusyMs(): number {
   return stolenMs() + cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);

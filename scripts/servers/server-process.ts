@@ -168,7 +168,9 @@ async function commandLineOf(pid: number): Promise<string> {
   return stdout;
 }
 
-/** Ends a server that another process started: SIGTERM, then SIGKILL after 20 s. Does nothing when it is not running. */
+/**
+ * Ends a server that another process started: SIGTERM, then SIGKILL after 20 s. Does nothing when it is not running.
+ */
 export async function endServer({ pid, directory }: { pid: number; directory: string }): Promise<void> {
   if (!(await isRunningOn({ pid, directory }))) return;
   terminate(pid);

@@ -1,6 +1,8 @@
 import { type ServiceKind, type ServiceLog, type ServiceProcess, startService } from './service-process.js';
 
-/** The whole service on this machine: gateways, one worker pool and, if asked for, a console and a runner of bulk jobs. */
+/**
+ * The whole service on this machine: gateways, one worker pool and, if asked for, a console and a runner of bulk jobs.
+ */
 export interface Stack {
   /** The first gateway's address. */
   readonly url: string;

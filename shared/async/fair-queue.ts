@@ -27,9 +27,9 @@ const onlyPlace = [0];
 const maxOtherShare = 0.5;
 
 /**
- * Runs a limited number of items at once, in one place or in several. Owners (organisations, networks) take turns in round
- * robin, so an owner that sends a flood waits for itself and delays another owner by one round. An owner gets no more turns
- * by using several places.
+ * Runs a limited number of items at once, in one place or in several. Owners (organisations, networks) take turns in
+ * round robin, so an owner that sends a flood waits for itself and delays another owner by one round. An owner gets no
+ * more turns by using several places.
  */
 export class FairQueue {
   /** The waiting items of each owner, in the order of arrival. The first owner has the next turn. */
@@ -92,7 +92,8 @@ export class FairQueue {
     const own = this.waiting.get(owner);
     const oldestMs = own?.find(({ isOver }) => !isOver)?.sinceMs ?? nowMs;
     const isFull = this.waitingCount >= maxWaiting || (own?.length ?? 0) >= Math.ceil(maxWaiting / 2);
-    // As in CoDel, the age of the oldest item tells that the queue is too slow. A refusal now saves the caller the wait.
+    // As in CoDel, the age of the oldest item tells that the queue is too slow. A refusal now saves the caller the
+    // wait.
     if (isFull || nowMs - oldestMs > maxOldestShare * timeoutMs) throw overloaded();
     return await new Promise<number>((resolve, reject) => {
       const timer = setTimeout(() => {

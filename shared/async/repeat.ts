@@ -6,8 +6,8 @@ const maxStopMs = 1_000;
 /** A work that is repeated by a timer. */
 export interface Repeated {
   /**
-   * Begins no more runs, and waits for the one in flight for at most a second. Stop it before you close a connection that
-   * it uses. Else the run in flight fails and logs a fault that is none.
+   * Begins no more runs, and waits for the one in flight for at most a second. Stop it before you close a connection
+   * that it uses. Else the run in flight fails and logs a fault that is none.
    */
   stop(): Promise<void>;
 }

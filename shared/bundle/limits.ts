@@ -2,7 +2,8 @@ import { maxChunkRecords } from '../messages/score-job.js';
 
 /*
  * Sizes, versions and the limits of the trial of a bundle, each with its reason. The limits of its texts are in the
- * manifest's schema. `scripts/export/leadscore_export/bundle/limits.py` repeats those of the trial, and `test/shared/bundle/limits.test.ts` compares the two.
+ * manifest's schema. `scripts/export/leadscore_export/bundle/limits.py` repeats those of the trial, and
+ * `test/shared/bundle/limits.test.ts` compares the two.
  */
 
 export const mebibyte = 1024 * 1024;
@@ -23,8 +24,8 @@ export const maxFloat32 = 3.4028234663852886e38;
 export const irVersions = { min: 3, max: 13, advised: 10 } as const;
 
 /**
- * Operator set versions that onnxruntime-node 1.30 runs, and one that converters and older releases know too. A file that
- * uses no operator of `ai.onnx` may import a version below 7 of it, as converters of tree models do.
+ * Operator set versions that onnxruntime-node 1.30 runs, and one that converters and older releases know too. A file
+ * that uses no operator of `ai.onnx` may import a version below 7 of it, as converters of tree models do.
  */
 export const opsetVersions: ReadonlyMap<
   string,
@@ -43,9 +44,9 @@ export const trialLimits = {
   /** Two probabilities of one record may differ by this: float32 has 24 bits. Golden records may differ as much. */
   probability: 1e-6,
   /**
-   * Two log-odds of one record may differ by this as well, because other machines add in another order. Linear models were
-   * seen to differ by 1e-6; forests of 6,000 trees and networks of 512 neurons not at all. A model that mixes records
-   * differs by 0.1 and more.
+   * Two log-odds of one record may differ by this as well, because other machines add in another order. Linear models
+   * were seen to differ by 1e-6; forests of 6,000 trees and networks of 512 neurons not at all. A model that mixes
+   * records differs by 0.1 and more.
    */
   logOdds: 1e-4,
   /** The same for a graph that computes in float16, whose last bit is a thousandth. */

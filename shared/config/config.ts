@@ -162,7 +162,9 @@ const namesForWorkers: ReadonlySet<string> = new Set([
   ...['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
 ]);
 
-/** The environment of a process that runs customers' models: without the pepper and other variables it does not need. */
+/**
+ * The environment of a process that runs customers' models: without the pepper and other variables it does not need.
+ */
 export function workerEnvironment(environment: Environment = process.env): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter(

@@ -1,6 +1,7 @@
 /**
- * Times in ms that decide how soon the service notices a fault, repairs it or stops. They are in one place so that tests
- * can shorten all of them. Tests never shorten the pool's hang limit: it would kill healthy workers of a busy machine. `test/shared/config/timings.test.ts` checks how they relate to each other and to deadlines.
+ * Times in ms that decide how soon the service notices a fault, repairs it or stops. They are in one place so that
+ * tests can shorten all of them. Tests never shorten the pool's hang limit: it would kill healthy workers of a busy
+ * machine. `test/shared/config/timings.test.ts` checks how they relate to each other and to deadlines.
  */
 export interface Timings {
   readonly drain: {
@@ -23,7 +24,9 @@ export interface Timings {
     readonly scheduleCheckMs: number;
   };
   readonly fieldDays: {
-    /** The sums of how fields were read are written this often. A process that is killed loses what it has not written. */
+    /**
+     * The sums of how fields were read are written this often. A process that is killed loses what it has not written.
+     */
     readonly writeEveryMs: number;
   };
 }

@@ -26,8 +26,8 @@ const randomLengths = { high: 5, low: 6 } as const;
 const drawsAtOnce = 512; // a draw for one id costs more than 20 times as much per id
 
 /**
- * The text that begins all call ids of an organisation. MongoDB shards and clusters calls by it. Two organisations rarely
- * share it, and then their calls only lie side by side.
+ * The text that begins all call ids of an organisation. MongoDB shards and clusters calls by it. Two organisations
+ * rarely share it, and then their calls only lie side by side.
  */
 export const callIdPrefix = (organisationId: string): string =>
   organisationId.slice('org_'.length, 'org_'.length + organisationLength).padEnd(organisationLength, '0');
@@ -76,7 +76,9 @@ export const jobIdOf = (callId: string): string => `job_${callId}`;
  */
 export const maxArrivalMs = 11 * 60 * 1000;
 
-/** The text that is smaller than every call id of an organisation of `atMs` or later, and larger than every earlier one. */
+/**
+ * The text that is smaller than every call id of an organisation of `atMs` or later, and larger than every earlier one.
+ */
 export const callIdFloor = (atMs: number, organisationId: string): string =>
   callIdPrefix(organisationId) + timePart(Math.max(0, atMs));
 

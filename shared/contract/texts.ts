@@ -51,7 +51,9 @@ export function foldedText(text: string): string {
   return normalText(text).replaceAll('ẞ', 'SS').toUpperCase().toLowerCase();
 }
 
-/** Whether a text is words of printable ASCII with single spaces. A loop: a regular expression overflows on megabytes. */
+/**
+ * Whether a text is words of printable ASCII with single spaces. A loop: a regular expression overflows on megabytes.
+ */
 function isAlreadyNormal(text: string): boolean {
   let afterSpace = true;
   for (let index = 0; index < text.length; index += 1) {

@@ -1,8 +1,8 @@
 const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
 
 /**
- * Reads the rows of a CSV text one after another, as csv-parse does with `relax_quotes`: a quote inside an unquoted cell
- * is an ordinary character. Rows end with LF, CRLF or CR. csv-parse would take most of the time of a bulk job.
+ * Reads the rows of a CSV text one after another, as csv-parse does with `relax_quotes`: a quote inside an unquoted
+ * cell is an ordinary character. Rows end with LF, CRLF or CR. csv-parse would take most of the time of a bulk job.
  *
  * The members describe the current row. They change with `next`.
  */
@@ -76,7 +76,9 @@ export class CsvRows {
     return !this.hasMore && this.cells.every((cell) => cell.trim() === '');
   }
 
-  /** Why it has too many cells for the columns of a header: `maxCells`. Cells that are left out at its end are empty. */
+  /**
+   * Why it has too many cells for the columns of a header: `maxCells`. Cells that are left out at its end are empty.
+   */
   get problem(): string | undefined {
     if (!this.hasMore) return undefined;
     const before = this.text.slice(this.start, this.cellsEnd);

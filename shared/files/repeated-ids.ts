@@ -26,7 +26,10 @@ export class RepeatedIds {
   private rows = 0;
   private example: Repeats['example'] | undefined;
   private isFull = false;
-  /** Random: a file could be written whose ids all fall into the same slots of known hashes, and each search would be long. */
+  /**
+   * Random: a file could be written whose ids all fall into the same slots of known hashes, and each search would be
+   * long.
+   */
   private readonly seeds = [randomInt(2 ** 32), randomInt(2 ** 32)] as const;
 
   /** @param maxSlots a power of two. Each has 8 bytes, and two of three hold an id */

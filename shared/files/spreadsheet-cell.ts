@@ -4,8 +4,8 @@ const markedFormula = /^'+[=+\-@\t\r\n＝＋－＠]/;
 const number = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /**
- * Puts an apostrophe before a text that a spreadsheet would take for a formula. Formulas of callers of the API would run
- * where the file is opened. Numbers stay numbers.
+ * Puts an apostrophe before a text that a spreadsheet would take for a formula. Formulas of callers of the API would
+ * run where the file is opened. Numbers stay numbers.
  */
 export const spreadsheetCell = (text: string): string => (formula.test(text) && !number.test(text) ? `'${text}` : text);
 

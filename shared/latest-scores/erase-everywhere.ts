@@ -16,8 +16,8 @@ export interface ErasureStores extends ErasingStores {
 }
 
 /**
- * Erases a lead now. Notes it for the second erasure, unless there is nothing to erase then: the lead is unknown, and no
- * call is in flight.
+ * Erases a lead now. Notes it for the second erasure, unless there is nothing to erase then: the lead is unknown, and
+ * no call is in flight.
  * @param named by any form of its crm_id
  * @returns whether anything was stored of the lead
  */

@@ -19,8 +19,8 @@ export interface NotedLeads {
   /** For `ScoredLeads`. */
   readonly epoch: string;
   /**
-   * One entry a crm_id, empty when Redis knows none. Undefined where it does not know the lead; `own` is undefined where
-   * it does not know the lead's score under the model.
+   * One entry a crm_id, empty when Redis knows none. Undefined where it does not know the lead; `own` is undefined
+   * where it does not know the lead's score under the model.
    */
   readonly leads: readonly (LeadScores | undefined)[];
 }

@@ -26,7 +26,9 @@ export function cutList(text: string): string {
   return trimmed.length <= maxList ? trimmed.padEnd(maxList + 1) : trimmed.slice(0, maxList) + cutMark;
 }
 
-/** `cutList` for a stored text. Another model may have cut it as a single value: its beginning is not the whole list. */
+/**
+ * `cutList` for a stored text. Another model may have cut it as a single value: its beginning is not the whole list.
+ */
 export function cutFilledList(text: string): string {
   const wasCut = text.length === maxValue + 1 && text.endsWith(cutMark);
   return wasCut ? text.padEnd(maxList + 1) : cutList(text);

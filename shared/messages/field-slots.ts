@@ -59,7 +59,9 @@ interface Target {
 const rankOf = { alias: 1, folded: 2, exact: 3, taken: 4 } as const;
 
 const noTargets: readonly Target[] = [];
-/** A longer key only matches exactly. Field names have up to 255 characters; folding megabytes would delay other calls. */
+/**
+ * A longer key only matches exactly. Field names have up to 255 characters; folding megabytes would delay other calls.
+ */
 const maxFoldedKeyLength = 512;
 
 /** Compiles the slots of a checked manifest. */

@@ -1,7 +1,7 @@
 /**
  * Partitions spread the chunks of a fleet over hash slots of Redis, and models over worker processes. Each has its own
- * queues. Gateways and workers compute the same choices from the same names, by rendezvous hashing. When a partition or a
- * process comes or goes, few others change.
+ * queues. Gateways and workers compute the same choices from the same names, by rendezvous hashing. When a partition or
+ * a process comes or goes, few others change.
  */
 
 /** Max value of `LANES`. */
@@ -30,8 +30,8 @@ export function partitionsOf(versionKey: string, count: number): readonly number
 }
 
 /**
- * Shares partitions out among worker processes, in numbers that differ by at most one. With fewer processes than partitions
- * each partition has one process, otherwise each process has one partition.
+ * Shares partitions out among worker processes, in numbers that differ by at most one. With fewer processes than
+ * partitions each partition has one process, otherwise each process has one partition.
  * @returns the partitions of each process, by its id
  */
 export function sharePartitions(workers: readonly RegisteredWorker[]): ReadonlyMap<string, readonly number[]> {
@@ -53,7 +53,8 @@ export function sharePartitions(workers: readonly RegisteredWorker[]): ReadonlyM
     serving[partition] = (serving[partition] ?? 0) + 1;
   };
   pairs.forEach(give);
-  // While `LANES` is being changed, workers know different numbers of partitions: equal shares may leave some without one.
+  // While `LANES` is being changed, workers know different numbers of partitions: equal shares may leave some without
+  // one.
   for (const { id, partition } of pairs) {
     const share = shares.get(id) ?? [];
     if (serving[partition] !== 0 && share.length > 0) continue;
@@ -63,7 +64,9 @@ export function sharePartitions(workers: readonly RegisteredWorker[]): ReadonlyM
   return shares;
 }
 
-/** Makes a `sharePartitions` that computes only when processes came or went. It takes tens of ms for hundreds of them. */
+/**
+ * Makes a `sharePartitions` that computes only when processes came or went. It takes tens of ms for hundreds of them.
+ */
 export function partitionSharing(): typeof sharePartitions {
   let known = '';
   let shares: ReturnType<typeof sharePartitions> = new Map();

@@ -12,7 +12,10 @@ export const messageVersion = 8;
 /** The lanes whose calls have a caller that waits. */
 export const interactiveLanes = ['singles', 'batches'] as const;
 
-/** The queues of a partition. A worker process serves one lane. So batches never delay singles, and bulk jobs delay neither. */
+/**
+ * The queues of a partition. A worker process serves one lane. So batches never delay singles, and bulk jobs delay
+ * neither.
+ */
 export const lanes = [...interactiveLanes, 'bulk'] as const;
 export type Lane = (typeof lanes)[number];
 
@@ -145,7 +148,10 @@ export interface FieldReadings {
   readonly counts: readonly number[];
   /** The unread and unseen values: of each slot and kind the first 20 different ones, cut to 64 characters. */
   readonly values: readonly (readonly [slot: number, kind: number, value: string, records: number])[];
-  /** For a part that reports records, one flat list a record: slot, index of the kind, value (empty for a missing or filled field). */
+  /**
+   * For a part that reports records, one flat list a record: slot, index of the kind, value (empty for a missing or
+   * filled field).
+   */
   readonly records?: readonly (readonly (number | string)[])[];
 }
 

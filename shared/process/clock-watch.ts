@@ -31,7 +31,9 @@ export class ClockWatch implements Stoppable {
     void this.measureRepeatedly();
   }
 
-  /** Ms by which this machine's clock was ahead of Redis's when last measured; undefined before the first measurement. */
+  /**
+   * Ms by which this machine's clock was ahead of Redis's when last measured; undefined before the first measurement.
+   */
   get aheadMs(): number | undefined {
     return this.measuredMs;
   }

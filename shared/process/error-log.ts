@@ -7,7 +7,8 @@ const repeatEveryMs = 30_000;
 export type NoteError = (error: Error) => void;
 
 /**
- * Makes a throttled log: the first error at once, then at most one line in 30 s with the number of errors since the last.
+ * Makes a throttled log: the first error at once, then at most one line in 30 s with the number of errors since the
+ * last.
  * @param fields further fields of each line
  */
 export function errorLog(

@@ -3,7 +3,9 @@ import { setPriority } from 'node:os';
 
 /** The lowest priority. The kernel gives a process of normal priority some 68 times as much of a busy processor. */
 export const lowNiceness = 19;
-/** The priority of batches. The kernel gives a process of normal priority some nine times as much of a busy processor. */
+/**
+ * The priority of batches. The kernel gives a process of normal priority some nine times as much of a busy processor.
+ */
 export const batchNiceness = 10;
 
 /**

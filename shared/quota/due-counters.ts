@@ -44,10 +44,10 @@ export interface NextLook extends DueCounter {
 /**
  * The order in which active counters need a look of the sweep.
  *
- * No lease is forgotten. A gateway marks a counter before it holds records, at least once a minute. A counter stays on the
- * lists for ten minutes after its last mark, and while it has leases. Its next look is at most a lease after the last one.
- * So a lease that is made after a look expires after the next. A recount that is requested after a look is due after the
- * next, too.
+ * No lease is forgotten. A gateway marks a counter before it holds records, at least once a minute. A counter stays on
+ * the lists for ten minutes after its last mark, and while it has leases. Its next look is at most a lease after the
+ * last one. So a lease that is made after a look expires after the next. A recount that is requested after a look is
+ * due after the next, too.
  */
 export class DueCounters {
   private readonly claimPage;
@@ -75,8 +75,8 @@ export class DueCounters {
   }
 
   /**
-   * Marks all counters that Redis has, unless they are marked. For a new run of Redis: a failover may have lost marks that
-   * gateways rely on for a minute.
+   * Marks all counters that Redis has, unless they are marked. For a new run of Redis: a failover may have lost marks
+   * that gateways rely on for a minute.
    */
   async markAll(atRedisMs: number): Promise<void> {
     for await (const keys of allKeys(this.redis, anyUsageKey)) {

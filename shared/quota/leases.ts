@@ -28,8 +28,8 @@ interface EndedLeases {
 /**
  * Ends the expired leases of one counter: settles calls that are in the ledger, and releases the others. A call is
  * fenced before its release, so that a commit still under way, as in a frozen database, fails. An open transaction may
- * get in the way of the fence; the recount that each release requests then corrects the counter. Recorded calls that are
- * noted to be voided keep their leases until they are void.
+ * get in the way of the fence; the recount that each release requests then corrects the counter. Recorded calls that
+ * are noted to be voided keep their leases until they are void.
  * @throws the error of Redis or of the ledger; the remaining leases stay
  */
 export async function endExpiredLeases(

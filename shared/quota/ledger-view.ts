@@ -13,8 +13,9 @@ export interface CounterSnapshot {
 }
 
 /**
- * The quota's view of the ledger, the source of truth of metering. Rebuilds and the sweep read it. Reads must see every row
- * whose commit was acknowledged before they began (`majority`). They must fail, not hang, when the ledger cannot be read.
+ * The quota's view of the ledger, the source of truth of metering. Rebuilds and the sweep read it. Reads must see every
+ * row whose commit was acknowledged before they began (`majority`). They must fail, not hang, when the ledger cannot be
+ * read.
  */
 export interface LedgerView {
   /**

@@ -115,8 +115,9 @@ export class Quota {
 
   /**
    * Turns the records held by a recorded call into usage. Idempotent.
-   * @param how.stop the hard stop, for a call that is not answered yet. When a counter was lost twice while the call ran, it
-   * may have been rebuilt with this call and with others that got its records. Above the stop, this call must give way.
+   * @param how.stop the hard stop, for a call that is not answered yet. When a counter was lost twice while the call
+   * ran, it may have been rebuilt with this call and with others that got its records. Above the stop, this call must
+   * give way.
    * @param how.latest becomes the latest scores of the call's leads (see LatestScores)
    * @throws QuotaLeaseLost when the call is not counted and never will be: its row must be voided
    * @throws QuotaUnavailable when the outcome is unknown: the row stays, and the sweep settles the call

@@ -35,8 +35,8 @@ const callsPerBatch = 1_000;
 const counterTtlMs = 70 * 24 * 60 * 60 * 1_000;
 
 /**
- * Rebuilds counters from the ledger that Redis does not know (a new month, or Redis was emptied) or does not trust. It does
- * not trust those of an earlier run: a restart or a failover may have lost the newest writes.
+ * Rebuilds counters from the ledger that Redis does not know (a new month, or Redis was emptied) or does not trust. It
+ * does not trust those of an earlier run: a restart or a failover may have lost the newest writes.
  *
  * 1. Takes the counter's lock. Without it, waits until the counter is known.
  * 2. Marks the counter as active for the sweep: that list was lost with the counter.
@@ -120,10 +120,11 @@ const maxRecounts = 3;
 const maxRecountMs = 60_000;
 
 /**
- * Sets a counter in use from the ledger, while calls go on. Ends expired leases first. Redis lists the calls that end while
- * the ledger is read, and the recount takes them into account.
+ * Sets a counter in use from the ledger, while calls go on. Ends expired leases first. Redis lists the calls that end
+ * while the ledger is read, and the recount takes them into account.
  * @returns false when another process has the lock, when the counter is unknown, and when the list of ended calls is
- * incomplete. It is incomplete after a restart of Redis, and while a gateway of a release runs that does not write to it.
+ * incomplete. It is incomplete after a restart of Redis, and while a gateway of a release runs that does not write to
+ * it.
  * @throws the error of Redis or of the ledger
  */
 export async function recountCounter(counter: UsageCounter, deps: RecountDeps): Promise<boolean> {

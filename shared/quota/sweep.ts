@@ -6,9 +6,13 @@ import type { LedgerView } from './ledger-view.js';
 import type { Quota } from './quota.js';
 
 const idleMs = 10 * 60 * 1_000;
-/** Counters worked on at once: a slow ledger, or open transactions of a dead gateway, must not delay all other counters. */
+/**
+ * Counters worked on at once: a slow ledger, or open transactions of a dead gateway, must not delay all other counters.
+ */
 const maxInFlight = 16;
-/** No recount alone begins later in a sweep. After a restart of Redis all counters are due for one, and leases expire. */
+/**
+ * No recount alone begins later in a sweep. After a restart of Redis all counters are due for one, and leases expire.
+ */
 const maxRecountsMs = 2_000;
 /** Pages of a thousand counters looked at at once: a silent node of a cluster must not delay those of the others. */
 const maxPages = 8;
@@ -101,8 +105,9 @@ export async function sweepLeases(deps: SweepDeps): Promise<SweepCounts> {
 const spread = (leaseMs: number): number => Math.ceil(leaseMs * (1 - Math.random() / 4));
 
 /**
- * When a recount is due, in Redis ms: one was requested, or Redis has restarted since the last. A second recount follows a
- * lease after the restart, when all calls that were in flight have ended. Infinity for a counter without a recount to come.
+ * When a recount is due, in Redis ms: one was requested, or Redis has restarted since the last. A second recount
+ * follows a lease after the restart, when all calls that were in flight have ended. Infinity for a counter without a
+ * recount to come.
  */
 function nextActMs(
   { countedMs, recountMs }: CounterLook,

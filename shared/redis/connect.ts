@@ -217,7 +217,9 @@ export const factOf = (information: string, name: string): string | undefined =>
 /** Whether an error is a reply of Redis, and not a broken connection or a missing reply. */
 export const isRedisRefusal = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
-/** Unix ms by Redis's clock, which leases, deadlines and rate windows use. In a cluster, the first answer of a master. */
+/**
+ * Unix ms by Redis's clock, which leases, deadlines and rate windows use. In a cluster, the first answer of a master.
+ */
 export async function redisNowMs(redis: Redis): Promise<number> {
   const answers = mastersOf(redis).map((master) => master.time());
   const [seconds, microseconds] = await Promise.any(answers).catch(() => answers[0] ?? redis.time());
@@ -226,8 +228,8 @@ export async function redisNowMs(redis: Redis): Promise<number> {
 
 /**
  * The Redis ms at which the current run of Redis was first seen. A restart or a failover begins a new run, and the last
- * commands of the run before may be lost. In a cluster, the restart or failover of any master begins a new run. A master
- * that does not answer counts as unchanged.
+ * commands of the run before may be lost. In a cluster, the restart or failover of any master begins a new run. A
+ * master that does not answer counts as unchanged.
  * @param nowMs Redis time; stored as the beginning of a run that was not seen before
  * @returns 0 for the first run, also after Redis was emptied: counters are then restored anyway
  * @throws the error of Redis

@@ -65,8 +65,8 @@ export class RedisHealth implements Stoppable {
 const requiredPolicy = 'noeviction';
 
 /**
- * Checks at start that Redis is a master, has the named database and allows INFO, which scripts use too. Warns when it may
- * evict keys. Does not use CONFIG, which managed servers forbid.
+ * Checks at start that Redis is a master, has the named database and allows INFO, which scripts use too. Warns when it
+ * may evict keys. Does not use CONFIG, which managed servers forbid.
  * @throws UnusableServer that says what to change; the error of the connection
  */
 export async function checkRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {

@@ -25,7 +25,9 @@ export const queueStreams = { events: { maxLen: 100 } };
 /** Prefix of the keys of one partition: its queues, payloads and strikes. Also BullMQ's prefix. */
 export const partitionPrefix = (partition: number): string => `{leadscore:${partition}}`;
 
-/** Sorted set of the worker processes of a lane, scored by the Redis ms of their last heartbeat; see worker-register.ts. */
+/**
+ * Sorted set of the worker processes of a lane, scored by the Redis ms of their last heartbeat; see worker-register.ts.
+ */
 export const workerRegisterKey = (lane: Lane): string => `leadscore:workers:${lane}`;
 
 /** Exists while bulk jobs need worker processes; see bulk-demand.ts. */
@@ -75,7 +77,9 @@ export const organisationOfLatestScores = (key: string): string => key.slice(1, 
 export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:rebuild:${bucket}:${month}`;
 
-/** Sorted set of counters that may have leases: `organisation bucket month`, scored by the Redis ms of their last use. */
+/**
+ * Sorted set of counters that may have leases: `organisation bucket month`, scored by the Redis ms of their last use.
+ */
 export const activeCountersKey = 'leadscore:active-counters';
 
 /** Sorted set of the active counters, scored by the Redis ms at which the sweep looks at them next. */
@@ -88,8 +92,8 @@ export const dueCountersKey = `{${activeCountersKey}}:due`;
 export const callsToVoidKey = `{${activeCountersKey}}:to-void`;
 
 /**
- * The run of Redis that the sweep saw last: its id, a space, and the Redis ms of its beginning (0 for the first run). On the
- * node of the active counters, like all that the sweep cannot do without.
+ * The run of Redis that the sweep saw last: its id, a space, and the Redis ms of its beginning (0 for the first run).
+ * On the node of the active counters, like all that the sweep cannot do without.
  */
 export const redisRunKey = `{${activeCountersKey}}:redis-run`;
 

@@ -10,8 +10,8 @@ export const registerEveryMs = 1_000;
 const maxAgeMs = 4_000;
 
 /**
- * The register of the worker processes of one lane that take chunks. Its entries are renewed by heartbeats. The processes
- * of a lane share all partitions among themselves.
+ * The register of the worker processes of one lane that take chunks. Its entries are renewed by heartbeats. The
+ * processes of a lane share all partitions among themselves.
  */
 export class WorkerRegister {
   private readonly register: LuaCommand<string[]>;

@@ -55,7 +55,9 @@ describe('a Redis Cluster with TLS and replicas, like a managed one', function (
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Kills a node under twenty calls a second. Asserts that calls recover with its replica, and that counts are exact. */
+  /**
+   * Kills a node under twenty calls a second. Asserts that calls recover with its replica, and that counts are exact.
+   */
   async function failOver(fault: string, own: TestWorkspace, node: LocalServer): Promise<void> {
     let killedMs = 0;
     const outcomes = await underLoad(

@@ -15,7 +15,9 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const newCallId = callIdGenerator();
-/** Default deadline of the service: with a retry, a call on a busy machine exceeds the deadline of the shared service. */
+/**
+ * Default deadline of the service: with a retry, a call on a busy machine exceeds the deadline of the shared service.
+ */
 const deadlineMs = 10_000;
 
 const redisRequests = {

@@ -71,7 +71,8 @@ describe('a model that crashes or hangs its worker', () => {
     clock.expectInTime([...outcomes, ...poisoned]);
     for (const { reply } of poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
     const answered = outcomes.filter(({ reply }) => reply?.status === 200).length;
-    // A call behind a hang has the rest of its deadline left. A machine that withholds as much fails it at its deadline.
+    // A call behind a hang has the rest of its deadline left. A machine that withholds as much fails it at its
+    // deadline.
     if (withoutProcessorMs < deadlineMs - hangMs) expect(statuses(outcomes)).to.have.all.keys('200');
     for (const { reply, tookMs } of outcomes)
       if (reply?.status !== 200) expect(tookMs, 'ms of a failed call').to.be.above(deadlineMs - 1_000);

@@ -21,8 +21,8 @@ const sweptWithinMs = 15_000; // production sweeps every four seconds; a busy ma
 const refusedToPool = /"process":"(pool|worker)".*OOM command not allowed/;
 const fullMs = 6_000;
 /**
- * Each pool has six lane workers: two processes for singles, two for batches, and two lanes of upkeep. Each lane worker polls four times
- * a second and checks for stalled jobs once.
+ * Each pool has six lane workers: two processes for singles, two for batches, and two lanes of upkeep. Each lane worker
+ * polls four times a second and checks for stalled jobs once.
  */
 const maxRefusalsASecond = 2 * 6 * 5;
 

@@ -103,7 +103,9 @@ describe('SIGTERM', () => {
     expect(tookMs).to.be.below(10_000);
   });
 
-  /** Ends a process with exit code 0 while Redis is away, and starts Redis again. Returns the time until the exit, ms. */
+  /**
+   * Ends a process with exit code 0 while Redis is away, and starts Redis again. Returns the time until the exit, ms.
+   */
   async function endWithoutRedis(end: () => Promise<string | undefined>): Promise<number> {
     await service.cluster.kill('redis');
     try {

@@ -36,8 +36,8 @@ describe('a worker that dies while it runs a model', () => {
   });
 
   /**
-   * Sends calls, and a signal to one of the workers that run them. Asserts that all calls are answered in time from then
-   * on. Time without a processor is deducted (`toleranceMs`).
+   * Sends calls, and a signal to one of the workers that run them. Asserts that all calls are answered in time from
+   * then on. Time without a processor is deducted (`toleranceMs`).
    */
   async function signalWhileRunning(signal: NodeJS.Signals, fault: string): Promise<void> {
     let signalledMs = 0;

@@ -40,7 +40,9 @@ export function blocksWithResult(
   });
 }
 
-/** The shape of a JSON value: its member names with their types. A list has the sorted, distinct shapes of its elements. */
+/**
+ * The shape of a JSON value: its member names with their types. A list has the sorted, distinct shapes of its elements.
+ */
 export function jsonForm(value: unknown): unknown {
   if (Array.isArray(value)) return [...new Set(value.map((item) => JSON.stringify(jsonForm(item))))].sort();
   if (typeof value !== 'object' || value === null) return typeof value;

@@ -4,8 +4,8 @@ import { stopTestServers } from './service/servers.js';
 import { stopSharedService } from './service/service.js';
 
 /**
- * Time limit of the last hook. The programs that it ends have limits of their own: 35 s for a process of the service, then
- * 20 s for a server. A shorter limit here would fail a run whose programs all end in time.
+ * Time limit of the last hook. The programs that it ends have limits of their own: 35 s for a process of the service,
+ * then 20 s for a server. A shorter limit here would fail a run whose programs all end in time.
  */
 const stopTimeoutMs = 120_000;
 

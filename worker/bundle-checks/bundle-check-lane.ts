@@ -27,8 +27,8 @@ export interface BundleCheckLaneOptions {
 const maxNotes = 20;
 
 /**
- * Checks uploaded bundles, one at a time, each in a process of its own that ends with its check. When it stops it ends the
- * check in hand, which may take minutes; another pool repeats it.
+ * Checks uploaded bundles, one at a time, each in a process of its own that ends with its check. When it stops it ends
+ * the check in hand, which may take minutes; another pool repeats it.
  */
 export async function startBundleChecks(options: BundleCheckLaneOptions): Promise<Stoppable> {
   const { blocking, logger } = options;

@@ -43,7 +43,9 @@ async function receive(thread: Worker): Promise<ExactModel> {
   }
 }
 
-/** Reply of the reading thread to one request: some trees of a group, then the model without its trees, or a refusal. */
+/**
+ * Reply of the reading thread to one request: some trees of a group, then the model without its trees, or a refusal.
+ */
 export type ReadingMessage =
   | { readonly group: number; readonly trees: TreeGroup['trees'] }
   | { readonly model: ExactModel }

@@ -10,8 +10,9 @@ export const unknownCategory = -1;
 const wholeNumber = /^-?\d+$/;
 
 /**
- * Compiles a look-up of folded texts. Categories and aliases come first, then the missing texts. Last come whole numbers
- * that a data frame wrote with a zero fraction, or without: "3.0" is the category "3", and "3" the category "3.0".
+ * Compiles a look-up of folded texts. Categories and aliases come first, then the missing texts. Last come whole
+ * numbers that a data frame wrote with a zero fraction, or without: "3.0" is the category "3", and "3" the category
+ * "3.0".
  * @returns a function from a folded text to an index in `categories`, `unknownCategory` or `missingSentinel`
  * @throws Error when an alias names an unknown category
  */

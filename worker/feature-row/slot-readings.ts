@@ -2,7 +2,10 @@ import { type Reading, wasAmbiguous, wasMissing, wasRead, wasUnreadable, wasUnse
 
 const filledBit = 32;
 const bitOf = (reading: Reading): number => 1 << reading;
-/** The readings in the order in which they stand for a slot that several features read: one that could read it is enough. */
+/**
+ * The readings in the order in which they stand for a slot that several features read: one that could read it is
+ * enough.
+ */
 const best: readonly Reading[] = [wasAmbiguous, wasRead, wasUnseen, wasUnreadable, wasMissing];
 /** The reading that stands for each byte of a slot. A slot without a note was read. */
 const readingOfByte: readonly Reading[] = Array.from(
@@ -28,7 +31,10 @@ export class SlotReadings {
     this.bytes[at] = (this.bytes[at] ?? 0) | bitOf(reading);
   }
 
-  /** Notes that the value of a slot is that of an earlier prediction. The slot of the recency guard alone is passed over. */
+  /**
+   * Notes that the value of a slot is that of an earlier prediction. The slot of the recency guard alone is passed
+   * over.
+   */
   noteFilled(row: number, slot: number): void {
     if (slot < this.slotCount) this.bytes[row * this.slotCount + slot] = filledBit;
   }

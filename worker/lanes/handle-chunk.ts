@@ -56,7 +56,9 @@ const quarantined = ({ chunk, model, version }: ChunkHead): ChunkReply => ({
   },
 });
 
-/** Replies with a failure where scoring throws, so that the call need not wait for its deadline. Undefined if abandoned. */
+/**
+ * Replies with a failure where scoring throws, so that the call need not wait for its deadline. Undefined if abandoned.
+ */
 async function scoreOrFail(
   head: ChunkHead,
   score: ReturnType<ChunkDeps['begin']>,

@@ -30,8 +30,8 @@ export interface LaneWorkerOptions extends Pick<ChunkDeps, 'commands' | 'begin' 
 export const laneConcurrency = 2;
 
 /**
- * A BullMQ worker of one lane of a partition: takes a job, scores its chunk, replies. Jobs have no result and are removed. The job of
- * a killed worker is retried by another one, once.
+ * A BullMQ worker of one lane of a partition: takes a job, scores its chunk, replies. Jobs have no result and are
+ * removed. The job of a killed worker is retried by another one, once.
  */
 export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
   const { lane, partition, limit, commands, connection, crashNote, logger, begin, timings } = options;

@@ -84,7 +84,10 @@ export class ModelRegistry {
     return this.loads;
   }
 
-  /** Unreadable cells of records so far, which count as missing, and values that the model has not seen; of all versions. */
+  /**
+   * Unreadable cells of records so far, which count as missing, and values that the model has not seen; of all
+   * versions.
+   */
   get cellCounts(): Readonly<CellCounts> {
     return { ...this.counted };
   }

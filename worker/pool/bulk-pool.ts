@@ -14,8 +14,8 @@ export interface BulkPoolOptions extends Omit<PoolOptions, 'lane'> {
 }
 
 /**
- * Runs the worker processes of bulk jobs while there are such jobs. It starts them on demand, and stops them some time after
- * the last demand; each finishes its chunks first. Without Redis they stay as they are.
+ * Runs the worker processes of bulk jobs while there are such jobs. It starts them on demand, and stops them some time
+ * after the last demand; each finishes its chunks first. Without Redis they stay as they are.
  */
 export class BulkPool implements Stoppable {
   readonly name = 'bulk worker pool';

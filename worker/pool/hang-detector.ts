@@ -10,12 +10,14 @@ export interface HangDetectorOptions {
   readonly logger: Logger;
 }
 
-/** A longer gap between two checks means that the pool process itself was held up; a busy machine delays one by less. */
+/**
+ * A longer gap between two checks means that the pool process itself was held up; a busy machine delays one by less.
+ */
 const maxIntervalsBetweenChecks = 4;
 
 /**
- * On a busy machine a process of low priority is silent while it waits for the processor. It hangs if it has computed for
- * this share of the hang limit since its last heartbeat.
+ * On a busy machine a process of low priority is silent while it waits for the processor. It hangs if it has computed
+ * for this share of the hang limit since its last heartbeat.
  */
 const minComputedShare = 0.5;
 /** A silent process of low priority that does not compute is killed after this many hang limits. */

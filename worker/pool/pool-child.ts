@@ -13,7 +13,9 @@ export interface ExitStatus {
 
 const crashSignals = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
 
-/** One worker process, as its pool sees it. Times are of `performance.now()`, which setting the clock does not change. */
+/**
+ * One worker process, as its pool sees it. Times are of `performance.now()`, which setting the clock does not change.
+ */
 export class PoolChild {
   readonly process: ChildProcess;
   /** Names it in the register of workers; its first argument. */

@@ -191,8 +191,8 @@ export interface ChunkNumbers {
 }
 
 /**
- * Refuses the records of a tolerant part for which the model returned no probability. Their successors take their places
- * among the numbers.
+ * Refuses the records of a tolerant part for which the model returned no probability. Their successors take their
+ * places among the numbers.
  * @param problemOf the problem of a record, by its index in the call
  */
 export function withoutFailedRows(

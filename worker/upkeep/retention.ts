@@ -32,8 +32,9 @@ export interface RetentionOptions {
 }
 
 /**
- * Removes predictions that are past retention, in one pass a day through the organisations, some of which take their turns
- * at once. Then removes their latest scores in Redis. The ledger keeps the counts. Can be run again after any failure.
+ * Removes predictions that are past retention, in one pass a day through the organisations, some of which take their
+ * turns at once. Then removes their latest scores in Redis. The ledger keeps the counts. Can be run again after any
+ * failure.
  * @returns removed slices, of up to a hundred predictions each
  * @throws errors of MongoDB and Redis; MongoTimeout when MongoDB does not answer in time
  */

@@ -58,7 +58,9 @@ export async function eraseAgain(
   return erased;
 }
 
-/** Due erasures of some organisations after another one, up to eight of each; `last` is undefined after the last one. */
+/**
+ * Due erasures of some organisations after another one, up to eight of each; `last` is undefined after the last one.
+ */
 async function nextTurn(
   erasures: ErasureStore,
   from: string,

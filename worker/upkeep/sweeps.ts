@@ -29,7 +29,7 @@ export function startSweeps(
   connections: UpkeepConnections,
   { sweepEveryMs, partitions, onSwept }: SweepsOptions,
 ): Stoppable {
-  const { redis, mongo, ledger, quota, latest, logger } = connections;
+  const { redis, mongo, ledger, quota, latest, logger, clock } = connections;
   const { client, database } = mongo;
   const idempotency = new IdempotencyStore(database);
   const slices = new SliceStore(database);

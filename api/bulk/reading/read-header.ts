@@ -24,8 +24,8 @@ export interface HeaderOptions {
 
 /**
  * The form of the rows of a CSV, by the cells of its header.
- * @throws InputFault for two columns of one name that the model reads, for no column with the crm_id, or for none that the
- * model knows
+ * @throws InputFault for two columns of one name that the model reads, for no column with the crm_id, or for none that
+ * the model knows
  */
 export async function shapeOfHeader(
   columns: readonly string[],

@@ -20,7 +20,9 @@ const maxNameLength = 64;
 const maxCandidates = 3;
 /** Letters that are inserted, left out or exchanged with their neighbour cost 2, replaced ones 3. */
 const [insertCost, replaceCost] = [2, 3];
-/** Names below these lengths differ by no letter, and by one. "Max employees" and "Min employees" differ by too much. */
+/**
+ * Names below these lengths differ by no letter, and by one. "Max employees" and "Min employees" differ by too much.
+ */
 const lengthForOne = 6;
 const lengthForTwo = 10;
 const [costOfOne, costOfTwo] = [3, 5];

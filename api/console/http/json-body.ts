@@ -5,8 +5,8 @@ import { AdminError } from '../../../shared/admin/admin-error.js';
 const limit = '256kb';
 
 /**
- * Reads a JSON object of at most 256 kB into `context.request.body`; an empty one for a request without a body. Compressed
- * bodies are refused, because the parser waits for ever when one breaks off.
+ * Reads a JSON object of at most 256 kB into `context.request.body`; an empty one for a request without a body.
+ * Compressed bodies are refused, because the parser waits for ever when one breaks off.
  * @throws (the middleware) AdminError invalid_request, too_large
  */
 export function jsonBody(): Middleware {

@@ -25,8 +25,8 @@ const ratePerSecond = 20;
 const maxSecret = 300;
 
 /**
- * The sessions of browsers, and the tokens of programs. The library koa-session writes a session after a request. A session
- * that was ended meanwhile would return, so this class does without it.
+ * The sessions of browsers, and the tokens of programs. The library koa-session writes a session after a request. A
+ * session that was ended meanwhile would return, so this class does without it.
  */
 export class Sessions {
   /** `__Host-` binds the cookie to one host and HTTPS. Browsers refuse it over plain HTTP, which only loopback uses. */

@@ -3,9 +3,9 @@ import type { Middleware } from 'koa';
 import { areTooSmall } from '../../request/read-body.js';
 
 /**
- * Limits how long a client may go on sending after it was answered early (a bad key, a body over the limit). The rest of
- * the body is discarded. Closing at once would reset the connection before the client reads its answer. A body in too
- * small chunks is not read to its end. Node takes 0.6 s of CPU time to parse half a million of them.
+ * Limits how long a client may go on sending after it was answered early (a bad key, a body over the limit). The rest
+ * of the body is discarded. Closing at once would reset the connection before the client reads its answer. A body in
+ * too small chunks is not read to its end. Node takes 0.6 s of CPU time to parse half a million of them.
  */
 export function boundUnreadBody(bodyTimeoutMs: number): Middleware {
   return async ({ req, res }, next) => {
@@ -27,8 +27,8 @@ export function boundUnreadBody(bodyTimeoutMs: number): Middleware {
 
 /**
  * Limits how long a client may take to read its reply. Connection and reply stay in memory until then, and replayed
- * replies cost the client nothing. A download (`context.state.isDownload`) may take any time while each period brings it
- * forward. It is written in small pieces, and the memory holds a few of them.
+ * replies cost the client nothing. A download (`context.state.isDownload`) may take any time while each period brings
+ * it forward. It is written in small pieces, and the memory holds a few of them.
  */
 export function boundUnreadReply(replyTimeoutMs: number): Middleware {
   return async (context, next) => {

@@ -91,7 +91,8 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
   };
 }
 
-// The content types text/plain and text/json are documented in words only: generators of clients cannot make a body of it.
+// The content types text/plain and text/json are documented in words only: generators of clients cannot make a body of
+// it.
 const webhookRequestBody = (): RequestBody => ({
   description:
     'One record, in the format of the tool. JSON is also read as `text/plain` or `text/json`, for tools that cannot set a ' +

@@ -17,8 +17,9 @@ export interface PartLimits {
 }
 
 /**
- * Reads a long body and stores it in parts, in order. While one part is stored, the next one arrives; then the connection
- * pauses. When the caller hangs up or falls silent, the bytes that have arrived are stored before this throws.
+ * Reads a long body and stores it in parts, in order. While one part is stored, the next one arrives; then the
+ * connection pauses. When the caller hangs up or falls silent, the bytes that have arrived are stored before this
+ * throws.
  * @returns bytes of the body
  * @throws CallerGone; ApiError refusedRequest for a body that is too large, silent, or in too small chunks; ApiError
  * jobLimitExceeded when it gives way; what `store` throws

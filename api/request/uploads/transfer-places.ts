@@ -32,8 +32,8 @@ interface Transfer {
 const retryAfterSeconds = 5;
 
 /**
- * The long transfers that a gateway has at once. Each may take hours, so callers that trickle bytes could take all places:
- * a slow one gives way when another organisation needs a place.
+ * The long transfers that a gateway has at once. Each may take hours, so callers that trickle bytes could take all
+ * places: a slow one gives way when another organisation needs a place.
  */
 export class TransferPlaces {
   private readonly transfers = new Set<Transfer>();

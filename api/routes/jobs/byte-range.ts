@@ -8,8 +8,8 @@ const form = /^bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i;
 const maxDigits = 15;
 
 /**
- * Reads a Range header for a file of a known length (RFC 9110, 14.1.2). One range is served; a list of ranges, another unit and
- * an invalid range are ignored, as the RFC allows.
+ * Reads a Range header for a file of a known length (RFC 9110, 14.1.2). One range is served; a list of ranges, another
+ * unit and an invalid range are ignored, as the RFC allows.
  * @returns undefined for the whole file; `beyond` if no byte of the file is in the range
  */
 export function byteRange(header: string, length: number): ByteRange | 'beyond' | undefined {

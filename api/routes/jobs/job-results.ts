@@ -11,8 +11,8 @@ import { type FileForm, ResultFile } from './result-file.js';
 const mediaTypes = { csv: 'text/csv; charset=utf-8', jsonl: 'application/x-ndjson' } as const;
 
 /**
- * `GET /v1/jobs/{job_id}/results` and `/errors`: the rows so far, as a file that only grows. A download that broke off goes on
- * with a Range, also while the job runs.
+ * `GET /v1/jobs/{job_id}/results` and `/errors`: the rows so far, as a file that only grows. A download that broke off
+ * goes on with a Range, also while the job runs.
  */
 export function jobFileRoute(kind: FileForm['kind'], deps: JobDeps): Middleware {
   return async (context) => {

@@ -115,8 +115,8 @@ function headerOf({ file, options }: Job, kind: FileForm['kind']): string {
 const maxStoredBlock = 65_535;
 
 /**
- * A gzip member that stores bytes without compression. Compressed bytes would depend on the version of zlib, and a download
- * may go on at a gateway with another one.
+ * A gzip member that stores bytes without compression. Compressed bytes would depend on the version of zlib, and a
+ * download may go on at a gateway with another one.
  */
 function gzipMember(bytes: Buffer): Buffer {
   const parts: Buffer[] = [Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])];

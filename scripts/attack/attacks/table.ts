@@ -9,8 +9,8 @@ import { scoring } from './scoring.js';
 import { texts } from './texts.js';
 
 /**
- * All attacks, in the order of the report. To add one, add an entry to the list of its file. Each runs in turn, as a new
- * trial organisation, beside the victim.
+ * All attacks, in the order of the report. To add one, add an entry to the list of its file. Each runs in turn, as a
+ * new trial organisation, beside the victim.
  */
 export const attacks: readonly Attack[] = [
   ...texts,

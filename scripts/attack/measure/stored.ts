@@ -10,8 +10,9 @@ import type { AttackService } from './attack-service.js';
 /** Contents of Redis and MongoDB, and the records that were counted for one organisation. */
 export interface Stored {
   /**
-   * Bytes of the keys of Redis that last: those of calls in flight expire within two minutes. The victim's keys are left
-   * out, because its cached leads are dropped and read again. So are the event streams of BullMQ, which trims them.
+   * Bytes of the keys of Redis that last: those of calls in flight expire within two minutes. The victim's keys are
+   * left out, because its cached leads are dropped and read again. So are the event streams of BullMQ, which trims
+   * them.
    */
   readonly redisBytes: number;
   /** Bytes of all documents. */

@@ -24,8 +24,8 @@ const knownLeads = 200;
 const answerLimitMs = 15_000;
 
 /**
- * An organisation whose CRM sends ten calls a second at fixed times, singles and webhooks of known leads, and a balancer
- * that probes `/healthz`. Every call must be answered with 200 and the lead's score.
+ * An organisation whose CRM sends ten calls a second at fixed times, singles and webhooks of known leads, and a
+ * balancer that probes `/healthz`. Every call must be answered with 200 and the lead's score.
  */
 export class Victim {
   readonly calls: MeasuredCall[] = [];

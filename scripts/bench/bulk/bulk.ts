@@ -38,8 +38,8 @@ interface SinglesFigures {
 }
 
 /**
- * Measures bulk jobs on a service of its own: a first job scores all leads, further ones are measured. Then single calls
- * alone and beside a job.
+ * Measures bulk jobs on a service of its own: a first job scores all leads, further ones are measured. Then single
+ * calls alone and beside a job.
  * @throws Error if the service fails or results are wrong
  */
 export async function bulkSection(_names: readonly string[], options: SectionOptions): Promise<ReportSection> {

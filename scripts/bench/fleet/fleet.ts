@@ -16,7 +16,8 @@ export const fleetRowNames: readonly string[] = [allTables, ...fleetTables];
 const cacheSizeGB = 4;
 
 /**
- * Measures some tables of a fleet, or all. Its generated databases stay in `.local/fleet`, so that a second run starts at once.
+ * Measures some tables of a fleet, or all. Its generated databases stay in `.local/fleet`, so that a second run starts
+ * at once.
  * @throws Error if the service fails, answers wrongly or is too slow for the offered load
  */
 export async function fleetSection(names: readonly string[], options: SectionOptions): Promise<ReportSection> {

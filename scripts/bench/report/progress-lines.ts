@@ -2,7 +2,9 @@ import { readableDuration } from '../../cli/output/readable-numbers.js';
 
 const clearLine = '\r\x1b[2K';
 
-/** Prints one line per finished part on standard error. A terminal also shows the current part and the remaining time. */
+/**
+ * Prints one line per finished part on standard error. A terminal also shows the current part and the remaining time.
+ */
 export class ProgressLines {
   private done = 0;
   private startedMs = performance.now();

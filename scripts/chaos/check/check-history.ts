@@ -28,8 +28,8 @@ const killSlackMs = 1_000;
  * 5. At the end the counters in Redis equal the sums of the ledger and hold no reservation.
  * 6. Each counted live record has its prediction, and no other record has one.
  * 7. No process ends without a fault, and each killed process can be started again.
- * 8. Each bulk job ends complete or paused for its quota. Each row of its file is in its results once, in order; the ledger
- *    counts its scored rows.
+ * 8. Each bulk job ends complete or paused for its quota. Each row of its file is in its results once, in order; the
+ *    ledger counts its scored rows.
  * @returns broken promises in words
  */
 export function checkHistory(events: readonly HistoryEvent[]): string[] {

@@ -62,7 +62,9 @@ export class ChaosJobs {
     await this.sending;
   }
 
-  /** Waits until each job has ended or is paused for its quota, at most `withinMs`. Resumes jobs whose scoring failed. */
+  /**
+   * Waits until each job has ended or is paused for its quota, at most `withinMs`. Resumes jobs whose scoring failed.
+   */
   async settled(withinMs: number): Promise<void> {
     const endMs = performance.now() + withinMs;
     for (const { jobId } of this.sent)

@@ -118,8 +118,8 @@ export class ResultsDownload {
   }
 
   /**
-   * An erasure of a lead changes results, so bytes that this process has written may be outdated: it begins again. A file
-   * of an earlier process may be any file, and stays as it is.
+   * An erasure of a lead changes results, so bytes that this process has written may be outdated: it begins again. A
+   * file of an earlier process may be any file, and stays as it is.
    */
   private async restart(error: unknown): Promise<ApiFailure> {
     if (!(error instanceof OtherBytes)) throw error;

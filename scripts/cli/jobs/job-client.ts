@@ -46,7 +46,8 @@ const maxSilenceMs = 45_000;
 
 /**
  * Calls the API of bulk jobs. Calls with a JSON reply are sent again after lost connections, errors of the service and
- * `rate_limited`, for at most 45 s. A service that has never answered is not asked again: the address is probably wrong.
+ * `rate_limited`, for at most 45 s. A service that has never answered is not asked again: the address is probably
+ * wrong.
  */
 export class JobClient {
   private hasEverAnswered = false;

@@ -13,8 +13,8 @@ const progressEveryMs = 250;
 const readBytes = 256 * 1024;
 
 /**
- * The outcome of one step: the file is complete, the service has it up to an offset, or the step failed. Another attempt
- * after a refusal is useful only if the service has stored bytes before it.
+ * The outcome of one step: the file is complete, the service has it up to an offset, or the step failed. Another
+ * attempt after a refusal is useful only if the service has stored bytes before it.
  */
 type Step =
   | 'complete'
@@ -31,8 +31,8 @@ export interface Upload {
 }
 
 /**
- * Sends the file of a job: at first by PUT. When the connection breaks, it asks by HEAD how much the service has stored, and
- * sends the rest by PATCH (tus 1.0). Five minutes without progress end it.
+ * Sends the file of a job: at first by PUT. When the connection breaks, it asks by HEAD how much the service has
+ * stored, and sends the rest by PATCH (tus 1.0). Five minutes without progress end it.
  * @throws CliError; AbortError when the command is stopped
  */
 export async function uploadInput(upload: Upload): Promise<void> {
@@ -107,8 +107,8 @@ const patchHeaders = (offset: number, bytes: number) => ({
 });
 
 /**
- * A refused request. A conflict means that the upload is complete, or that another request writes at the same place: the
- * state of the job says which.
+ * A refused request. A conflict means that the upload is complete, or that another request writes at the same place:
+ * the state of the job says which.
  */
 async function refused({ client, job }: Upload, reply: HttpReply): Promise<Step> {
   const failure = failureOf(reply);
@@ -121,8 +121,8 @@ async function refused({ client, job }: Upload, reply: HttpReply): Promise<Step>
 }
 
 /**
- * A broken upload whose file cannot be read is not a problem of the connection. An error of the connection also destroys the
- * body, and a socket reads, too: so only the errors of files count.
+ * A broken upload whose file cannot be read is not a problem of the connection. An error of the connection also
+ * destroys the body, and a socket reads, too: so only the errors of files count.
  */
 function whenReadable(body: ReadStream, { path }: InputFile, step: Step): Step {
   const { errored } = body;

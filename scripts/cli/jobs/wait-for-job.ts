@@ -22,7 +22,8 @@ export interface JobWait {
 }
 
 /**
- * Polls a job until it has ended, and shows its progress. Lost connections and errors of the service do not end the wait.
+ * Polls a job until it has ended, and shows its progress. Lost connections and errors of the service do not end the
+ * wait.
  * @throws CliError; AbortError when the command is stopped
  */
 export async function waitForJob(jobId: string, { client, screen, download }: JobWait): Promise<JobReply> {

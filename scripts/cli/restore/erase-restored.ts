@@ -8,8 +8,9 @@ import type { ProgressState } from '../output/progress.js';
 const leadsPerBatch = 1_000;
 
 /**
- * Erases the leads of a database that were erased before it was restored from an older backup. Reads all predictions and
- * outcomes, and compares their leads with the hashes of erased ones. Data since the erasure of a lead stays. Idempotent.
+ * Erases the leads of a database that were erased before it was restored from an older backup. Reads all predictions
+ * and outcomes, and compares their leads with the hashes of erased ones. Data since the erasure of a lead stays.
+ * Idempotent.
  * @returns the number of leads that were erased
  * @throws errors of MongoDB
  */

@@ -36,8 +36,8 @@ interface HistoryDeps {
 }
 
 /**
- * Writes four months of calls as the service leaves them, with the scores of the demo's leads, reports outcomes, and grades
- * the model. Then the console has usage, a passed model, an undecided one, and leads with histories.
+ * Writes four months of calls as the service leaves them, with the scores of the demo's leads, reports outcomes, and
+ * grades the model. Then the console has usage, a passed model, an undecided one, and leads with histories.
  * @returns a one-time link that signs in as an owner
  */
 export async function writeHistory(deps: HistoryDeps): Promise<{ readonly records: number; readonly link: string }> {

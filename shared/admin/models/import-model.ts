@@ -46,7 +46,8 @@ export const importModel = defineAction({
     await requireRoom(database, { organisationId, known, version: bundle.manifest.version });
     const modelId = known?._id ?? newId('mdl');
     const now = new Date(clock.now());
-    // Before the transaction, so that an existing model always has its version. A later import removes one without a model.
+    // Before the transaction, so that an existing model always has its version. A later import removes one without a
+    // model.
     const { stored } = await storeVersion({ database, organisationId, modelId, bundle, ...explained, now }).catch(
       (error: unknown) => {
         throw error instanceof VersionTaken ? new AdminError('version_taken', error.message) : error;

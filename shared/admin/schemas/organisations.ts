@@ -14,7 +14,10 @@ const organisationMembers = {
   /** Usage never exceeds this. */
   backstop: countOrNull,
   policy,
-  /** The organisation's own limit; absent if the plan's limit applies. Without live records on the plan it has no effect. */
+  /**
+   * The organisation's own limit; absent if the plan's limit applies. Without live records on the plan it has no
+   * effect.
+   */
   'own_limit?': count,
   'trial_ends_at?': instant,
   created_at: instant,

@@ -68,7 +68,10 @@ function daySums(
   return sums;
 }
 
-/** The ledger's records by day from an instant on; undefined when there are too many calls to read. Reads an index alone. */
+/**
+ * The ledger's records by day from an instant on; undefined when there are too many calls to read. Reads an index
+ * alone.
+ */
 async function ledgerDays(
   database: Db,
   { organisationId: org, bucket, month }: UsageCounter,

@@ -27,7 +27,8 @@ export function idOfText(text: string): RowId {
 const wholeNumber = /^(-?\d+)(?:\.0+)?$/;
 
 /**
- * Reads the crm_id of a JSON record. A whole number has the digits that the line has, because parsing rounds large ones.
+ * Reads the crm_id of a JSON record. A whole number has the digits that the line has, because parsing rounds large
+ * ones.
  * @param value of the member, parsed
  * @param text of the record
  */

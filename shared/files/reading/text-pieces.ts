@@ -23,8 +23,8 @@ const scanned = 4096; // bytes
 const begins = (bytes: Uint8Array, mark: readonly number[]): boolean => mark.every((byte, at) => bytes[at] === byte);
 
 /**
- * Converts the pieces of a file to UTF-8 without byte order mark, whose validity they do not check. UTF-16 is found by its
- * mark, or by the zero bytes of its first characters.
+ * Converts the pieces of a file to UTF-8 without byte order mark, whose validity they do not check. UTF-16 is found by
+ * its mark, or by the zero bytes of its first characters.
  * @param form receives the form
  * @throws InputFault for workbooks, HTML and broken UTF-16
  */

@@ -41,8 +41,8 @@ const slicesPerStep = 500;
  * - stored replies, and results of bulk jobs, lose its id and everything derived from its fields;
  * - its outcome is deleted.
  *
- * Its counted usage stays. A call that is recorded meanwhile keeps the lead in both its predictions and its reply, and a
- * later erasure finds it by its predictions.
+ * Its counted usage stays. A call that is recorded meanwhile keeps the lead in both its predictions and its reply, and
+ * a later erasure finds it by its predictions.
  * @param lead.arrivedBy erases only data of calls that had arrived by then, by Redis's clock, and no outcome
  * @returns whether anything was stored of the lead
  */
@@ -115,9 +115,9 @@ const rememberedMs = 400 * dayMs;
 const isDue = { due_at: { $exists: true } } as const;
 
 /**
- * Erasures. A call in flight during an erasure may be recorded after it, with fields that it read before it. So each lead
- * is erased a second time, once such calls have ended. The second erasure also completes one that a gateway began and did
- * not end. A hash of each erased lead is kept for 400 days.
+ * Erasures. A call in flight during an erasure may be recorded after it, with fields that it read before it. So each
+ * lead is erased a second time, once such calls have ended. The second erasure also completes one that a gateway began
+ * and did not end. A hash of each erased lead is kept for 400 days.
  */
 export class ErasureStore {
   private readonly collection: Collection<Erasure>;

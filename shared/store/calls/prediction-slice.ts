@@ -9,8 +9,8 @@ import { callIdFloor, callIdPrefix, maxArrivalMs } from '../../contract/identifi
 export const callsCollection = 'calls';
 
 /**
- * The range of `_id` that contains all documents of an organisation in `calls`. `_id` is the shard key, so a query without
- * it, or a narrower range, goes to every shard.
+ * The range of `_id` that contains all documents of an organisation in `calls`. `_id` is the shard key, so a query
+ * without it, or a narrower range, goes to every shard.
  */
 export const idsOfOrganisation = (organisationId: string): { readonly $gte: string; readonly $lt: string } => ({
   $gte: callIdPrefix(organisationId),

@@ -8,7 +8,9 @@ interface Retention {
   readonly kept_from_day: number;
   /** All predictions of earlier days have been removed. */
   readonly removed_before_day?: number;
-  /** The pass in progress through all organisations: the day it removes up to, and the last call ids it has dealt with. */
+  /**
+   * The pass in progress through all organisations: the day it removes up to, and the last call ids it has dealt with.
+   */
   readonly pass?: RemovalPass;
 }
 
@@ -69,8 +71,8 @@ export class RetentionStore {
   }
 
   /**
-   * The pass that removes predictions of earlier days than one; undefined if it is complete. It reads from the day of the
-   * last complete pass on, if there was one, and continues after a call id.
+   * The pass that removes predictions of earlier days than one; undefined if it is complete. It reads from the day of
+   * the last complete pass on, if there was one, and continues after a call id.
    */
   async removalPass(
     beforeDay: number,

@@ -4,7 +4,9 @@ import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
 import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
 import { callsCollection, idsOfOrganisation } from './prediction-slice.js';
 
-/** Index of the ledger rows in `calls`, for sums and snapshots. Further slices of a call have no bucket, and no entry. */
+/**
+ * Index of the ledger rows in `calls`, for sums and snapshots. Further slices of a call have no bucket, and no entry.
+ */
 export const ledgerIndex = { org: 1, bucket: 1, month: 1, at: 1, records: 1, _id: 1 } as const;
 
 /** One document of `usage_daily`: the records of a counter's calls of one UTC day. Immutable. */

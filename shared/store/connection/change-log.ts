@@ -31,8 +31,9 @@ export interface ChangesSince {
 }
 
 /**
- * The log of all changes of keys, organisations, models and verdicts. Gateways read it every two seconds, and may therefore
- * cache such data for minutes. The document of a change and its entry are written in one transaction, by `logged`.
+ * The log of all changes of keys, organisations, models and verdicts. Gateways read it every two seconds, and may
+ * therefore cache such data for minutes. The document of a change and its entry are written in one transaction, by
+ * `logged`.
  */
 export class ChangeLog {
   private readonly changes: Collection<LoggedChange>;
@@ -49,8 +50,8 @@ export class ChangeLog {
   }
 
   /**
-   * Reads the changes after a number; without a number, only the number of the last change. One read of one document while
-   * nothing has changed. By majority read: another change gets the number of one that a failover rolls back.
+   * Reads the changes after a number; without a number, only the number of the last change. One read of one document
+   * while nothing has changed. By majority read: another change gets the number of one that a failover rolls back.
    * @throws the driver's error, or MongoTimeout
    */
   async since(number: number | undefined, timeoutMs: number): Promise<ChangesSince> {

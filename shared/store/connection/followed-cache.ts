@@ -19,8 +19,8 @@ export interface FollowedCacheOptions<Value> {
 }
 
 /**
- * A cache of data in MongoDB that is read once for each change. Its entries hold for ten minutes while the change log is
- * followed, which drops them when they change. Otherwise they hold for some seconds.
+ * A cache of data in MongoDB that is read once for each change. Its entries hold for ten minutes while the change log
+ * is followed, which drops them when they change. Otherwise they hold for some seconds.
  */
 export class FollowedCache<Value extends object> {
   private readonly cache: LRUCache<string, Value>;

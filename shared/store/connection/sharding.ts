@@ -16,8 +16,8 @@ const byJob = (text: string): Document => ({ _id: `job_${text}` });
 const byOrganisation = (text: string): Document => ({ _id: `org_${text}` });
 
 /**
- * The sharded collections; each query on them names an organisation. All others stay on the primary shard of the database.
- * They are small: a document for each organisation, key, model, version, graded day or erased lead.
+ * The sharded collections; each query on them names an organisation. All others stay on the primary shard of the
+ * database. They are small: a document for each organisation, key, model, version, graded day or erased lead.
  */
 export const shardedCollections: readonly ShardedCollection[] = [
   { name: callsCollection, key: { _id: 1 }, keyFrom: (text) => ({ _id: text }) },
@@ -76,8 +76,8 @@ const zonePrefix = 'leadscore-';
 
 /**
  * The admin commands that shard a database: one zone a shard, with an equal range of organisations in each sharded
- * collection. All that an organisation stores then lies on one shard, and its transactions need no other. Idempotent: with
- * the state that they cause, only commands without effect are left. After a shard was added, they move the ranges.
+ * collection. All that an organisation stores then lies on one shard, and its transactions need no other. Idempotent:
+ * with the state that they cause, only commands without effect are left. After a shard was added, they move the ranges.
  */
 export function shardCommands(databaseName: string, { shards, zones, sharded }: ClusterState): Document[] {
   const points = shards.slice(1).map((_, index) => {

@@ -15,7 +15,8 @@ const backOff = { firstDelayMs: 5, maxDelayMs: 100 };
 const transient = 'TransientTransactionError';
 
 /**
- * Runs writes in one transaction with `w: majority`. Repeats it while MongoDB labels the error as transient and time is left.
+ * Runs writes in one transaction with `w: majority`. Repeats it while MongoDB labels the error as transient and time is
+ * left.
  * @param options.timeoutMs limit of all attempts together
  * @throws CommitUnknown when the commit was not confirmed. After any other error nothing was written
  */

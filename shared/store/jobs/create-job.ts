@@ -15,7 +15,8 @@ interface JobLock {
 class TooMany extends Error {}
 
 /**
- * Stores a job, unless its organisation has as many unfinished jobs as it may have. Exact, also for calls at the same time.
+ * Stores a job, unless its organisation has as many unfinished jobs as it may have. Exact, also for calls at the same
+ * time.
  * @returns `duplicate` if another job of the organisation and bucket has its Idempotency-Key
  */
 export async function createJob(

@@ -3,8 +3,8 @@ import { callIdPrefix } from '../../contract/identifiers.js';
 import type { UsageBucket } from '../../redis/keys.js';
 
 /*
- * The documents of bulk jobs. A job is one file that is scored; docs/bulk.md describes its life. Its file is cut into slices
- * of at most 1000 rows, and each slice is scored and recorded as one call.
+ * The documents of bulk jobs. A job is one file that is scored; docs/bulk.md describes its life. Its file is cut into
+ * slices of at most 1000 rows, and each slice is scored and recorded as one call.
  */
 
 export const jobStates = [
@@ -162,7 +162,10 @@ export const endedAt = (nowMs: number, retentionMs: number): Required<Pick<Job, 
   purge_at: new Date(nowMs + retentionMs),
 });
 
-/** `pending` until its call is recorded, `done` until its results are shown, then `settled`: its call can no longer be voided. */
+/**
+ * `pending` until its call is recorded, `done` until its results are shown, then `settled`: its call can no longer be
+ * voided.
+ */
 type SliceState = 'pending' | 'done' | 'settled';
 
 /** Bytes of results and errors: of one slice, or of all slices before one. */
@@ -222,7 +225,9 @@ export const jobOfSlice = (id: string): string => id.slice(0, -numberLength - 1)
 
 const partNumberLength = 14;
 
-/** `<job>.<number, fourteen digits>`. An upload that begins again has higher numbers, so it never meets earlier parts. */
+/**
+ * `<job>.<number, fourteen digits>`. An upload that begins again has higher numbers, so it never meets earlier parts.
+ */
 export const partId = (jobId: string, number: number): string =>
   `${jobId}.${String(number).padStart(partNumberLength, '0')}`;
 
@@ -234,7 +239,10 @@ export const idsOfJob = (jobId: string): { readonly $gte: string; readonly $lt: 
   $lt: `${jobId}/`,
 });
 
-/** The range of `_id` of an organisation's jobs, slices, blobs or parts; `_id` is the shard key. In ASCII, `~` is the last. */
+/**
+ * The range of `_id` of an organisation's jobs, slices, blobs or parts; `_id` is the shard key. In ASCII, `~` is the
+ * last.
+ */
 export const idsOfOrganisation = (organisationId: string): { readonly $gte: string; readonly $lt: string } => {
   const prefix = `job_${callIdPrefix(organisationId)}`;
   return { $gte: prefix, $lt: `${prefix}~` };
@@ -245,7 +253,8 @@ const minStoredBytes = 256 * 1024 * 1024;
 const storedBytesPerRecord = 8 * 1024;
 
 /**
- * Bytes of uploads that an organisation may have in all its jobs together. Without this limit, a trial could fill the disk.
+ * Bytes of uploads that an organisation may have in all its jobs together. Without this limit, a trial could fill the
+ * disk.
  * @param recordsPerMonth the limit of its live keys
  */
 export const maxStoredBytes = (recordsPerMonth: number): number =>

@@ -23,9 +23,10 @@ export class JobResultStore {
   }
 
   /**
-   * Removes the data of a lead from results and lists of errors; its scores stay. Rows that are not scored yet stay, too: they
-   * were sent to be scored.
-   * @param lead.callIds live calls that scored the lead. Test calls leave no predictions, so all their slices are searched
+   * Removes the data of a lead from results and lists of errors; its scores stay. Rows that are not scored yet stay,
+   * too: they were sent to be scored.
+   * @param lead.callIds live calls that scored the lead. Test calls leave no predictions, so all their slices are
+   * searched
    * @throws errors of MongoDB
    */
   async eraseLead(lead: {

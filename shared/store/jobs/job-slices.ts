@@ -102,7 +102,8 @@ export class SliceStore {
   }
 
   /**
-   * The number of the last settled slice that begins at a byte of a file or before it. Asks for a dozen slices of ten thousand.
+   * The number of the last settled slice that begins at a byte of a file or before it. Asks for a dozen slices of ten
+   * thousand.
    * @param settled number of settled slices, from the job
    */
   async sliceAt(
@@ -120,7 +121,10 @@ export class SliceStore {
     return low;
   }
 
-  /** Slices of a job, in order, that have bytes of a file. @param range numbers from `from` to before `to`, at most `limit` */
+  /**
+   * Slices of a job, in order, that have bytes of a file.
+   * @param range numbers from `from` to before `to`, at most `limit`
+   */
   async withBytes(
     jobId: string,
     size: keyof SliceBytes,
@@ -163,7 +167,8 @@ export class SliceStore {
   }
 
   /**
-   * Shows the results of slices that are done. From then on their calls cannot be voided. A settled slice gets another start.
+   * Shows the results of slices that are done. From then on their calls cannot be voided. A settled slice gets another
+   * start.
    * @param settled slices as they were read: meanwhile a call may have been voided, and another one recorded
    * @returns false if a slice is pending, or done by another call. The others are settled
    */

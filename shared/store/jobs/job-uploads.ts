@@ -28,7 +28,9 @@ export const beginningAfter = ({ parts, offset }: UploadEnd): UploadEnd =>
 /** Number of the first part of the upload that ends here. Parts before it belong to an upload that was replaced. */
 export const firstPartOf = ({ parts }: UploadEnd): number => Math.floor(parts / numbersPerUpload) * numbersPerUpload;
 
-/** Bytes of uploads, as sent. A part is written whole, so an upload that breaks off keeps all parts before the break. */
+/**
+ * Bytes of uploads, as sent. A part is written whole, so an upload that breaks off keeps all parts before the break.
+ */
 export class JobUploadStore {
   private readonly collection: Collection<UploadPart>;
 

@@ -78,7 +78,10 @@ export class JobStore {
     );
   }
 
-  /** Bytes of uploads of all jobs of an organisation but one. Jobs keep their files, or as much in another form, until they go. */
+  /**
+   * Bytes of uploads of all jobs of an organisation but one. Jobs keep their files, or as much in another form, until
+   * they go.
+   */
   async storedBytesBeside({ _id, org }: Pick<Job, '_id' | 'org'>): Promise<number> {
     const others = { _id: { ...idsOfOrganisation(org), $ne: _id }, org };
     const sum = { $group: { _id: null, bytes: { $sum: '$upload.bytes' } } };

@@ -14,8 +14,8 @@ export interface UploadStores {
 }
 
 /**
- * One call that uploads bytes of a job. It adds bytes while the job awaits them and no later call has begun: each part is
- * stored in one transaction with the job. So neither two calls at once nor a cancellation can mix or leave bytes.
+ * One call that uploads bytes of a job. It adds bytes while the job awaits them and no later call has begun: each part
+ * is stored in one transaction with the job. So neither two calls at once nor a cancellation can mix or leave bytes.
  */
 export class UploadSession {
   private readonly jobs: Collection<Job>;
@@ -104,7 +104,10 @@ export class UploadSession {
   }
 }
 
-/** Makes a call the writer of an upload. @param length `forget` if a length that an earlier call named no longer holds */
+/**
+ * Makes a call the writer of an upload.
+ * @param length `forget` if a length that an earlier call named no longer holds
+ */
 async function claim({ jobs }: UploadStores, jobId: string, length: number | 'forget' | undefined): Promise<string> {
   const writer = randomUUID();
   const known = typeof length === 'number' ? { 'upload.length': length } : {};

@@ -30,7 +30,10 @@ export interface Coverage {
   readonly fields: readonly FieldCoverage[];
 }
 
-/** Counts of a field and a day in one reply. A model may have thousands of fields, and a reply of megabytes delays other calls. */
+/**
+ * Counts of a field and a day in one reply. A model may have thousands of fields, and a reply of megabytes delays other
+ * calls.
+ */
 const maxCells = 20_000;
 
 /** The days of a coverage for which no number is asked, unless the model has too many fields for them. */

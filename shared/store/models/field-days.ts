@@ -106,8 +106,8 @@ export class FieldDayStore {
 const idOf = ({ org, model, version }: VersionOwner, day: string): string => `${org}:${model}:${version}:${day}`;
 
 /**
- * The update that adds sums to a day. A pipeline adds values, because `$inc` cannot bound their list; it takes several times
- * as long.
+ * The update that adds sums to a day. A pipeline adds values, because `$inc` cannot bound their list; it takes several
+ * times as long.
  */
 function updateOf({ org, model, version, day, records, counts, values }: FieldSums, keptDays: number): Document {
   const expires_at = new Date(dayStartMs(day) + Math.min(keptDays, maxCoverageDays) * dayMs);

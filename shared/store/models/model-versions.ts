@@ -142,8 +142,8 @@ export async function versionsByModel(database: Db, modelId?: string): Promise<R
 }
 
 /**
- * The versions of an organisation that have a bundle, latest import first. Reads all versions of all organisations, as an
- * import does anyway to remove unfinished ones.
+ * The versions of an organisation that have a bundle, latest import first. Reads all versions of all organisations, as
+ * an import does anyway to remove unfinished ones.
  * @param digest see `bundleDigest`
  * @throws the driver's error, or MongoTimeout
  */

@@ -201,8 +201,8 @@ function replacement(
   receivedAt: Date,
 ): AnyBulkWriteOperation<StoredOutcome> {
   // A grade depends on the date of a conversion, but not on the date of a "not converted". A conversion keeps its first
-  // date, and one without a date the time of its first report. Otherwise a second conversion, or each import of the same
-  // list, would move it later, and in the end out of the horizon.
+  // date, and one without a date the time of its first report. Otherwise a second conversion, or each import of the
+  // same list, would move it later, and in the end out of the horizon.
   const hasDate = converted && isUndated !== true;
   const isRepeated: Document = {
     $and: [

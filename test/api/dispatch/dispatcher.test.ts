@@ -32,7 +32,9 @@ const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
 
 const scoredRow = { scores: [50] } as unknown as PartReply;
 
-/** A dispatcher whose chunks are answered by `answer`. Collects the payloads that it sends and the ids that it drops. */
+/**
+ * A dispatcher whose chunks are answered by `answer`. Collects the payloads that it sends and the ids that it drops.
+ */
 function dispatcherWith(
   answer: (payload: OutgoingPayload) => Promise<readonly PartReply[]>,
   {

@@ -26,7 +26,10 @@ const keyedCall = (id: string, leftMs = 5_000) =>
     writeWith: () => 'the reply',
   }) as unknown as ScoredCall;
 
-/** A recorder whose writes to the ledger and to the stored replies fail with these errors. Collects the transaction's steps. */
+/**
+ * A recorder whose writes to the ledger and to the stored replies fail with these errors. Collects the transaction's
+ * steps.
+ */
 function recorderWith(fails: { readonly reply?: Error; readonly documents?: Error }) {
   const done: string[] = [];
   const fail = async (error: Error | undefined): Promise<void> => {

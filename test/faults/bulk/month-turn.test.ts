@@ -6,7 +6,9 @@ import { expectJobExact, jobFile } from '../../support/jobs/job-checks.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
 
-/** Time from the start of the service to the turn of the month. A busy machine needs half of it until the job pauses. */
+/**
+ * Time from the start of the service to the turn of the month. A busy machine needs half of it until the job pauses.
+ */
 const turnsInMs = 30_000;
 const exactWithinMs = 30_000;
 

@@ -19,7 +19,9 @@ export function readingOutcomes(scene: Scene, path: string, method: NonNullable<
   };
 }
 
-/** Calls that provoke every reply of `GET /v1/usage`, `GET /v1/models`, `GET /v1/models/{model_id}` and its coverage. */
+/**
+ * Calls that provoke every reply of `GET /v1/usage`, `GET /v1/models`, `GET /v1/models/{model_id}` and its coverage.
+ */
 export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>> {
   const { plain, readOnly, blocked, gradedModel, service } = scene;
   const read =

@@ -68,7 +68,9 @@ const envelopes = (modelId: string): Readonly<Record<string, readonly [HostileBo
 const tooMany = 120_000;
 const mostAllowed = 19_900;
 
-/** Wide records: each format with as many fields as are allowed, and two formats with all kinds of names and too many. */
+/**
+ * Wide records: each format with as many fields as are allowed, and two formats with all kinds of names and too many.
+ */
 export function* wideBodies(modelId: string): Generator<HostileBody> {
   for (const [envelope, [path, head, tail]] of Object.entries(envelopes(modelId))) {
     const isMain = ['a batch of one record', 'a flat webhook'].includes(envelope);

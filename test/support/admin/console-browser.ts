@@ -24,7 +24,10 @@ export interface ConsolePage {
   readonly problems: string[];
   /** Bytes of all replies so far, as sent. */
   loadedBytes(): number;
-  /** Takes a screenshot and expects that axe-core finds no violation of WCAG 2.2 AA, and that nothing is wider than the page. */
+  /**
+   * Takes a screenshot and expects that axe-core finds no violation of WCAG 2.2 AA, and that nothing is wider than the
+   * page.
+   */
   check(name: string): Promise<void>;
   /** Opens a one-time link and signs in by it. */
   signIn(role: Role, organisationId?: string): Promise<void>;

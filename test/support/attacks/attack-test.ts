@@ -12,8 +12,8 @@ const attackTimeoutMs = 150_000;
 const maxHealthzMs = 5_000;
 
 /**
- * The attacks of `npm test`: each kind of caller, and each resource that an attack uses up. `npm run test:full` runs the
- * others as well.
+ * The attacks of `npm test`: each kind of caller, and each resource that an attack uses up. `npm run test:full` runs
+ * the others as well.
  */
 export const representatives = [
   ...['marks', 'numbers', 'prototypes', 'short-wide-names', 'refused-leads'],

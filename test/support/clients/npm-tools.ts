@@ -7,14 +7,16 @@ import { runProgram } from '../run-program.js';
 const source = projectFile('test/support/clients');
 const directory = projectFile('.local/npm/clients');
 
-/** Programs of the installed packages, and their folder; or the reason why they cannot be installed, with its remedy. */
+/**
+ * Programs of the installed packages, and their folder; or the reason why they cannot be installed, with its remedy.
+ */
 export type NpmTools =
   | { readonly directory: string; readonly program: (name: string) => string }
   | { readonly reason: string; readonly remedy: string };
 
 /**
- * Installs the packages of `package-lock.json` beside this file, or returns what an earlier run has left under `.local/`.
- * They are no dependencies of the project, because they are larger than all of these.
+ * Installs the packages of `package-lock.json` beside this file, or returns what an earlier run has left under
+ * `.local/`. They are no dependencies of the project, because they are larger than all of these.
  */
 export async function npmTools(installLimitMs: number): Promise<NpmTools> {
   const tools = { directory, program: (name: string) => join(directory, 'node_modules/.bin', name) };

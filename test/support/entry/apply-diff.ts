@@ -1,6 +1,6 @@
 /**
- * Changes a text as a `diff` block of a document shows it. Lines begin with `-`, `+` or a space, and `@@` begins another
- * place. Each place is found by its unchanged and removed lines, which the text must have exactly once.
+ * Changes a text as a `diff` block of a document shows it. Lines begin with `-`, `+` or a space, and `@@` begins
+ * another place. Each place is found by its unchanged and removed lines, which the text must have exactly once.
  * @throws Error with the lines that were found more than once, or not at all
  */
 export function applyDiff(text: string, diff: string): string {

@@ -15,8 +15,8 @@ const leftOut = ['test', 'scripts/test', 'scripts/bench', 'scripts/chaos', 'scri
 let cloning: Promise<string> | undefined;
 
 /**
- * A copy of the project without `dist/`, in which `npm run setup` has then run. Its packages and servers are links to those
- * of the project. The test files of this Mocha process share it.
+ * A copy of the project without `dist/`, in which `npm run setup` has then run. Its packages and servers are links to
+ * those of the project. The test files of this Mocha process share it.
  * @returns its folder
  */
 export function freshClone(): Promise<string> {

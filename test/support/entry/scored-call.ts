@@ -7,7 +7,10 @@ export interface ModelAccess {
   readonly key: string;
 }
 
-/** Imports the bundle of the demo for a new organisation. Runs in this process, because each start of npx takes a second. */
+/**
+ * Imports the bundle of the demo for a new organisation. Runs in this process, because each start of npx takes a
+ * second.
+ */
 export async function demoModel(settings: Readonly<Record<string, string>>): Promise<ModelAccess> {
   const { org_id: organisation } = await cliDocument(['org', 'create', '--name', 'Acme', '--plan', 'pro'], settings);
   const bundle = projectFile('scripts/demo/bundle');

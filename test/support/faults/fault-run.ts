@@ -26,7 +26,10 @@ export interface FaultRun {
   readonly cause: () => Promise<unknown>;
   /** Ms after which all calls are answered with 200; time without a CPU is deducted (`toleranceMs`). */
   readonly recoveredWithinMs: number;
-  /** Start of that time: the beginning of the fault, or its end (a freeze; the start of a server takes the machine's time). */
+  /**
+   * Start of that time: the beginning of the fault, or its end (a freeze; the start of a server takes the machine's
+   * time).
+   */
   readonly from: 'beginning' | 'end';
 }
 

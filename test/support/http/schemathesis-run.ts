@@ -62,7 +62,10 @@ function filledIn({ document, modelId, knownFields }: SchemathesisRun): OpenApiD
   return { ...named, components: { ...named.components, schemas } };
 }
 
-/** A valid call of these can be refused: a cursor is foreign, a range begins after the end, or a file has another length. */
+/**
+ * A valid call of these can be refused: a cursor is foreign, a range begins after the end, or a file has another
+ * length.
+ */
 const operationsThatRefuse = [
   ...['getScoreHistory', 'listJobs', 'getResults', 'getErrors'],
   ...['uploadInput', 'continueUpload', 'getUploadOffset', 'getUploadOptions'],

@@ -13,7 +13,10 @@ import type { RunnerMoment } from './kill-runner.js';
 
 /** Deadline of the calls of slices. A busy machine needs most of it for a slice of 1000 rows. */
 const shortDeadlineMs = 2_000;
-/** Deadline for jobs with several faults. Slices must not miss it five times in a row: their job would pause for ten minutes. */
+/**
+ * Deadline for jobs with several faults. Slices must not miss it five times in a row: their job would pause for ten
+ * minutes.
+ */
 export const longDeadlineMs = 4_000;
 /** A slice of a dead runner settles three leases after its call, and its organisation waits 15 s for a turn. */
 export const jobWithinMs = 120_000;
@@ -59,7 +62,9 @@ async function jobFaultService({ deadlineMs = shortDeadlineMs } = {}): Promise<F
   return service;
 }
 
-/** MongoDB ends the transaction of a dead runner after a minute by default. Another one waits that long for its slice. */
+/**
+ * MongoDB ends the transaction of a dead runner after a minute by default. Another one waits that long for its slice.
+ */
 async function shortenTransactions({ stores }: FaultService): Promise<void> {
   await stores.database.client.db('admin').command({ setParameter: 1, transactionLifetimeLimitSeconds: 3 });
 }

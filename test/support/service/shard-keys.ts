@@ -27,8 +27,8 @@ export async function profile(database: Db): Promise<void> {
 }
 
 /**
- * The filters on sharded collections among the noted commands of Leadscore's processes. Left out: inserts, whose documents
- * have the shard key, and reads of further batches.
+ * The filters on sharded collections among the noted commands of Leadscore's processes. Left out: inserts, whose
+ * documents have the shard key, and reads of further batches.
  */
 export async function shardedQueries(database: Db): Promise<ShardedQuery[]> {
   const noted = database.collection<Profiled>('system.profile').find({ appName: /^leadscore-/ });

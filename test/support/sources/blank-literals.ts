@@ -11,8 +11,8 @@ export interface Literal {
 /** A TypeScript source, split into code and literals. */
 export interface SplitSource {
   /**
-   * The source with the insides of its literals replaced by blanks. Every character keeps its place, so lines and offsets
-   * are those of the source. Quotes stay.
+   * The source with the insides of its literals replaced by blanks. Every character keeps its place, so lines and
+   * offsets are those of the source. Quotes stay.
    */
   readonly code: string;
   /** In the order of the source. */

@@ -46,8 +46,8 @@ export const titlesStandAlone: LanguageRule = (prose) =>
     .map((title) => found(title, 'has a title without a subject', title.text));
 
 /**
- * No sentence has more than 25 words. Code between backticks counts as one word. A text in code counts only if it has the
- * form of a sentence: other texts are lists, programs or pages.
+ * No sentence has more than 25 words. Code between backticks counts as one word. A text in code counts only if it has
+ * the form of a sentence: other texts are lists, programs or pages.
  */
 export const sentencesAreShort: LanguageRule = (prose) =>
   prose.flatMap((paragraph) =>

@@ -88,7 +88,9 @@ const isLongEnough = ({ kind, text }: Passage): boolean =>
 
 const unescaped = (text: string): string => text.replace(/\\(.)/gs, (_, char: string) => (char === 'n' ? '\n' : char));
 
-/** The comments and texts of the other languages, by the ending of the file's name. In .tsx also the text of elements. */
+/**
+ * The comments and texts of the other languages, by the ending of the file's name. In .tsx also the text of elements.
+ */
 const literalPatterns: Readonly<Record<string, RegExp>> = {
   tsx: /\/\*[\s\S]*?\*\/|(?<!:)\/\/[^\n]*|(?<!=)>[^<>{}]+[<{]|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`]*`/g,
   lua: /--[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g,

@@ -31,7 +31,9 @@ export const importsKeepTheBorders: StructureRule = (sources) =>
 
 const browserCode = /^(api\/console\/app\/|shared\/admin\/schemas\/|shared\/contract\/figures\.ts$)/;
 
-/** The browser side of the console imports itself, the schemas of the management API, the text of figures and packages. */
+/**
+ * The browser side of the console imports itself, the schemas of the management API, the text of figures and packages.
+ */
 export const browserCodeStandsAlone: StructureRule = (sources) =>
   sources
     .filter(({ path }) => path.startsWith('api/console/app/'))

@@ -14,8 +14,8 @@ import { leaveOut } from '../../support/leave-out.js';
 const inHand: ChunkInHand = { chunk: 'chunk', partition: 0, gateway: 'gw', model: 'mdl', version: '1' };
 
 /**
- * Behaves like a worker without servers. A file `hang-PID` lets its event loop compute for ever, `wait-PID` lets it wait
- * without computing. At SIGTERM it finishes a chunk for 200 ms.
+ * Behaves like a worker without servers. A file `hang-PID` lets its event loop compute for ever, `wait-PID` lets it
+ * wait without computing. At SIGTERM it finishes a chunk for 200 ms.
  */
 const program = (directory: string) => `
   import { appendFileSync, existsSync, writeSync } from 'node:fs';

@@ -33,7 +33,8 @@ const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Documen
 });
 
 /**
- * Reads all slices of a version in batches, in the order of the clustered key: the calls of an organisation lie together.
+ * Reads all slices of a version in batches, in the order of the clustered key: the calls of an organisation lie
+ * together.
  * @throws MongoDB errors
  */
 export const allSlices = (snapshot: Snapshot, graded: GradedVersion): AsyncGenerator<readonly LeadSlice[]> => {

@@ -58,7 +58,8 @@ export async function dueVersions(
 const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({ key }) => key);
 
 /**
- * Finds out, in two reads for all candidates and one for each organisation, which of them another grade could judge differently:
+ * Finds out, in two reads for all candidates and one for each organisation, which of them another grade could judge
+ * differently:
  * - one without a grade as of its own time;
  * - one that scored since it was graded or looked at;
  * - one with predictions, if its organisation has had outcomes since its grade;

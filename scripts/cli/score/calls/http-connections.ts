@@ -25,8 +25,8 @@ export type HttpGet = (
 ) => Promise<HttpReply>;
 
 /**
- * Sends a request and resolves with the beginning of its reply, whose body the caller must read or destroy. Rejects like
- * `HttpPost`. A service that refuses a body may answer before it has read the body.
+ * Sends a request and resolves with the beginning of its reply, whose body the caller must read or destroy. Rejects
+ * like `HttpPost`. A service that refuses a body may answer before it has read the body.
  */
 export type HttpSend = (
   url: URL,

@@ -90,7 +90,8 @@ export interface ModelRequest {
 
 /**
  * Reads the model's fields from `GET /v1/models/{model_id}`, without retries.
- * @returns undefined on any failure (older service, wrong key, timeout): if it matters, the first scoring call fails too
+ * @returns undefined on any failure (older service, wrong key, timeout): if it matters, the first scoring call fails
+ * too
  */
 export async function readModelFields(request: ModelRequest): Promise<KnownFields | undefined> {
   const { baseUrl, modelId, apiKey, get, timeoutMs = 5_000 } = request;

@@ -49,7 +49,10 @@ function misspelt({ ignored, fields }: InputSums): string[] {
   );
 }
 
-/** Date fields whose order is doubtful: some date does not fit the order of the model, or all that fit also fit the other. */
+/**
+ * Date fields whose order is doubtful: some date does not fit the order of the model, or all that fit also fit the
+ * other.
+ */
 function ambiguousDates({ fields }: InputSums, width: number): string[] {
   const lines = fields.flatMap(({ field, sent, unread, ambiguous = 0, date_order: order }) => {
     const isDoubtful = ambiguous > 0 && (unread > 0 || ambiguous >= sent - unread);

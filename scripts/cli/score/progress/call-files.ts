@@ -21,8 +21,8 @@ export interface EarlierCall extends SentCall {
 }
 
 /**
- * Writes each call into a file of its own before it is sent, and its scores after the reply. After a crash the same call
- * can be sent again, or its scores used, whatever became of the input file.
+ * Writes each call into a file of its own before it is sent, and its scores after the reply. After a crash the same
+ * call can be sent again, or its scores used, whatever became of the input file.
  */
 export class CallFiles {
   /** Rows of calls that were answered and are not yet in the output. */
@@ -45,7 +45,9 @@ export class CallFiles {
     return this.open.size > 0;
   }
 
-  /** Must end before the call is sent: without its key, a call that a power cut has forgotten would be counted again. */
+  /**
+   * Must end before the call is sent: without its key, a call that a power cut has forgotten would be counted again.
+   */
   async begin({ body, rows }: Pick<SentCall, 'body' | 'rows'>): Promise<SentCall> {
     const id = randomUUID();
     const call: SentCall = { id, key: `leadscore-score-${id}`, sentAtMs: Date.now(), rows, body };

@@ -13,11 +13,14 @@ export interface GrowingFile {
 }
 
 /**
- * All changes that a run makes to files. Tests stop a run at each of them. The methods throw CliError. A power cut may undo
- * each change that is not said to outlive it, and need not undo a later one.
+ * All changes that a run makes to files. Tests stop a run at each of them. The methods throw CliError. A power cut may
+ * undo each change that is not said to outlive it, and need not undo a later one.
  */
 export interface Disk {
-  /** Opens or creates a file. Bytes after the first `from` are cut off. A new file outlives a power cut, without its content. */
+  /**
+   * Opens or creates a file. Bytes after the first `from` are cut off. A new file outlives a power cut, without its
+   * content.
+   */
   openFile(path: string, from: number): Promise<GrowingFile>;
   /** Adds to a file, or creates it. */
   append(path: string, text: string): Promise<void>;

@@ -11,11 +11,11 @@ const markName = /^run-(\d{1,10})-[\da-f-]{36}@(.+)$/;
 /**
  * Takes the progress folder of an output for this run.
  *
- * The run marks the folder with a file of its own, and then looks for the marks of others. So of two runs at least one sees
- * the other. Marks of dead processes do not count.
+ * The run marks the folder with a file of its own, and then looks for the marks of others. So of two runs at least one
+ * sees the other. Marks of dead processes do not count.
  *
- * One lock file for all runs would be wrong when a dead process has left it. If two runs replace it, the slower one would
- * remove the new lock of the faster one. The name of a mark says all, because its content may not be written yet.
+ * One lock file for all runs would be wrong when a dead process has left it. If two runs replace it, the slower one
+ * would remove the new lock of the faster one. The name of a mark says all, because its content may not be written yet.
  * @returns a function that releases the folder, and removes it if it is empty
  * @throws CliError while another run has it
  */

@@ -25,7 +25,9 @@ export const scoreOf = ({ v = '' }: SentRow): number =>
 /** The end of a call. */
 export type Fate = 'scored' | 'lost before' | 'lost after' | 'internal error' | 'key refused' | 'refused';
 
-/** A service without HTTP. Like the real one, it counts a call under one key once, and refuses another body under it. */
+/**
+ * A service without HTTP. Like the real one, it counts a call under one key once, and refuses another body under it.
+ */
 export class CountingService {
   /** Number of times that each record was counted, by its JSON. */
   readonly counted = new Map<string, number>();
