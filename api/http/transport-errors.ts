@@ -2,7 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '../../shared/contract/errors.js';
-import { errorEnvelope, requestIdOf } from './middleware/error-reply.js';
+import { errorEnvelope } from '../schemas/error.js';
+import { requestIdOf } from './middleware/error-reply.js';
 
 /** Messages for errors of Node's HTTP parser that its own words do not explain. */
 const messages: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
 import { ApiError, type ErrorName, errorTable } from '../../shared/contract/errors.js';
 import type { Verdict } from '../../shared/contract/verdict.js';
-import { errorEnvelope } from '../http/middleware/error-reply.js';
-import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
+import { deployBlockedSchema, errorEnvelope, errorSchema } from '../schemas/error.js';
 import type { Examples, Header, Response } from '../schemas/openapi-types.js';
 import { headers, optional, rateHeaders } from './components.js';
 import { readExamplesFile } from './examples.js';

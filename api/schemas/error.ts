@@ -1,3 +1,5 @@
+import type { ApiError } from '../../shared/contract/errors.js';
+import { withoutSecrets } from '../../shared/contract/identifiers.js';
 import { objectSchema } from './object-schema.js';
 import { validationSchema } from './validation.js';
 
@@ -19,3 +21,14 @@ export const deployBlockedSchema = objectSchema('The envelope, with the verdict 
   error,
   validation: validationSchema,
 });
+
+/** The V1Error envelope of an error. */
+export function errorEnvelope(error: ApiError, docsUrl: string): Record<string, unknown> {
+  const { code } = error.entry;
+  // A quote from the call may contain half a surrogate pair, which many JSON parsers refuse.
+  const message = withoutSecrets(error.message).toWellFormed();
+  return {
+    error: { code, message, docs_url: `${docsUrl}/errors#${code}` },
+    ...error.options.beside,
+  };
+}

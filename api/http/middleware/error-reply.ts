@@ -1,26 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import { ApiError, messageOf } from '../../../shared/contract/errors.js';
-import { withoutSecrets } from '../../../shared/contract/identifiers.js';
 import type { Logger } from '../../../shared/process/logger.js';
 import { CallerGone } from '../../request/read-body.js';
+import { errorEnvelope } from '../../schemas/error.js';
 
 const ownRequestId = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** The caller's X-Request-Id when it has an allowed form, else a new one. */
 export const requestIdOf = (sent: string | undefined): string =>
   sent !== undefined && ownRequestId.test(sent) ? sent : randomUUID();
-
-/** The V1Error envelope of an error. */
-export function errorEnvelope(error: ApiError, docsUrl: string): Record<string, unknown> {
-  const { code } = error.entry;
-  // A quote from the call may contain half a surrogate pair, which many JSON parsers refuse.
-  const message = withoutSecrets(error.message).toWellFormed();
-  return {
-    error: { code, message, docs_url: `${docsUrl}/errors#${code}` },
-    ...error.options.beside,
-  };
-}
 
 /** Sets X-Request-Id on every reply, and answers errors of later middleware and routes with the envelope. */
 export function errorReply({
