@@ -3,12 +3,14 @@ import { projectPaths, projectSources } from './support/sources/project-sources.
 import { SourceFile } from './support/sources/source-file.js';
 import {
   browserCodeStandsAlone,
+  commentsAreNarrow,
   environmentIsReadInOnePlace,
   filesAreNoCrumbs,
   filesAreShort,
   foldersAreSmall,
   foldersNameTheirSubject,
   importsKeepTheBorders,
+  importsRunDown,
   noDefaultExports,
   noImportCycles,
   noIndexFiles,
@@ -103,6 +105,43 @@ const cases: readonly RuleCase[] = [
         "import { b } from './b.js';",
       ),
       'api/console/main.ts': "import { runAction } from '../../shared/admin/run-action.js';\n",
+    },
+  },
+  {
+    title: 'has no folder in api or worker that imports itself through other folders',
+    rule: importsRunDown,
+    bad: {
+      'api/main.ts': "import { a } from './low/a.js';\n",
+      'api/low/a.ts': "import type { B } from '../high/b.js';\n",
+      'api/high/b.ts': lines("import { c } from './c.js';", "import { d } from '../low/d.js';"),
+      'api/high/c.ts': "import { e } from '../../shared/e.js';\n",
+      'api/low/d.ts': '',
+    },
+    findings: ['api/high/b.ts:2 runs back up: api/low -> api/high -> api/low'],
+    good: {
+      'api/main.ts': "import { a } from './high/a.js';\n",
+      'api/high/a.ts': lines("import { b } from '../low/b.js';", "import { c } from '../call/score-reply.js';"),
+      'api/low/b.ts': "import { e } from '../../shared/e.js';\n",
+      'api/call/score-reply.ts': "import type { A } from '../high/a.js';\n",
+      'shared/e.ts': "import { f } from './f/f.js';\n",
+      'shared/f/f.ts': "import { e } from '../e.js';\n",
+    },
+  },
+  {
+    title: 'has no line of a comment above 120 characters',
+    rule: commentsAreNarrow,
+    bad: {
+      'api/a.ts': lines('', `// ${'a'.repeat(118)}`, `  /** ${'b '.repeat(60)}*/`),
+      'test/deep/b.tsx': lines('/*', ` * ${'c'.repeat(118)}`, ' */'),
+    },
+    findings: [
+      'api/a.ts:2 has 121 characters in a line of a comment',
+      'api/a.ts:3 has 128 characters in a line of a comment',
+      'test/deep/b.tsx:2 has 121 characters in a line of a comment',
+    ],
+    good: {
+      'api/a.ts': lines(`// ${'a'.repeat(117)}`, `const text = '${'b'.repeat(120)}';`),
+      'shared/b.lua': `-- ${'a'.repeat(120)}\n`,
     },
   },
   {

@@ -178,6 +178,46 @@ export const shortSeamsAreShort: StructureRule = (sources) =>
     .filter((path) => !sources.some((source) => source.path === path && source.lineCount < minLines))
     .map((path) => `${path}:1 is listed as a short seam, but is missing or has ${minLines} lines or more`);
 
+const maxCommentWidth = 120; // the formatter keeps code within it, and does not touch comments
+
+/** No line of a comment in TypeScript is longer than 120 characters. */
+export const commentsAreNarrow: StructureRule = (sources) =>
+  sources
+    .filter((source) => /\.(tsx?|mts|mjs)$/.test(source.path))
+    .flatMap((source) =>
+      source.text.split('\n').flatMap((text, index) => {
+        const isWide = text.length > maxCommentWidth && /^\s*(\/\/|\/?\*)/.test(text);
+        return isWide ? [found(source, index + 1, `has ${text.length} characters in a line of a comment`)] : [];
+      }),
+    );
+
+/** A folder of api or of worker, or a file beside such folders. */
+const roomOf = (path: string): string | undefined => /^(api|worker)\/[^/]+/.exec(path)?.[0];
+/** They wrap a whole call: they read and write its outer forms, and name the results of its steps. */
+const mayClimb = /^api\/(webhook\/|call\/score-reply\.ts$)/;
+
+/** In api and worker, no folder imports itself through others. So each import runs down. */
+export const importsRunDown: StructureRule = (sources) => {
+  const findings: Finding[] = [];
+  const done = new Set<string>();
+  const visit = (room: string, trail: readonly string[]): void => {
+    for (const source of sources.filter(({ path }) => roomOf(path) === room && !mayClimb.test(path)))
+      for (const { target = '', line } of source.imports) {
+        const next = roomOf(target);
+        if (next === undefined || next === room) continue;
+        const cycle = [...trail.slice(trail.indexOf(next)), next];
+        if (trail.includes(next)) findings.push(found(source, line, `runs back up: ${cycle.join(' -> ')}`));
+        else if (!done.has(next)) visit(next, [...trail, next]);
+      }
+    done.add(room);
+  };
+  for (const { path } of sources) {
+    const room = roomOf(path);
+    if (room !== undefined && !done.has(room)) visit(room, [room]);
+  }
+  return findings;
+};
+
 const maxFiles = 12; // one screen of `ls`, without scrolling
 
 /** No folder has more than 12 files of any type beside each other. Fixtures are exempt: they are data. */
