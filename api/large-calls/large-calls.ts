@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
-import type { Answer, ArrivedCall, ScoringRoute } from '../call/arrived-call.js';
+import type { Answer, ArrivedCall, ScoringRoute } from './arrived-call.js';
 import {
   type MessageFromThread,
   type MessageToThread,
@@ -124,7 +124,7 @@ export class LargeCalls implements Stoppable {
 /** Unlike `once` of node:events, it does not reject when the thread fails before. */
 const exitOf = (thread: Worker): Promise<void> => new Promise((resolve) => thread.once('exit', () => resolve()));
 
-const newThread = (): Worker => new Worker(new URL('./thread.js', import.meta.url));
+const newThread = (): Worker => new Worker(new URL('../large-calls-thread.js', import.meta.url));
 
 /** The bytes in memory of their own. A body of one chunk shares memory with other data of its connection. */
 function ownMemory(body: Buffer): Uint8Array<ArrayBuffer> {

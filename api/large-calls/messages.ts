@@ -1,8 +1,8 @@
 import { ApiError, type ApiErrorOptions, type ErrorName, messageOf } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/messages/score-job.js';
-import type { Answer, ArrivedCall, ScoringRoute } from '../call/arrived-call.js';
 import { CallerGone } from '../request/read-body.js';
 import type { ReceivedCall } from '../request/receive-call.js';
+import type { Answer, ArrivedCall, ScoringRoute } from './arrived-call.js';
 
 /*
  * The messages between the gateway's main thread and its thread for large calls.

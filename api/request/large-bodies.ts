@@ -27,8 +27,8 @@ export type QueuedCall = Pick<ReceivedCall, 'body' | 'hasHungUp'> & {
 };
 
 /**
- * Limits the large calls that run at once in a thread: as many as keep the workers of batches busy. Each takes the thread
- * for milliseconds at a time, and holds its body. Organisations take turns.
+ * Limits the large calls that run at once in a thread: as many as keep the workers of batches busy. Each takes the
+ * thread for milliseconds at a time, and holds its body. Organisations take turns.
  */
 export class LargeBodies {
   private readonly queue: FairQueue;

@@ -1,7 +1,7 @@
 import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { AnswerCall } from '../call/arrived-call.js';
 import { answerInTime, type CallRecord, idOfRecord, type ScoringCall } from '../call/scoring-call.js';
+import type { AnswerCall } from '../large-calls/arrived-call.js';
 import { laneOf } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json.js';
 import type { ReceivedCall } from '../request/receive-call.js';

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { type Authenticator, authenticateWebhook } from '../auth/authenticate.js';
-import type { AnswerCall, ArrivedCall, ScoringRoute } from '../call/arrived-call.js';
 import { scoreReplyWriter, sendReply } from '../call/score-reply.js';
+import type { AnswerCall, ArrivedCall, ScoringRoute } from '../large-calls/arrived-call.js';
 import type { LargeCalls } from '../large-calls/large-calls.js';
 import { requireJson } from '../request/content-type.js';
 import { type LargeBodies, largeBytes } from '../request/large-bodies.js';

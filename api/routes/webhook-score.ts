@@ -1,6 +1,6 @@
-import type { AnswerCall } from '../call/arrived-call.js';
 import type { LikelihoodName } from '../call/score-reply.js';
 import { answerInTime, type Idempotency, type ScoringCall } from '../call/scoring-call.js';
+import type { AnswerCall } from '../large-calls/arrived-call.js';
 import { laneOf } from '../request/large-bodies.js';
 import { bodyHashOf, type ReceivedCall } from '../request/receive-call.js';
 import { type ScoringDeps, scoreRecords } from '../score-records.js';

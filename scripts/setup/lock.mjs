@@ -14,7 +14,7 @@ const pollMs = 100;
  */
 export async function withLock(localFolder, work) {
   await mkdir(localFolder, { recursive: true });
-  // A symbolic link to the holder's process id: it never exists without that id, as a file would before its first write.
+  // A link to the holder's process id never exists without that id. A file would, before its first write.
   const lock = join(localFolder, 'setup-lock');
   await acquire(lock);
   const release = () => rm(lock, { force: true });

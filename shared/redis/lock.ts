@@ -4,7 +4,7 @@ import { integerReply, type LuaCommand, luaCommand } from './lua-command.js';
 
 /** The exclusive right to a piece of work. Lost when Redis is emptied, or when its TTL expires. */
 export interface Lock {
-  /** The value of the key. A script that must run under the lock compares it, because a lock may be lost at any time. */
+  /** The value of the key. A script that must run under the lock compares it: a lock may be lost at any time. */
   readonly token: string;
   /** Drops the lock if this holder still has it. Never rejects: the TTL ends a lock that cannot be dropped. */
   drop(): Promise<void>;

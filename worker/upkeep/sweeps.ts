@@ -22,8 +22,8 @@ export interface SweepsOptions {
 const maxClaimMs = 500;
 
 /**
- * Starts the sweep. Each one claims Redis again, then does these at once: it ends expired leases, voids noted calls,
- * evicts latest scores when Redis is short of memory, and clears stuck checks for stalled jobs.
+ * Starts the sweep. Each one claims Redis again. It then ends expired leases, voids noted calls and clears stuck checks
+ * for stalled jobs, all at once. When Redis is short of memory, it evicts latest scores too.
  */
 export function startSweeps(
   connections: UpkeepConnections,

@@ -66,7 +66,7 @@ async function* withFirst(first: Buffer, others: AsyncGenerator<Buffer>): AsyncG
   }
 }
 
-/** Splits long pieces and joins short ones. An error of the source is thrown after the yield of the pieces before it. */
+/** Splits long pieces and joins short ones. It yields the pieces before an error of the source, then throws it. */
 async function* pieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let short: Buffer[] = [];
   let shortBytes = 0;

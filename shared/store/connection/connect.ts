@@ -174,7 +174,7 @@ export const maxTimeExpired = 50;
 export const duplicateKey = 11_000;
 
 /** A call to MongoDB timed out. Logs show its message, which therefore says what to check. */
-class MongoTimeout extends Error {
+export class MongoTimeout extends Error {
   override name = 'MongoTimeout';
 
   constructor() {

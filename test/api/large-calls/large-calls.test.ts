@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
-import type { ArrivedCall } from '../../../api/call/arrived-call.js';
+import type { ArrivedCall } from '../../../api/large-calls/arrived-call.js';
 import { LargeCalls } from '../../../api/large-calls/large-calls.js';
 import { failureOf } from '../../support/failure-of.js';
 

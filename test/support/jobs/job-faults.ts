@@ -70,14 +70,14 @@ async function shortenTransactions({ stores }: FaultService): Promise<void> {
 }
 
 /** Kills a server, and starts it on its data. */
-export async function restartServer(service: FaultService, name: 'redis' | 'mongo'): Promise<void> {
+async function restartServer(service: FaultService, name: 'redis' | 'mongo'): Promise<void> {
   await service.cluster.kill(name);
   await service.cluster.revive(name);
   if (name === 'mongo') await eventually(() => shortenTransactions(service), startTimeoutMs);
 }
 
 /** Kills the pool, and starts another. */
-export async function replacePool({ cluster }: FaultService): Promise<void> {
+async function replacePool({ cluster }: FaultService): Promise<void> {
   await cluster.killPool(cluster.pool);
   await cluster.startPool();
 }

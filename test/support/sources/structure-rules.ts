@@ -96,7 +96,7 @@ export const environmentIsReadInOnePlace: StructureRule = (sources) =>
 const entryFiles = [
   /^(api|api\/console|api\/bulk|worker)\/main\.ts$/,
   /^worker\/(child|bundle-checks\/check-process)\.ts$/,
-  /^api\/large-calls\/thread\.ts$/,
+  /^api\/large-calls-thread\.ts$/,
   /^worker\/drivers\/reading-thread\.ts$/,
   /^scripts\/(.+\/)?main\.ts$/,
   /^scripts\/chaos\/soak\.ts$/,

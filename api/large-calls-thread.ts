@@ -1,16 +1,12 @@
 import { parentPort } from 'node:worker_threads';
-import { readConfig } from '../../shared/config/config.js';
-import { machineClock } from '../../shared/contract/dates.js';
-import { Lifecycle } from '../../shared/process/lifecycle.js';
-import { createLogger } from '../../shared/process/logger.js';
-import { RedisHealth } from '../../shared/redis/health.js';
-import { startCaches } from '../caches/caches.js';
-import { connect } from '../connections.js';
-import { IdempotencyKeys } from '../idempotency/idempotency.js';
-import { LargeBodies } from '../request/large-bodies.js';
-import type { ReceivedCall } from '../request/receive-call.js';
-import { type ScoringAnswers, scoringAnswers } from '../routes/scoring-routes.js';
-import { startScoring } from '../services.js';
+import { readConfig } from '../shared/config/config.js';
+import { machineClock } from '../shared/contract/dates.js';
+import { Lifecycle } from '../shared/process/lifecycle.js';
+import { createLogger } from '../shared/process/logger.js';
+import { RedisHealth } from '../shared/redis/health.js';
+import { startCaches } from './caches/caches.js';
+import { connect } from './connections.js';
+import { IdempotencyKeys } from './idempotency/idempotency.js';
 import {
   type MessageFromThread,
   type MessageToThread,
@@ -18,11 +14,15 @@ import {
   type SentCall,
   sentFailure,
   type ThreadFigures,
-} from './messages.js';
+} from './large-calls/messages.js';
+import { LargeBodies } from './request/large-bodies.js';
+import type { ReceivedCall } from './request/receive-call.js';
+import { type ScoringAnswers, scoringAnswers } from './routes/scoring-routes.js';
+import { startScoring } from './services.js';
 
 /**
- * The composition root of the gateway's thread for large calls. It answers calls that the main thread has received, with
- * the same services. One thread beside the main one is enough: the workers of batches take most of the time of a batch.
+ * The composition root of the gateway's thread for large calls. It answers calls that the main thread has received,
+ * with the same services.
  */
 async function start(port: NonNullable<typeof parentPort>): Promise<void> {
   const config = readConfig();

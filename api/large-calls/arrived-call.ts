@@ -3,8 +3,7 @@ import type { ReceivedCall } from '../request/receive-call.js';
 import type { BodyForm } from '../webhook/body.js';
 
 /** The routes that score records. */
-export const scoringRoutes = ['/v1/score', '/v1/webhooks/score', '/score', '/webhooks/score'] as const;
-export type ScoringRoute = (typeof scoringRoutes)[number];
+export type ScoringRoute = '/v1/score' | '/v1/webhooks/score' | '/score' | '/webhooks/score';
 
 /** A call to score records that passed authentication and rate limit: all that its answer depends on. */
 export interface ArrivedCall {
