@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { shortenedText } from '../../shared/contract/texts.js';
 import type { ExplainedRows, ScoredPart } from '../../shared/messages/score-job.js';
@@ -118,7 +118,7 @@ async function encoded(text: string): Promise<Buffer> {
     to = from + stepCharacters;
     if (isHighSurrogate(text.charCodeAt(to - 1))) to += 1;
     pieces.push(Buffer.from(text.slice(from, to)));
-    await nextTurn();
+    await nextStep();
   }
   return Buffer.concat(pieces);
 }
@@ -150,7 +150,7 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
       steps.push(step.join(','));
       step = [];
       characters = 0;
-      await nextTurn();
+      await nextStep();
       beganMs = performance.now();
     }
     if (step.length > 0) steps.push(step.join(','));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { Batcher } from '../../shared/async/batcher.js';
 import { FairQueue } from '../../shared/async/fair-queue.js';
@@ -123,7 +123,7 @@ export class Dispatcher {
     const inFlight: Promise<PartReply>[] = [];
     const names = await sentNamesOf(call, model.knownFields);
     for (const part of packedParts(call, model, names)) {
-      if (parts.length > 0) await nextTurn();
+      if (parts.length > 0) await nextStep();
       parts.push(part);
       const reply = this.scorePart(part, target, { call, ended });
       reply.catch(() => undefined);

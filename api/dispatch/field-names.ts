@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
 import type { ScoringCall } from '../call/scoring-call.js';
@@ -6,7 +6,7 @@ import type { ScoringCall } from '../call/scoring-call.js';
 /** Characters of the different field names of one call. A CRM with a thousand fields has some fifty thousand. */
 export const maxNameCharacters = 256 * 1024;
 /** Folding so many takes up to 10 ms. */
-const charactersPerTurn = 16 * 1024;
+const charactersPerStep = 16 * 1024;
 
 /**
  * Matches the different field names of a call with the fields of its model, in several turns of the event loop.
@@ -18,14 +18,14 @@ export async function sentNamesOf(
 ): Promise<SentNames> {
   const names = knownFields.sentNames();
   const maxNames = call.tolerant === true ? Number.POSITIVE_INFINITY : maxNameCharacters;
-  let turnEnd = charactersPerTurn;
+  let stepEnd = charactersPerStep;
   for (const { fields } of call.records) {
     for (const name in fields) {
       names.targetsOf(name);
-      if (names.foldedCharacters < turnEnd) continue;
+      if (names.foldedCharacters < stepEnd) continue;
       if (names.foldedCharacters > maxNames) throw tooManyNames();
-      await nextTurn();
-      turnEnd = Math.min(names.foldedCharacters + charactersPerTurn, maxNames + 1);
+      await nextStep();
+      stepEnd = Math.min(names.foldedCharacters + charactersPerStep, maxNames + 1);
     }
   }
   return names;

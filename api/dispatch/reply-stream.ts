@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextStep, setTimeout as wait } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { withSignal } from '../../shared/async/timeouts.js';
 import type { ChunkReply } from '../../shared/messages/score-job.js';
@@ -95,7 +95,7 @@ export class ReplyStream {
         const streams = await withSignal(signal, replies);
         for (const [id, values] of streams?.[0]?.[1] ?? []) {
           this.receive(id, values);
-          if ((values[1]?.length ?? 0) >= longReply) await nextTurn();
+          if ((values[1]?.length ?? 0) >= longReply) await nextStep();
         }
         if (streams === null) this.onIdleRead();
       } catch (error) {

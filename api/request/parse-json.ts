@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { ApiError } from '../../shared/contract/errors.js';
 import { endsTooEarly, reasonOf, stringEnd } from './json-fault.js';
 import { bodyText } from './read-body.js';
@@ -20,11 +20,11 @@ export async function parseJsonBody(body: Buffer, limit: ValueLimit): Promise<un
   const text = await bodyText(body);
   const values = await boundValues(text, limit);
   if (values === undefined) return parseJson(text);
-  await nextTurn();
+  await nextStep();
   const [list, ...others] = values.isWhole ? values.lists : [];
   if (others.length > 0) throw unreadable('records comes twice in the body: send it once.');
   const value = list === undefined ? parsed(text) : await parseInSteps(text, list);
-  await nextTurn();
+  await nextStep();
   if (hasNulKey(text)) throw nulKey();
   return value;
 }
@@ -50,7 +50,7 @@ export async function parseInSteps(text: string, { start, cuts, end }: RecordLis
   const records: unknown[] = [];
   let from = start;
   for (const to of [...cuts, end]) {
-    if (from > start) await nextTurn();
+    if (from > start) await nextStep();
     const before = from;
     const some = parsed(`[${text.slice(from + 1, to)}]`, (position) => position + before) as unknown[];
     if (some.length === 0 && cuts.length > 0) throw invalidJson(`unexpected text at position ${to}`);
@@ -152,7 +152,7 @@ export async function valuesIn(text: string, stepLength = countedCharacters): Pr
   const counter = new ValueCounter(text, stepLength);
   while (!counter.isOver) {
     counter.step();
-    if (!counter.isOver) await nextTurn();
+    if (!counter.isOver) await nextStep();
   }
   return counter.values;
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ApiError } from '../../shared/contract/errors.js';
@@ -65,7 +65,7 @@ export async function bodyText(body: Buffer): Promise<string> {
     to = Math.min(from + megabyte, body.length);
     while (isInsideCharacter(body[to])) to -= 1;
     text += body.toString('utf8', from, to);
-    if (to < body.length) await nextTurn();
+    if (to < body.length) await nextStep();
   }
   return text;
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import type { BodyEncoding } from './content-type.js';
 
 /** The characters of windows-1252 from 0x80 to 0x9f. The decoder of Node 20 has control characters in their place. */
@@ -16,7 +16,7 @@ export async function inUtf8(body: Buffer, encoding: BodyEncoding): Promise<Buff
   const parts: Buffer[] = [];
   for (let from = 0; from < body.length; from += megabyte) {
     parts.push(Buffer.from(windows1252Text(body.subarray(from, from + megabyte))));
-    await nextTurn();
+    await nextStep();
   }
   return Buffer.concat(parts);
 }

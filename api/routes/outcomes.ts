@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import { type CrmIdProblem, readCrmId, storedCrmId } from '../../shared/contract/crm-id.js';
 import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../shared/contract/dates.js';
@@ -81,7 +81,7 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
       try {
         // One call at a time: a thousand upserts keep a core of MongoDB busy for 0.1 s.
         return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async () => {
-          const between = () => nextTurn();
+          const between = () => nextStep();
           const took = await limit.take(organisationId, leads);
           took(await store.record({ organisationId, outcomes, receivedAt, between }));
           // The outcomes are stored: without these figures the call has still succeeded.

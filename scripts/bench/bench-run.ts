@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { type RunEnd, stoppedAtEnd } from '../servers/run-to-end.js';
 import type { BenchOptions } from './bench-options.js';
 import { compareWithFloor } from './load/check-replies.js';
@@ -162,7 +162,7 @@ class BenchRun {
     if (floorBodies === undefined) throw new Error('the bodies of the floor were not made');
     const call = async (request: Buffer) => {
       const body = Buffer.from(await scorer.answer(request.toString('utf8'), Date.now()));
-      await nextTurn(); // lets the window end
+      await nextStep(); // lets the window end
       return { status: 200, head: '', body };
     };
     return runLoad(plan, {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { noted } from './crash-note.js';
 
 /** Upper bound of uninterrupted work, so that a worker stays responsive. A single step may exceed it. */
@@ -27,7 +27,7 @@ export class TimeSlices {
    * @throws the reason of the signal if it is aborted
    */
   async next(): Promise<void> {
-    await nextTurn();
+    await nextStep();
     this.signal?.throwIfAborted();
     this.startedMs = performance.now();
   }

@@ -38,7 +38,7 @@ export async function eraseAgain(
   const failures: unknown[] = [];
   let erased = 0;
   for (let from = newId('org'); performance.now() < endMs && signal?.aborted !== true; ) {
-    const { due, last } = await nextTurn(erasures, from, nowMs);
+    const { due, last } = await nextStep(erasures, from, nowMs);
     if (due.length === 0 && from === '') break;
     from = last ?? '';
     const eraseOrPutOff = async (erasure: DueErasure): Promise<void> => {
@@ -61,7 +61,7 @@ export async function eraseAgain(
 /**
  * Due erasures of some organisations after another one, up to eight of each; `last` is undefined after the last one.
  */
-async function nextTurn(
+async function nextStep(
   erasures: ErasureStore,
   from: string,
   nowMs: number,

@@ -22,8 +22,10 @@ export interface SweepsOptions {
 const maxClaimMs = 500;
 
 /**
- * Starts the sweep. Each one claims Redis again. It then ends expired leases, voids noted calls and clears stuck checks
- * for stalled jobs, all at once. When Redis is short of memory, it evicts latest scores too.
+ * Starts the sweep. Each one claims Redis again. Then it does these at once:
+ * - ends expired leases, and voids calls that are to be voided;
+ * - evicts latest scores when Redis is short of memory;
+ * - clears stuck checks for stalled jobs.
  */
 export function startSweeps(
   connections: UpkeepConnections,

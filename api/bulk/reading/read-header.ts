@@ -1,4 +1,4 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { FieldMatch } from '../../../shared/files/field-match.js';
 import {
   columnOf,
@@ -13,7 +13,7 @@ import type { FileShape, JobOptions } from '../../../shared/store/jobs/job-docum
 import { maxNameCharacters } from '../../dispatch/field-names.js';
 
 /** Folding so many characters of names takes up to 10 ms. */
-const charactersPerTurn = 16 * 1024;
+const charactersPerStep = 16 * 1024;
 
 export interface HeaderOptions {
   readonly delimiter: string;
@@ -60,13 +60,13 @@ async function matchOf(
   names: readonly string[],
   { match, sent }: { readonly match: FieldMatch; readonly sent: ReturnType<KnownFields['sentNames']> },
 ): Promise<FieldMatch | undefined> {
-  let turnEnd = charactersPerTurn;
+  let stepEnd = charactersPerStep;
   for (const name of names) {
     match.add(name, sent);
     if (sent.foldedCharacters > maxNameCharacters) return undefined;
-    if (sent.foldedCharacters < turnEnd) continue;
-    turnEnd = sent.foldedCharacters + charactersPerTurn;
-    await turnOfTheLoop();
+    if (sent.foldedCharacters < stepEnd) continue;
+    stepEnd = sent.foldedCharacters + charactersPerStep;
+    await nextStep();
   }
   return match;
 }

@@ -1,4 +1,4 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import { type FoundRecords, recordAt } from '../../../shared/files/reading/file-records.js';
 import { type Footer, FooterWatch, footerNotice, kindOfRow } from '../../../shared/files/reading/footer-watch.js';
@@ -13,7 +13,7 @@ import { readJson } from '../rows/parse-rows.js';
 const maxIdSlots = 1 << 22;
 
 /** Short rows that are read in one turn of the event loop. They take a few milliseconds. */
-const [rowsPerTurn, recordsPerTurn] = [10_000, 2_000];
+const [rowsPerStep, recordsPerStep] = [10_000, 2_000];
 
 /** A row of a CSV with content. */
 interface SeenRow {
@@ -85,7 +85,7 @@ export class RowSurvey {
     const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine });
     while (rows.next()) {
       this.row += 1;
-      if (this.row % rowsPerTurn === 0) await turnOfTheLoop();
+      if (this.row % rowsPerStep === 0) await nextStep();
       const kind = kindOfRow(rows);
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
       if (!this.watch.isOpen) this.noteHeld();
@@ -100,7 +100,7 @@ export class RowSurvey {
 
   private async seeJsonl(found: FoundRecords, { crm_id_field: idField = 'crm_id' }: FileShape): Promise<void> {
     for (let index = found.from; index < found.to; index += 1) {
-      if (index % recordsPerTurn === 0) await turnOfTheLoop();
+      if (index % recordsPerStep === 0) await nextStep();
       const { bytes, line } = recordAt(found, index);
       const text = bytes.toString().trim();
       if (text !== '') this.note({ line, isShort: false, id: await idOfLine(text, idField) });

@@ -1,4 +1,4 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
@@ -48,7 +48,7 @@ export async function parseRows(
   bytes: Uint8Array,
   shape: FileShape,
   first: SlicePlace,
-  pause: () => Promise<void> = () => turnOfTheLoop(),
+  pause: () => Promise<void> = () => nextStep(),
 ): Promise<ParsedRow[]> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   await pause();

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import type { SentNames } from '../../../shared/messages/field-slots.js';
 import type { CallRecord, ScoringCall } from '../scoring-call.js';
 
@@ -7,7 +7,7 @@ const maxCounted = 1_000;
 /** So few names are looked for in each record, instead of each name of the record among them. */
 const fewNames = 8;
 /** Looking up so many takes some milliseconds. */
-const namesPerTurn = 50_000;
+const namesPerStep = 50_000;
 
 /** The names of a call that the model does not know. */
 export interface IgnoredNames {
@@ -50,9 +50,9 @@ async function countAll(
       const sum = sums.get(name);
       if (sum !== undefined && !isOwnId(record, name)) sum.records += 1;
     }
-    if (looked < namesPerTurn) continue;
+    if (looked < namesPerStep) continue;
     looked = 0;
-    await nextTurn();
+    await nextStep();
   }
 }
 

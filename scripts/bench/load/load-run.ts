@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextStep, setTimeout as wait } from 'node:timers/promises';
 import { seededRandom } from '../../leads/seeded-random.js';
 import type { ProcessGroups } from '../../servers/process-usage.js';
 import { checkReply, type HttpReply, sampleOf } from './check-replies.js';
@@ -69,7 +69,7 @@ export async function runLoad(plan: WindowPlan, { groups, bodies, open }: LoadTa
     for (let dueMs = performance.now(); ; dueMs += random.exponential(1000 / callsPerSecond)) {
       const sleepMs = Math.floor(dueMs - performance.now() - timerSlackMs);
       if (sleepMs > 0) await wait(sleepMs);
-      while (performance.now() < dueMs && !meter.isOver) await nextTurn();
+      while (performance.now() < dueMs && !meter.isOver) await nextStep();
       if (inFlight.size >= maxInFlight)
         meter.fail(new Error(`${callsPerSecond} calls a second exceed the capacity of the service`));
       if (meter.isOver) break;

@@ -1,10 +1,10 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import { foldFieldName, shortenedText } from '../../contract/texts.js';
 import type { KnownFields } from '../../messages/field-slots.js';
 import { InputFault } from './input-fault.js';
 
 /** Folding so many characters of names takes up to 10 ms. */
-const charactersPerTurn = 16 * 1024;
+const charactersPerStep = 16 * 1024;
 const maxListed = 12;
 const maxNameLength = 60;
 
@@ -42,9 +42,9 @@ async function matching(names: readonly string[], wanted: string): Promise<numbe
     if (name.length > 2 * wanted.length + 16) continue;
     if (foldFieldName(name) === folded) found.push(index);
     characters += name.length;
-    if (characters < charactersPerTurn) continue;
+    if (characters < charactersPerStep) continue;
     characters = 0;
-    await turnOfTheLoop();
+    await nextStep();
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextStep } from 'node:timers/promises';
 import type { FileFormat } from '../../store/jobs/job-documents.js';
 import { CsvRows } from '../csv-rows.js';
 import { checkText } from './check-text.js';
@@ -284,7 +284,7 @@ class Pace {
 
   async pauseIfDue(): Promise<void> {
     if (performance.now() < this.dueMs) return;
-    await turnOfTheLoop();
+    await nextStep();
     this.dueMs = performance.now() + maxStepMs;
   }
 }
