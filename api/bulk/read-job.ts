@@ -39,8 +39,8 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
   const left = new AbortController();
   const signal = AbortSignal.any([stopping, left.signal]);
   let readBytes = 0;
-  const timer = setInterval(() => void noteProgress(), progressEveryMs);
-  const noteProgress = async (): Promise<void> => {
+  const timer = setInterval(() => void storeProgress(), progressEveryMs);
+  const storeProgress = async (): Promise<void> => {
     const changed = await jobs.change(job._id, ['reading'], { $set: { read_bytes: readBytes } }).catch(() => job);
     if (changed === undefined) left.abort(new NoLongerReading('the job is no longer in the state reading'));
   };
@@ -69,7 +69,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
     const running = await jobs.change(job._id, ['reading'], {
       $set: { state: 'running', file, started_at: new Date(clock.now()), ...(notices.length > 0 && { notices }) },
     });
-    if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was noted');
+    if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was stored');
     await uploads.remove(job._id);
     logger.info({ job: job._id, rows, slices: count }, 'bulk job read');
   } catch (error) {

@@ -106,7 +106,7 @@ export class Runner implements Stoppable {
     await settleCanceled(this.deps);
   }
 
-  /** Logs a failure, and notes it until the same work succeeds. Never rejects. */
+  /** Logs a failure, and remembers it until the same work succeeds. Never rejects. */
   private async noting(name: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();

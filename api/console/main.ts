@@ -81,7 +81,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     appFolder: projectFile('dist/api/console/app'),
   });
   handle = app.callback();
-  await new ConsoleAccess(mongo.database).noteAddress(consoleUrl);
+  await new ConsoleAccess(mongo.database).storeAddress(consoleUrl);
   lifecycle.listenForSignals();
   lifecycle.followParent();
   logger.info({ url: consoleUrl }, 'console ready');

@@ -10,7 +10,7 @@ export class ChunkAges {
 
   constructor(private readonly nowMs = () => performance.now()) {}
 
-  /** Notes that a chunk is sent. Returns the function that notes its end. */
+  /** Begins the age of a sent chunk. Returns the function that ends it. */
   begin(lane: Lane, partition: number): () => void {
     const key = `${lane} ${partition}`;
     const chunks = this.beganMs.get(key) ?? new Map<symbol, number>();

@@ -45,7 +45,7 @@ export class CallHours implements Stoppable {
     this.timer = setInterval(() => void this.write(), writeEveryMs).unref();
   }
 
-  /** Counts each call whose key is known: routes note the key and the scored records in the state of their context. */
+  /** Counts each call whose key is known: routes store the key and the scored records in the state of their context. */
   middleware(): Middleware {
     return async (context, next) => {
       const startMs = performance.now();

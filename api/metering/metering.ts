@@ -51,7 +51,7 @@ export class CallReservation {
   /**
    * Runs `work`, which records the call. On failure it releases the reservation. If the call was recorded, or may have
    * been, or ended after its deadline, it voids the call instead. Before it throws, it waits shortly until Redis has
-   * the release or the note of the void. Then a retry finds its quota free, and this gateway may end.
+   * the release or the entry of the void. Then a retry finds its quota free, and this gateway may end.
    */
   async compensateOnFailure<Result>(work: () => Promise<Result>): Promise<Result> {
     try {

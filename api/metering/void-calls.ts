@@ -4,7 +4,7 @@ import type { Logger } from '../../shared/process/logger.js';
 import { type CallVoids, maxVoidsAtOnce, type VoidableCall } from '../../shared/quota/voids.js';
 
 export interface CallVoiderOptions {
-  readonly voids: Pick<CallVoids, 'note' | 'void' | 'invalidateScores'>;
+  readonly voids: Pick<CallVoids, 'add' | 'void' | 'invalidateScores'>;
   readonly logger: Logger;
 }
 
@@ -36,15 +36,15 @@ export class CallVoider {
 
   /**
    * Starts to void a call.
-   * @returns resolves when the call is noted in Redis, which survives this gateway
+   * @returns resolves when the call is in Redis, which survives this gateway
    */
   begin(call: VoidableCall): Promise<void> {
     const { voids } = this.options;
-    const noted = this.start(call, 'call to void could not be noted in Redis, retrying', () => voids.note(call));
+    const stored = this.start(call, 'call to void could not be noted in Redis, retrying', () => voids.add(call));
     this.toVoid.add(call);
     const voiding = () => this.inTurn(() => voids.void(call));
     this.start(call, 'call void failed, retrying', voiding).then(() => this.toVoid.delete(call));
-    return noted;
+    return stored;
   }
 
   /**

@@ -16,7 +16,7 @@ export interface ErasureStores extends ErasingStores {
 }
 
 /**
- * Erases a lead now. Notes it for the second erasure, unless there is nothing to erase then: the lead is unknown, and
+ * Erases a lead now. Stores it for the second erasure, unless there is nothing to erase then: the lead is unknown, and
  * no call is in flight.
  * @param named by any form of its crm_id
  * @returns whether anything was stored of the lead
@@ -25,17 +25,17 @@ export async function eraseEverywhere(named: Lead, stores: ErasureStores): Promi
   const { erasures, latest, hasCallsInFlight, redisNowMs, leaseMs, keyPepper } = stores;
   const lead = { ...named, crmId: storedCrmId(named.crmId) };
   const { organisationId } = lead;
-  const note = async (wasKnown: boolean): Promise<void> => {
+  const addErasure = async (wasKnown: boolean): Promise<void> => {
     const atMs = await redisNowMs();
-    await erasures.note(lead, { hash: leadHash(lead, keyPepper), atMs, dueMs: atMs + leaseMs, wasKnown });
+    await erasures.add(lead, { hash: leadHash(lead, keyPepper), atMs, dueMs: atMs + leaseMs, wasKnown });
   };
   const isKnown = await isStored(lead, stores);
   const mayReturn = isKnown || (await hasCallsInFlight(organisationId));
-  if (mayReturn) await note(isKnown);
+  if (mayReturn) await addErasure(isKnown);
   const wasKnown = (await eraseLead(stores, lead)) || isKnown;
   await latest.forgetLead(lead);
   // A call that arrives from now on finds nothing of the lead, so that the second erasure leaves it alone.
-  if (mayReturn || wasKnown) await note(wasKnown);
+  if (mayReturn || wasKnown) await addErasure(wasKnown);
   return wasKnown;
 }
 

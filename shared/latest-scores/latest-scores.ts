@@ -15,7 +15,7 @@ export const maxLatestLeads = 500_000;
 const aboveAllIds = '~';
 
 /** Latest scores of some leads. */
-export interface NotedLeads {
+export interface CachedLeads {
   /** For `ScoredLeads`. */
   readonly epoch: string;
   /**
@@ -54,13 +54,13 @@ export class LatestScores {
     readonly organisationId: string;
     readonly modelId: string;
     readonly crmIds: readonly string[];
-  }): Promise<NotedLeads> {
+  }): Promise<CachedLeads> {
     const { organisationId, modelId, crmIds } = query;
     const [epoch = '', number = '', entries] = await this.readLatest({
       keys: [latestScoresKey(organisationId)],
       args: [randomBase62(12), latestTtlMs, modelId, JSON.stringify(crmIds)],
     });
-    return { epoch, leads: entries?.split('\n').map((entry) => notedLead(entry, number)) ?? [] };
+    return { epoch, leads: entries?.split('\n').map((entry) => cachedLead(entry, number)) ?? [] };
   }
 
   /**
@@ -81,7 +81,7 @@ export class LatestScores {
 /** The length of an item; read-scores.lua defines its form. */
 export const itemLength = 36;
 
-function notedLead(entry: string, number: string): LeadScores | undefined {
+function cachedLead(entry: string, number: string): LeadScores | undefined {
   if (entry === '') return undefined;
   const isOwn = (at: number): boolean => number !== '' && entry.startsWith(number, at + 33);
   let at = 0;

@@ -4,7 +4,7 @@ import type { Logger } from './logger.js';
 const repeatEveryMs = 30_000;
 
 /** Logs an error that may repeat many times a second while a server is away. */
-export type NoteError = (error: Error) => void;
+export type LogError = (error: Error) => void;
 
 /**
  * Makes a throttled log: the first error at once, then at most one line in 30 s with the number of errors since the
@@ -15,7 +15,7 @@ export function errorLog(
   logger: Pick<Logger, 'warn'>,
   message: string,
   fields: Readonly<Record<string, string | number>> = {},
-): NoteError {
+): LogError {
   let times = 0;
   let quietUntilMs = Number.NEGATIVE_INFINITY;
   return (error) => {
@@ -31,17 +31,17 @@ export function errorLog(
 /** Logs failures of a Redis connection, throttled, and its return. */
 export function logConnection(redis: Redis, name: string, logger: Logger): void {
   const fields = { connection: name };
-  let note = errorLog(logger, 'redis connection error', fields);
+  let log = errorLog(logger, 'redis connection error', fields);
   let failedSinceMs: number | undefined;
   redis.on('error', (error: Error) => {
     failedSinceMs ??= performance.now();
-    note(error);
+    log(error);
   });
   redis.on('ready', () => {
     if (failedSinceMs === undefined) return;
     const awayS = Number(((performance.now() - failedSinceMs) / 1000).toFixed(1));
     logger.info({ ...fields, awayS }, 'redis connection is back');
     failedSinceMs = undefined;
-    note = errorLog(logger, 'redis connection error', fields);
+    log = errorLog(logger, 'redis connection error', fields);
   });
 }

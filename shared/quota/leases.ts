@@ -29,7 +29,7 @@ interface EndedLeases {
  * Ends the expired leases of one counter: settles calls that are in the ledger, and releases the others. A call is
  * fenced before its release, so that a commit still under way, as in a frozen database, fails. An open transaction may
  * get in the way of the fence; the recount that each release requests then corrects the counter. Recorded calls that
- * are noted to be voided keep their leases until they are void.
+ * are to be voided keep their leases until they are void.
  * @throws the error of Redis or of the ledger; the remaining leases stay
  */
 export async function endExpiredLeases(
@@ -50,8 +50,8 @@ export async function endExpiredLeases(
     const recorded = new Set(await ledger.recordedCalls(callIds));
     const others = callIds.filter((callId) => !recorded.has(callId));
     if (others.length > 0) for (const callId of await ledger.fenceCalls(others)) recorded.add(callId);
-    const notes = recorded.size === 0 ? [] : await redis.hmget(callsToVoidKey, ...recorded);
-    const toVoid = new Set([...recorded].filter((_, index) => typeof notes[index] === 'string'));
+    const found = recorded.size === 0 ? [] : await redis.hmget(callsToVoidKey, ...recorded);
+    const toVoid = new Set([...recorded].filter((_, index) => typeof found[index] === 'string'));
     const settled = [...recorded].filter((callId) => !toVoid.has(callId));
     if (settled.length > 0) await beforeSettling?.(counter, settled);
     const due = callIds.filter((callId) => !toVoid.has(callId));
@@ -82,7 +82,7 @@ export class ActiveCounters {
    * that a reserve sent next on the same connection arrives after it.
    * @param atRedisMs now or a little later, such as the call's deadline, by Redis time
    */
-  async note(counter: UsageCounter, atRedisMs: number): Promise<void> {
+  async mark(counter: UsageCounter, atRedisMs: number): Promise<void> {
     const member = memberOf(counter);
     const markedAtMs = this.markedAtMs.get(member);
     if (markedAtMs !== undefined && Math.abs(atRedisMs - markedAtMs) < markAgainAfterMs) return;
@@ -99,7 +99,7 @@ export class ActiveCounters {
   /** Marks a counter as active also when this process did so just before: the list may have been lost since. */
   async markActive(counter: UsageCounter, atRedisMs: number): Promise<void> {
     this.markedAtMs.delete(memberOf(counter));
-    await this.note(counter, atRedisMs);
+    await this.mark(counter, atRedisMs);
   }
 
   async list(): Promise<UsageCounter[]> {

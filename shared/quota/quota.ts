@@ -99,7 +99,7 @@ export class Quota {
     try {
       const reserve = async (): Promise<QuotaReply> => {
         // Sent first: the sweep must know the counter before it has a lease.
-        const marked = this.activeCounters.note(counter, deadlineRedisMs);
+        const marked = this.activeCounters.mark(counter, deadlineRedisMs);
         const [reply] = await Promise.all([this.commands.reserve({ ...call, leaseMs: this.leaseMs }), marked]);
         return reply;
       };

@@ -27,21 +27,21 @@ export interface CallVoidsDeps {
 }
 
 /**
- * Compensates calls that were recorded, or may have been, and were not answered with 200. Their gateway notes them in
+ * Compensates calls that were recorded, or may have been, and were not answered with 200. Their gateway stores them in
  * Redis before it answers, and voids them. The sweep voids those whose gateway has ended meanwhile.
  */
 export class CallVoids {
   constructor(private readonly deps: CallVoidsDeps) {}
 
-  /** Notes a call, so that the sweep voids it. */
-  async note({ counter, callId }: VoidableCall): Promise<void> {
+  /** Adds a call to those that the sweep voids. */
+  async add({ counter, callId }: VoidableCall): Promise<void> {
     await this.deps.redis.hset(callsToVoidKey, callId, memberOf(counter));
   }
 
   /**
    * Voids a call: its ledger row first and its reservation second, so that Redis never counts less than the ledger. The
    * sweep may have settled the call before. Its release then makes the counter be recounted. Idempotent.
-   * @throws the error of Redis or MongoDB; the call stays noted
+   * @throws the error of Redis or MongoDB; the call stays to be voided
    */
   async void(call: VoidableCall): Promise<void> {
     const { redis, quota, voidInLedger } = this.deps;
@@ -63,12 +63,12 @@ export class CallVoids {
   }
 
   /**
-   * Voids up to 500 noted calls. Random ones, so that calls that cannot be voided now do not hold up the others.
+   * Voids up to 500 of these calls. Random ones, so that calls that cannot be voided now do not hold up the others.
    * @returns the number of voided calls
    * @throws the error of the first that failed; the others are voided
    */
   async sweep(): Promise<number> {
-    const calls = await this.someNoted();
+    const calls = await this.some();
     const endMs = performance.now() + maxSweepMs;
     let count = 0;
     await eachAtOnce(calls, maxVoidsAtOnce, async (call) => {
@@ -79,12 +79,12 @@ export class CallVoids {
     return count;
   }
 
-  private async someNoted(): Promise<VoidableCall[]> {
+  private async some(): Promise<VoidableCall[]> {
     const flat = [await this.deps.redis.hrandfield(callsToVoidKey, maxPerSweep, 'WITHVALUES')].flat().map(String);
     const calls: VoidableCall[] = [];
     for (let index = 0; index + 1 < flat.length; index += 2) {
-      const [callId = '', note = ''] = flat.slice(index, index + 2);
-      const counter = counterOf(note);
+      const [callId = '', text = ''] = flat.slice(index, index + 2);
+      const counter = counterOf(text);
       if (counter !== undefined) calls.push({ counter, callId });
     }
     return calls;

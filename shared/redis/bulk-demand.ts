@@ -7,7 +7,7 @@ export const markDemandEveryMs = 5_000;
 const demandTtlMs = 15_000;
 
 /**
- * Notes that bulk jobs need worker processes, for the next 15 s. Pools then start theirs within a second.
+ * Says that bulk jobs need worker processes, for the next 15 s. Pools then start theirs within a second.
  * @throws the error of Redis
  */
 export async function markBulkDemand(redis: Redis): Promise<void> {

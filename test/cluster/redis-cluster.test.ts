@@ -165,7 +165,7 @@ describe('the quota on a Redis Cluster', () => {
       voidInLedger: async ({ callId }) => Boolean(voided.push(callId)),
     });
     for (const counter of counters)
-      await voids.note({ counter, callId: `${lost.includes(counter) ? 'kept' : 'gone'} ${counter.organisationId}` });
+      await voids.add({ counter, callId: `${lost.includes(counter) ? 'kept' : 'gone'} ${counter.organisationId}` });
     frozen.process.kill('SIGSTOP');
     try {
       const [evicted, swept] = await Promise.all([evictUnderPressure(redis), rig.sweepAll()]);
@@ -173,8 +173,8 @@ describe('the quota on a Redis Cluster', () => {
       // A sweep takes the calls in random order, and begins none after three seconds.
       await eventually(async () => {
         await voids.sweep().catch(() => undefined);
-        const noted = Object.keys(await redis.hgetall(callsToVoidKey));
-        expect(noted.map((callId) => callId.slice(0, 4))).to.deep.equal(lost.map(() => 'kept'));
+        const toVoid = Object.keys(await redis.hgetall(callsToVoidKey));
+        expect(toVoid.map((callId) => callId.slice(0, 4))).to.deep.equal(lost.map(() => 'kept'));
       }, 20_000);
       expect(swept).to.include({ released: counters.length - lost.length, failed: lost.length });
     } finally {

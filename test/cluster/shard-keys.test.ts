@@ -132,7 +132,7 @@ describe('queries on collections that can be sharded', () => {
       await gradeVersion({ database, ...graded, facts: undefined, asOfMs, nowMs, rebuild: asOfMs > nowMs });
     await dueVersions(database, { now: () => nowMs + dayMs });
     const lead = { organisationId: own.id, crmId: 'L-1' };
-    await erasures.note(lead, { hash: 'hash', atMs: nowMs, dueMs: nowMs, wasKnown: true });
+    await erasures.add(lead, { hash: 'hash', atMs: nowMs, dueMs: nowMs, wasKnown: true });
     const logger = { warn: () => undefined };
     const latest = new LatestScores(service.redis);
     await eraseAgain({ ...erasingStores(database), erasures, latest, logger }, { nowMs: nowMs + dayMs });

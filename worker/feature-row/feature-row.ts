@@ -107,7 +107,7 @@ class CompiledRow implements FeatureRow {
       const cell = request.cells[reader.slot] as string | Extract<Cell, object>;
       const reading =
         typeof cell === 'object' ? yield* readStructure(reader, cell, request) : reader.write(cell, request);
-      this.note(row, index, reading);
+      this.add(row, index, reading);
     }
     return row.anyKnown || row.problems ? row.problems : [nothingKnown];
   }
@@ -120,12 +120,12 @@ class CompiledRow implements FeatureRow {
       const cell = request.cells[reader.slot];
       if (isSlow(cell)) return index;
       const isScalar = !isAbsent(cell) && typeof cell !== 'object';
-      this.note(row, index, isScalar ? reader.write(cell, request) : wasMissing);
+      this.add(row, index, isScalar ? reader.write(cell, request) : wasMissing);
     }
     return this.readers.length;
   }
 
-  private note(row: StartedRow, index: number, reading: Reading | string): void {
+  private add(row: StartedRow, index: number, reading: Reading | string): void {
     const { cells, readings, slotReadings, slotRow = 0 } = row.request;
     const reader = this.readers[index] as FeatureReader;
     const cell = cells[reader.slot];
@@ -134,7 +134,7 @@ class CompiledRow implements FeatureRow {
     else if (reading === wasUnseen) this.unseen += 1;
     if (typeof reading !== 'string') {
       if (readings !== undefined) readings[index] = reading;
-      if (reading !== wasRead || this.isShared[index]) slotReadings?.note(slotRow, reader.slot, reading);
+      if (reading !== wasRead || this.isShared[index]) slotReadings?.set(slotRow, reader.slot, reading);
       if (hasValue(reading) || !reader.required) return;
     }
     row.problems ??= [];

@@ -7,7 +7,7 @@ const bitOf = (reading: Reading): number => 1 << reading;
  * enough.
  */
 const best: readonly Reading[] = [wasAmbiguous, wasRead, wasUnseen, wasUnreadable, wasMissing];
-/** The reading that stands for each byte of a slot. A slot without a note was read. */
+/** The reading that stands for each byte of a slot. A slot without one was read. */
 const readingOfByte: readonly Reading[] = Array.from(
   { length: 2 * filledBit },
   (_, byte) => best.find((reading) => (byte & bitOf(reading)) !== 0) ?? wasRead,
@@ -25,17 +25,17 @@ export class SlotReadings {
     this.bytes = new Uint8Array(rows * slotCount);
   }
 
-  /** Notes the reading of a feature. `wasRead` needs to be noted only for a slot that several features read. */
-  note(row: number, slot: number, reading: Reading): void {
+  /** Stores the reading of a feature. `wasRead` needs to be stored only for a slot that several features read. */
+  set(row: number, slot: number, reading: Reading): void {
     const at = row * this.slotCount + slot;
     this.bytes[at] = (this.bytes[at] ?? 0) | bitOf(reading);
   }
 
   /**
-   * Notes that the value of a slot is that of an earlier prediction. The slot of the recency guard alone is passed
+   * Stores that the value of a slot is that of an earlier prediction. The slot of the recency guard alone is passed
    * over.
    */
-  noteFilled(row: number, slot: number): void {
+  setFilled(row: number, slot: number): void {
     if (slot < this.slotCount) this.bytes[row * this.slotCount + slot] = filledBit;
   }
 
@@ -50,7 +50,7 @@ export class SlotReadings {
   }
 
   /** The first slot of a row, from one on, that was not simply read; `slotCount` without one. Most were. */
-  nextNoted(row: number, from: number): number {
+  nextSet(row: number, from: number): number {
     const start = row * this.slotCount;
     let slot = from;
     while (slot < this.slotCount && this.bytes[start + slot] === 0) slot += 1;

@@ -133,7 +133,7 @@ function fillRecord(
   const sent = cells.slice();
   const filled = fillIn.fill(cells, stored);
   for (const [slot, cell] of sent.entries())
-    if (isAbsent(cell) && !isAbsent(cells[slot])) slotReadings.noteFilled(row, slot);
+    if (isAbsent(cell) && !isAbsent(cells[slot])) slotReadings.setFilled(row, slot);
   return filled;
 }
 

@@ -42,7 +42,7 @@ export function* fieldReadings(
   const records: (number | string)[][] = [];
   for (let row = 0; row < rows.length; row += 1) {
     const ofRecord: (number | string)[] = [];
-    for (let slot = slots.nextNoted(row, 0); slot < slots.slotCount; slot = slots.nextNoted(row, slot + 1)) {
+    for (let slot = slots.nextSet(row, 0); slot < slots.slotCount; slot = slots.nextSet(row, slot + 1)) {
       const reading = slots.of(row, slot);
       const isFilled = slots.isFilled(row, slot);
       if (reading === wasRead && !isFilled) continue;

@@ -1,5 +1,5 @@
 import { callIdFloor } from '../../shared/contract/identifiers.js';
-import type { LatestScores, NotedLeads } from '../../shared/latest-scores/latest-scores.js';
+import type { CachedLeads, LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { KnownFields, StoredFields } from '../../shared/messages/field-slots.js';
 import type { ChunkPart, ChunkPayload } from '../../shared/messages/score-job.js';
 import type { LeadScores, StoredRecord } from '../../shared/store/calls/lead-lookup.js';
@@ -42,17 +42,17 @@ export interface KnownLeads {
 export interface RequestedLeads {
   readonly crmIds: readonly string[];
   /** Never rejects: when Redis does not answer, all leads are missing. */
-  readonly noted: Promise<NotedLeads>;
+  readonly cached: Promise<CachedLeads>;
 }
 
-const nothingNoted: NotedLeads = { epoch: '', leads: [] };
+const nothingCached: CachedLeads = { epoch: '', leads: [] };
 
 /** Requests the latest scores of a chunk's leads from Redis, without waiting for them. */
 export function requestLatestScores(chunk: ChunkPayload, latest: Pick<LatestScores, 'read'>): RequestedLeads {
   const crmIds = distinctCrmIds(chunk);
-  if (crmIds.length === 0) return { crmIds, noted: Promise.resolve(nothingNoted) };
-  const noted = latest.read({ organisationId: chunk.organisation, modelId: chunk.model, crmIds });
-  return { crmIds, noted: noted.catch(() => nothingNoted) };
+  if (crmIds.length === 0) return { crmIds, cached: Promise.resolve(nothingCached) };
+  const cached = latest.read({ organisationId: chunk.organisation, modelId: chunk.model, crmIds });
+  return { crmIds, cached: cached.catch(() => nothingCached) };
 }
 
 /**
@@ -69,16 +69,16 @@ export async function findKnownLeads(
   const { crmIds } = requested;
   if (crmIds.length === 0) return { byCrmId: new Map(), epoch: undefined };
   const { predictions, timeoutMs, keptFromId } = deps;
-  const { epoch, leads: noted } = await requested.noted;
+  const { epoch, leads: cached } = await requested.cached;
   const found = await predictions.latest({
     organisationId: chunk.organisation,
     modelId: chunk.model,
-    crmIds: crmIds.filter((_, place) => noted[place]?.own === undefined),
+    crmIds: crmIds.filter((_, place) => cached[place]?.own === undefined),
     timeoutMs,
   });
   const latest = new Map<string, LeadScores>();
   for (const [place, crmId] of crmIds.entries()) {
-    const known = noted[place]?.own === undefined ? found.get(crmId) : noted[place];
+    const known = cached[place]?.own === undefined ? found.get(crmId) : cached[place];
     if (known !== undefined && known.latestId > keptFromId) latest.set(crmId, known);
   }
   const wanted = [...needsFields].flatMap((crmId) => latest.get(crmId)?.latestId ?? []);

@@ -40,7 +40,7 @@ export async function removeUnscoredOutcomes(options: {
       const next = await outcomes.organisationAfter(org);
       return next === undefined ? undefined : { org: next, crm_id: '' };
     });
-    await withMongoTimeout(timeoutMs, () => retention.noteOutcomes(today, place));
+    await withMongoTimeout(timeoutMs, () => retention.storeOutcomesPass(today, place));
   }
   return removed;
 }

@@ -86,11 +86,11 @@ export async function removeOldPredictions(options: RetentionOptions): Promise<n
       ranges = left;
     }
     afterId = idsOfOrganisation(last).$lt;
-    await call(() => retention.noteRemoved(keptFromDay, afterId));
+    await call(() => retention.storeRemovalPass(keptFromDay, afterId));
     if (isOver()) return removed;
   }
   await expireOldScores(redis, (organisationId) => firstKeptId(keptFromDay, organisationId));
-  await call(() => retention.noteRemoved(keptFromDay, undefined));
+  await call(() => retention.storeRemovalPass(keptFromDay, undefined));
   return removed;
 }
 

@@ -46,7 +46,7 @@ export class RowSurvey {
   private readonly short = new ShortRows();
   private readonly ids = new RepeatedIds(maxIdSlots);
   /** The rows that are perhaps a footer: at most a hundred. */
-  private held: SeenRow[] = [];
+  private waiting: SeenRow[] = [];
   private row = 0;
   private hasRow = false;
 
@@ -57,13 +57,13 @@ export class RowSurvey {
 
   /** Whether a row has content and is not of the footer, after the last record. */
   get hasContent(): boolean {
-    return this.hasRow || (this.footer === undefined && this.held.length > 0);
+    return this.hasRow || (this.footer === undefined && this.waiting.length > 0);
   }
 
   /** Sentences about the rows, after the last record. */
   notices(): string[] {
     const { footer } = this;
-    if (footer === undefined) this.noteHeld();
+    if (footer === undefined) this.addWaiting();
     const repeats = repeatsText(this.ids.repeats, { quotesId: false });
     return [footer && footerNotice(footer), this.short.notice, repeats].filter((notice) => notice !== undefined);
   }
@@ -88,13 +88,13 @@ export class RowSurvey {
       if (this.row % rowsPerStep === 0) await nextStep();
       const kind = kindOfRow(rows);
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
-      if (!this.watch.isOpen) this.noteHeld();
+      if (!this.watch.isOpen) this.addWaiting();
       if (kind === 'blank') continue;
       const read = rows.problem === undefined ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
       const isShort = rows.count < columns.length;
       const seen = { line: rows.line, isShort, id: 'id' in read ? read.id : null };
-      if (this.watch.isOpen) this.held.push(seen);
-      else this.note(seen);
+      if (this.watch.isOpen) this.waiting.push(seen);
+      else this.add(seen);
     }
   }
 
@@ -103,17 +103,17 @@ export class RowSurvey {
       if (index % recordsPerStep === 0) await nextStep();
       const { bytes, line } = recordAt(found, index);
       const text = bytes.toString().trim();
-      if (text !== '') this.note({ line, isShort: false, id: await idOfLine(text, idField) });
+      if (text !== '') this.add({ line, isShort: false, id: await idOfLine(text, idField) });
     }
   }
 
-  private noteHeld(): void {
-    if (this.held.length === 0) return;
-    for (const row of this.held) this.note(row);
-    this.held = [];
+  private addWaiting(): void {
+    if (this.waiting.length === 0) return;
+    for (const row of this.waiting) this.add(row);
+    this.waiting = [];
   }
 
-  private note({ line, isShort, id }: SeenRow): void {
+  private add({ line, isShort, id }: SeenRow): void {
     this.hasRow = true;
     if (isShort) this.short.add(line);
     if (id !== null) this.ids.add(id, line);

@@ -14,7 +14,7 @@ export interface TransferLimits {
 export interface TransferPlace {
   /** Aborted when the transfer has to give way. */
   readonly signal: AbortSignal;
-  /** Notes bytes that were transferred. */
+  /** Counts bytes that were transferred. */
   moved(bytes: number): void;
   free(): void;
 }

@@ -106,7 +106,7 @@ async function uploadOf(context: Context, reader: Reader, deps: JobDeps): Promis
   const { length } = upload;
   if (upload.complete_at !== undefined) return { offset: length ?? 0, ...(length === undefined ? {} : { length }) };
   const { offset } = await deps.stores.uploads.end(_id);
-  // The gateway that stored the last byte ended before it noted the end of the file.
+  // The gateway that stored the last byte ended before it stored the end of the file.
   if (state === 'awaiting_upload' && offset > 0 && offset === length)
     await withConflicts(context, reader, deps, async () => {
       const session = await UploadSession.fromEnd(deps.stores, _id, undefined);

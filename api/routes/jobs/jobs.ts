@@ -71,8 +71,8 @@ const cancel: Command = {
       $unset: { pause: 1 },
     });
     // No call can add bytes any more. If the removal fails, they go with the job.
-    if (canceled !== undefined) deps.stores.uploads.remove(job._id).catch(noted(deps));
-    if (canceled !== undefined) deps.stores.slices.removeAllInputs(job._id).catch(noted(deps));
+    if (canceled !== undefined) deps.stores.uploads.remove(job._id).catch(logLeftUpload(deps));
+    if (canceled !== undefined) deps.stores.slices.removeAllInputs(job._id).catch(logLeftUpload(deps));
     return canceled;
   },
   isDone: ({ state }) => state === 'canceled',
@@ -107,7 +107,7 @@ export function deleteJobRoute(deps: JobDeps): Middleware {
   return readingRoute(deps.reading, answer, 'scoring');
 }
 
-const noted =
+const logLeftUpload =
   ({ logger }: JobDeps) =>
   (error: unknown): void =>
     logger.warn({ error }, 'the upload of a canceled job was not removed: it goes with the job');

@@ -135,7 +135,7 @@ export class ErasureStore {
   }
 
   /** Stores that the erasure of a lead begins or has ended. Idempotent; the latest erasure of a lead counts. */
-  async note(
+  async add(
     { organisationId, crmId }: Lead,
     of: { readonly hash: string; readonly atMs: number; readonly dueMs: number; readonly wasKnown: boolean },
   ): Promise<void> {

@@ -51,7 +51,7 @@ export class RetentionStore {
   }
 
   /** Stores where the pass through the outcomes continues; without a place, that it is complete. */
-  async noteOutcomes(day: number, after: OutcomePlace | undefined): Promise<void> {
+  async storeOutcomesPass(day: number, after: OutcomePlace | undefined): Promise<void> {
     await this.passes.replaceOne({ _id: 'outcomes' }, { day, ...(after && { after }) }, { upsert: true });
   }
 
@@ -85,7 +85,7 @@ export class RetentionStore {
   }
 
   /** Stores the organisation with which a pass is done; without an id, that it is complete. */
-  async noteRemoved(beforeDay: number, afterId: string | undefined): Promise<void> {
+  async storeRemovalPass(beforeDay: number, afterId: string | undefined): Promise<void> {
     const change =
       afterId === undefined
         ? { $max: { removed_before_day: beforeDay }, $unset: { pass: 1 as const } }

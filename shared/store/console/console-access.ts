@@ -38,7 +38,7 @@ const timeoutMs = 5_000;
 const idleMs = 12 * 60 * 60 * 1000;
 const maxSessionMs = 7 * 24 * 60 * 60 * 1000;
 /** A session's use is stored this often. */
-const noteUseEveryMs = 60_000;
+const storeUseEveryMs = 60_000;
 const majority = { writeConcern: { w: 'majority' } } as const;
 
 /** 256 random bits. */
@@ -62,7 +62,7 @@ export class ConsoleAccess {
   }
 
   /** Stores where people open the console, for command lines that make links to it. */
-  async noteAddress(url: string): Promise<void> {
+  async storeAddress(url: string): Promise<void> {
     await this.settings.updateOne({ _id: 'console' }, { $set: { url } }, { upsert: true, ...majority });
   }
 
@@ -135,7 +135,7 @@ export class ConsoleAccess {
       if (found === null || (found.expires_at !== undefined && found.expires_at <= now)) return undefined;
       if (found.expires_at === undefined || found.ends_at === undefined) return found;
       const expires = new Date(Math.min(now.getTime() + idleMs, found.ends_at.getTime()));
-      if (expires.getTime() - found.expires_at.getTime() < noteUseEveryMs) return found;
+      if (expires.getTime() - found.expires_at.getTime() < storeUseEveryMs) return found;
       await this.sessions.updateOne({ _id: hash }, { $max: { expires_at: expires } });
       return { ...found, expires_at: expires };
     });

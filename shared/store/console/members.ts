@@ -76,7 +76,7 @@ export class MemberStore {
   }
 
   /**
-   * Finds the membership with which a person signs in, binds it to the account, and notes the time.
+   * Finds the membership with which a person signs in, binds it to the account, and stores the time.
    * @param organisationId the organisation to sign in to; undefined for the one that was used last
    * @returns undefined for a person without an invitation
    */

@@ -70,7 +70,7 @@ export class UploadStore {
     await this.collection.updateOne(filter, { $set: fields }, this.options);
   }
 
-  /** Notes which model an upload became. @returns false if it was imported already */
+  /** Stores which model an upload became. @returns false if it was imported already */
   async markImported(id: ObjectId, modelId: string): Promise<boolean> {
     const filter = { _id: id, state: { $ne: 'imported' as const } };
     const imported = { state: 'imported' as const, model_id: modelId };

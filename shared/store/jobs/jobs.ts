@@ -166,7 +166,7 @@ export class JobStore {
     return matchedCount === 1;
   }
 
-  /** Notes that an erasure has changed results. @param by bytes of the settled prefix, which may be negative */
+  /** Stores that an erasure has changed results. @param by bytes of the settled prefix, which may be negative */
   async resize(id: string, by: SliceBytes | undefined, options: WriteOptions): Promise<void> {
     await this.collection.updateOne({ _id: id }, { $inc: { revision: 1, ...namedIn('settled', by ?? {}) } }, options);
   }

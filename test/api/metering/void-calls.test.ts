@@ -10,13 +10,13 @@ const callOf = (callId: string): VoidableCall => ({
 });
 
 /** A voider whose steps run these functions. Collects the steps. */
-function callVoiderWith(how: Partial<Record<'note' | 'void', (callId: string) => Promise<void>>> = {}) {
+function callVoiderWith(how: Partial<Record<'add' | 'void', (callId: string) => Promise<void>>> = {}) {
   const steps: string[] = [];
-  const step = (name: 'note' | 'void') => async (call: VoidableCall) => {
+  const step = (name: 'add' | 'void') => async (call: VoidableCall) => {
     steps.push(name);
     await how[name]?.(call.callId);
   };
-  const voids = { note: step('note'), void: step('void'), invalidateScores: async () => undefined };
+  const voids = { add: step('add'), void: step('void'), invalidateScores: async () => undefined };
   return { steps, callVoider: new CallVoider({ voids, logger: createLogger('silent', 'test') }) };
 }
 
@@ -30,23 +30,23 @@ function failingOnce(): () => Promise<void> {
 }
 
 describe('CallVoider', () => {
-  it('notes and voids a call, each again after a failure, before the gateway stops', async () => {
-    const { steps, callVoider } = callVoiderWith({ note: failingOnce(), void: failingOnce() });
-    const noted = callVoider.begin(callOf('call'));
+  it('stores and voids a call, each again after a failure, before the gateway stops', async () => {
+    const { steps, callVoider } = callVoiderWith({ add: failingOnce(), void: failingOnce() });
+    const stored = callVoider.begin(callOf('call'));
     expect(callVoider.pending).to.equal(1);
     await callVoider.stop();
-    await noted;
-    expect(steps.toSorted()).to.deep.equal(['note', 'note', 'void', 'void']);
+    await stored;
+    expect(steps.toSorted()).to.deep.equal(['add', 'add', 'void', 'void']);
     expect(callVoider.pending).to.equal(0);
   });
 
-  it('begin waits for the note and not for the void', async () => {
+  it('begin waits until the call is in Redis, and not for the void', async () => {
     const { callVoider } = callVoiderWith({ void: () => new Promise(() => undefined) });
     await callVoider.begin(callOf('call'));
     expect(callVoider.pending).to.equal(1);
   });
 
-  it('voids eight calls at once, notes the others, and is full at 256', async () => {
+  it('voids eight calls at once, stores the others in Redis, and is full at 256', async () => {
     const ends: (() => void)[] = [];
     const { steps, callVoider } = callVoiderWith({ void: () => new Promise((end) => ends.push(end)) });
     const begin = (count: number) =>
@@ -56,7 +56,7 @@ describe('CallVoider', () => {
     await begin(1);
     expect(callVoider.isFull).to.equal(true);
     const countOf = (name: string) => steps.filter((step) => step === name).length;
-    expect([countOf('note'), countOf('void')]).to.deep.equal([256, 8]);
+    expect([countOf('add'), countOf('void')]).to.deep.equal([256, 8]);
     await eventually(() => {
       for (const end of ends.splice(0)) end();
       expect(callVoider.pending).to.equal(0);

@@ -143,7 +143,7 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
         expect(calls).to.be.at.least(1);
         const atMs = await redisNowMs(service.redis);
         const note = { hash: own.id, atMs, dueMs: atMs + leaseMs, wasKnown: true };
-        await new ErasureStore(service.stores.database).note(asked, note);
+        await new ErasureStore(service.stores.database).add(asked, note);
         expect(await eraseLater()).to.be.at.least(1);
         expect((await own.call(scores)).status).to.equal(404);
         const replayed = scoredRow(await explained());

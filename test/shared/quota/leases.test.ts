@@ -54,8 +54,8 @@ describe('ActiveCounters', () => {
 
   it('keeps the later mark of another process', async () => {
     const nowMs = await redisNowMs(rig.redis);
-    await other.quota.activeCounters.note(counter, nowMs + 5_000);
-    await rig.quota.activeCounters.note(counter, nowMs);
+    await other.quota.activeCounters.mark(counter, nowMs + 5_000);
+    await rig.quota.activeCounters.mark(counter, nowMs);
     expect(await scoreOf()).to.equal(String(nowMs + 5_000));
   });
 

@@ -168,7 +168,7 @@ describe('Quota', () => {
           stop: 1_000,
           deadlineRedisMs: await rig.deadline(),
         };
-        await lossy.quota.activeCounters.note(counter, call.deadlineRedisMs);
+        await lossy.quota.activeCounters.mark(counter, call.deadlineRedisMs);
         proxy.loseNextReply();
         expect(await lossy.quota.reserve(call)).to.include({ used: 0, leased: 105 });
         proxy.loseNextReply();

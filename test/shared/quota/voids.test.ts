@@ -31,28 +31,28 @@ describe('CallVoids', () => {
       ...deps,
     });
   const callOf = (callId: string, counter = freshCounter()) => ({ counter, callId });
-  const noted = () => rig.redis.hgetall(callsToVoidKey);
+  const toVoid = () => rig.redis.hgetall(callsToVoidKey);
 
-  it('sweep voids and releases a noted call whose gateway has ended, before its lease ends', async () => {
+  it('sweep voids and releases a call to void whose gateway has ended, before its lease ends', async () => {
     const call = callOf('call');
     await rig.reserve(call.counter, 'call', 10);
     rig.ledger.record(call.counter, 'call', 10);
-    await voidsWith().note(call);
+    await voidsWith().add(call);
     expect(await voidsWith().sweep()).to.equal(1);
     expect(await rig.quota.usage(call.counter)).to.deep.equal({ used: 0, leased: 0 });
     expect(rig.ledger.sum(call.counter)).to.equal(0);
     expect(forgotten).to.deep.equal([call.counter.organisationId]);
-    expect(await noted()).to.deep.equal({});
+    expect(await toVoid()).to.deep.equal({});
     expect(await voidsWith().sweep()).to.equal(0);
   });
 
-  it('keep the leases of noted calls from being settled until they are void', async () => {
+  it('keep the leases of calls to void from being settled until they are void', async () => {
     const counter = freshCounter();
     for (const callId of ['noted', 'recorded']) {
       await rig.reserve(counter, callId, 10);
       rig.ledger.record(counter, callId, 10);
     }
-    await voidsWith().note(callOf('noted', counter));
+    await voidsWith().add(callOf('noted', counter));
     await rig.age(counter, leaseMs);
     expect(await rig.sweep()).to.include({ settled: 1, failed: 0 });
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 10 });
@@ -65,7 +65,7 @@ describe('CallVoids', () => {
     await rig.reserve(call.counter, 'call', 10);
     await rig.finish(call.counter, 'call', 10);
     await rig.redis.del(activeCountersKey);
-    await voidsWith().note(call);
+    await voidsWith().add(call);
     await voidsWith().sweep();
     await rig.age(call.counter, leaseMs);
     await rig.sweep();
@@ -77,11 +77,11 @@ describe('CallVoids', () => {
     const call = callOf('call');
     await rig.reserve(call.counter, 'call', 10);
     rig.ledger.record(call.counter, 'call', 10);
-    await voids.note(call);
+    await voids.add(call);
     await voids.void(call);
     expect(await rig.quota.usage(call.counter)).to.deep.equal({ used: 10, leased: 0 });
     await voids.void(callOf('gone', call.counter));
-    expect(await noted()).to.deep.equal({});
+    expect(await toVoid()).to.deep.equal({});
   });
 
   it('sweep keeps the note of a call that could not be voided, and voids the others', async () => {
@@ -91,9 +91,9 @@ describe('CallVoids', () => {
         return true;
       },
     });
-    for (const callId of ['a', 'bad', 'c', 'd']) await voids.note(callOf(callId));
+    for (const callId of ['a', 'bad', 'c', 'd']) await voids.add(callOf(callId));
     expect(await failureOf(voids.sweep())).to.have.property('message', 'an open transaction is in the way');
-    expect(Object.keys(await noted())).to.deep.equal(['bad']);
+    expect(Object.keys(await toVoid())).to.deep.equal(['bad']);
   });
 
   it('sweep voids the others also when more calls fail than it voids at once', async () => {
@@ -104,8 +104,8 @@ describe('CallVoids', () => {
         return true;
       },
     });
-    for (const callId of [...bad, 'good']) await voids.note(callOf(callId));
+    for (const callId of [...bad, 'good']) await voids.add(callOf(callId));
     expect(await failureOf(voids.sweep())).to.have.property('message', 'the node does not answer');
-    expect(Object.keys(await noted()).sort()).to.deep.equal(bad.sort());
+    expect(Object.keys(await toVoid()).sort()).to.deep.equal(bad.sort());
   });
 });

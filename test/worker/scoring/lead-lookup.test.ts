@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import type { NotedLeads } from '../../../shared/latest-scores/latest-scores.js';
+import type { CachedLeads } from '../../../shared/latest-scores/latest-scores.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import type { ChunkPayload } from '../../../shared/messages/score-job.js';
 import type { LeadQuery, LeadScores, StoredRecord } from '../../../shared/store/calls/lead-lookup.js';
@@ -19,7 +19,7 @@ const chunk = {
 
 interface World {
   /** L-1, L-2 and L-3 in Redis; Redis does not answer when left out. */
-  readonly noted?: NotedLeads['leads'];
+  readonly cached?: CachedLeads['leads'];
   /** The leads in MongoDB, by crm_id. */
   readonly latest?: Readonly<Record<string, LeadScores>>;
   readonly stored?: Readonly<Record<string, StoredRecord>>;
@@ -27,7 +27,7 @@ interface World {
 }
 
 /** Looks the leads of the chunk up, with all their fields. */
-async function lookedUp({ noted, latest = {}, stored = {}, keptFromId = '' }: World) {
+async function lookedUp({ cached, latest = {}, stored = {}, keptFromId = '' }: World) {
   const asked: string[] = [];
   const deps = {
     predictions: {
@@ -44,8 +44,8 @@ async function lookedUp({ noted, latest = {}, stored = {}, keptFromId = '' }: Wo
     keptFromId,
   } as unknown as LookupDeps;
   const read = async () => {
-    if (noted === undefined) throw new Error('Redis is away');
-    return { epoch: 'run token', leads: noted };
+    if (cached === undefined) throw new Error('Redis is away');
+    return { epoch: 'run token', leads: cached };
   };
   const found = await findKnownLeads(chunk, requestLatestScores(chunk, { read }), new Set(['L-1', 'L-2']), deps);
   return { ...found, asked };
@@ -57,7 +57,7 @@ const elsewhere = (latestId: string): LeadScores => ({ latestId, own: undefined 
 describe('the lookup of the leads of a chunk', () => {
   it('asks MongoDB once, only for the leads or scores that Redis does not have', async () => {
     const { byCrmId, epoch, asked } = await lookedUp({
-      noted: [scored('01-3.0000', 70), elsewhere('01-4.0000'), undefined],
+      cached: [scored('01-3.0000', 70), elsewhere('01-4.0000'), undefined],
       latest: { 'L-2': { latestId: '01-4.0000', own: { id: '01-2.0000', score: 20 } } },
     });
     expect(asked).to.deep.equal(['own: L-2 L-3']);
@@ -77,14 +77,14 @@ describe('the lookup of the leads of a chunk', () => {
 
   it('returns no epoch when MongoDB has a prediction that is later than the earliest call of the chunk', async () => {
     const at = (ms: number) => scored(`${callIdGenerator()(ms, chunk.organisation)}.0000`, 70);
-    const epochAfter = async (ms: number) => (await lookedUp({ noted: [], latest: { 'L-1': at(ms) } })).epoch;
+    const epochAfter = async (ms: number) => (await lookedUp({ cached: [], latest: { 'L-1': at(ms) } })).epoch;
     expect(await epochAfter(now - 1)).to.equal('run token');
     expect(await epochAfter(now)).to.equal('');
   });
 
   it('returns the fields of the latest prediction, by slot for the same version and by name for another', async () => {
     const { byCrmId } = await lookedUp({
-      noted: [elsewhere('01-2.0000'), scored('01-3.0000', 50), undefined],
+      cached: [elsewhere('01-2.0000'), scored('01-3.0000', 50), undefined],
       latest: { 'L-1': { latestId: '01-2.0000', own: { id: '01-1.0000', score: 50 } } },
       stored: {
         '01-2.0000': { model: 'other', version: '2', fields: '["x",5]' },
@@ -94,7 +94,7 @@ describe('the lookup of the leads of a chunk', () => {
     expect(byCrmId.get('L-1')?.stored?.read()).to.deep.equal({ names: ['of other 2', 'size'], cells: ['x', 5] });
     expect(byCrmId.get('L-2')?.stored?.read()).to.deep.equal({ names: ['of own 1', 'size'], cells: ['y', 6] });
     const own = await lookedUp({
-      noted: [scored('01-1.0000', 50)],
+      cached: [scored('01-1.0000', 50)],
       stored: { '01-1.0000': { model: 'own', version: '2', fields: '["z",7]' } },
     });
     expect(own.byCrmId.get('L-1')?.stored?.read()).to.deep.equal({ slots: ['z', 7] });
@@ -102,7 +102,7 @@ describe('the lookup of the leads of a chunk', () => {
 
   it('ignores predictions past retention', async () => {
     const { byCrmId } = await lookedUp({
-      noted: [{ latestId: '01-6.0000', own: { id: '01-2.0000', score: 70 } }, scored('01-1.0000', 20), undefined],
+      cached: [{ latestId: '01-6.0000', own: { id: '01-2.0000', score: 70 } }, scored('01-1.0000', 20), undefined],
       keptFromId: '01-5',
     });
     expect(byCrmId.get('L-1')).to.deep.include({ previousScore: null, latestId: '01-6.0000' });

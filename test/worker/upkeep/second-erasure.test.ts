@@ -52,7 +52,7 @@ describe('leads that are erased once more', () => {
   const asked = async (crmId: string, { org = organisationId, wasKnown = true } = {}) => {
     const lead = { organisationId: org, crmId };
     const hash = leadHash(lead, 'a pepper of sixteen');
-    await erasures.note(lead, { hash, atMs, dueMs: atMs + leaseMs, wasKnown });
+    await erasures.add(lead, { hash, atMs, dueMs: atMs + leaseMs, wasKnown });
   };
   const leftDue = async () =>
     await mongo.database.collection('erasures').distinct('crm_id', { due_at: { $exists: true } });
@@ -139,7 +139,7 @@ describe('leads that are erased once more', () => {
     const [due] = await erasures.dueAfter('', nowMs, 1);
     const lead = { organisationId, crmId: 'L-1' };
     const hash = leadHash(lead, 'a pepper of sixteen');
-    await erasures.note(lead, { hash, atMs: nowMs, dueMs: nowMs + leaseMs, wasKnown: false });
+    await erasures.add(lead, { hash, atMs: nowMs, dueMs: nowMs + leaseMs, wasKnown: false });
     if (due === undefined) throw new Error('no erasure is due');
     await erasures.end(due, true);
     expect(await erasures.dueAfter('', nowMs, 1)).to.deep.equal([]);

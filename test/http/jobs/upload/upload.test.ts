@@ -138,7 +138,7 @@ describe('uploads of /v1/jobs/{job_id}/input', () => {
       });
     }
 
-    it('ends by HEAD when the gateway stored all bytes and ended before it noted it', async () => {
+    it('ends by HEAD when the gateway stored all bytes and ended before it stored that', async () => {
       await patch(Buffer.from('abc'), 0);
       await changeJob(service, jobId, { upload: { length: 3, bytes: 3 } });
       expect(await offset()).to.equal(3);
