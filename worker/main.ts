@@ -23,7 +23,7 @@ import { startScheduler } from './upkeep/scheduler.js';
  * the admin port.
  */
 
-/** Singles are short. Two processes, so that a model that hangs one does not hold up those of the others. */
+/** Singles are short. Two processes, so that a model that hangs one does not delay those of the others. */
 const singleWorkersFor = (workers: number): number => Math.max(2, Math.ceil(workers / 2));
 
 async function start(config: WorkerConfig, logger: Logger): Promise<void> {

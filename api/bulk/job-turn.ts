@@ -7,7 +7,7 @@ import { SliceTaken } from '../../shared/store/jobs/job-slices.js';
 import type { LaneQueues } from '../dispatch/lane-queues.js';
 import type { SliceCounts } from './metrics.js';
 import { pauseFor, retryAgain } from './pauses.js';
-import { ReserveOrder, type ReservePlace, SliceHeld } from './reserve-order.js';
+import { ReserveOrder, type ReservePlace, SliceDeferred } from './reserve-order.js';
 import { type ReadJob, type SliceDeps, scoreSlice } from './score-slice.js';
 import { type CompleteDeps, completeIfSettled, type SettleDeps, settlePrefix } from './settle-prefix.js';
 
@@ -120,7 +120,7 @@ export class JobTurns {
         return true;
       } catch (error) {
         if (isTaken(error)) return true;
-        if (error instanceof SliceHeld) return false;
+        if (error instanceof SliceDeferred) return false;
         this.deps.counts.failed();
         failed ??= error;
         return false;

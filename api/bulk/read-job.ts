@@ -90,7 +90,7 @@ async function removeUnused({ _id }: Job, { jobs, slices }: ReadJobDeps): Promis
   if (now === undefined || (hasEnded(now) && now.file === undefined)) await slices.removeJob(_id);
 }
 
-/** Text compresses to a tenth. More than twice that is no export of a CRM, and would hold up the files of others. */
+/** Text compresses to a tenth. More than twice that is no export of a CRM, and would delay the files of others. */
 const inflatedPerStoredByte = 20;
 
 /** The limits of a file. Its inflated size depends on the plan, as that of the upload. */

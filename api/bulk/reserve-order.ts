@@ -1,16 +1,16 @@
 /** A slice before it in the file was not reserved, so this one waits for another turn. */
-export class SliceHeld extends Error {
-  override name = 'SliceHeld';
+export class SliceDeferred extends Error {
+  override name = 'SliceDeferred';
 }
 
 /** The place of a slice among those that are scored at the same time. */
 export interface ReservePlace {
   /**
    * Waits until the slices before it are reserved.
-   * @throws SliceHeld when one of them was not
+   * @throws SliceDeferred when one of them was not
    */
   readonly reached: () => Promise<void>;
-  /** Ends the turn of this slice. @param isReserved false when it holds no records, although it has some */
+  /** Ends the place of this slice. @param isReserved false when it holds no records, although it has some */
   readonly end: (isReserved: boolean) => void;
 }
 
@@ -31,7 +31,7 @@ export class ReserveOrder {
     this.last = Promise.all([before, own]).then(([areBefore, isOwn]) => areBefore && isOwn);
     return {
       reached: async () => {
-        if (!(await before)) throw new SliceHeld('a slice before this one was not reserved');
+        if (!(await before)) throw new SliceDeferred('a slice before this one was not reserved');
       },
       end,
     };

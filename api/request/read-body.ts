@@ -24,7 +24,7 @@ export class CallerGone extends Error {
 }
 
 /**
- * Node takes microseconds for each chunk of a body, even of one byte: 500,000 would hold up other calls for a second.
+ * Node takes microseconds for each chunk of a body, even of one byte: 500,000 would delay other calls for a second.
  */
 const maxSmallChunks = 5_000;
 const minChunkBytes = 64;

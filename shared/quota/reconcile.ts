@@ -24,7 +24,7 @@ interface RecountDeps {
 
 interface RebuildDeps extends RecountDeps {
   readonly activeCounters: ActiveCounters;
-  /** Ms after which a rebuild fails that another process holds up. */
+  /** Ms after which a rebuild fails that another process delays. */
   readonly maxRebuildMs?: number;
 }
 

@@ -9,7 +9,7 @@ import type { Quota } from './quota.js';
 /** Calls that one process voids at once: each takes a connection to MongoDB. */
 export const maxVoidsAtOnce = 8;
 const maxPerSweep = 500;
-/** No call is begun later in a sweep: a silent node of a cluster must not hold up the next sweep. */
+/** No call is begun later in a sweep: a silent node of a cluster must not delay the next sweep. */
 const maxSweepMs = 3_000;
 
 /** A call with its counter. */
@@ -63,7 +63,7 @@ export class CallVoids {
   }
 
   /**
-   * Voids up to 500 of these calls. Random ones, so that calls that cannot be voided now do not hold up the others.
+   * Voids up to 500 of these calls. Random ones, so that calls that cannot be voided now do not delay the others.
    * @returns the number of voided calls
    * @throws the error of the first that failed; the others are voided
    */

@@ -119,8 +119,8 @@ class Comparison {
     const { maxRawDifference, maxContributionDifference } = this;
     const { scoreMismatches, likelihoodMismatches, differences } = this;
     // `<=` is false for NaN, so a NaN fails. The negated `>` would let it pass.
-    const rawHolds = maxRawDifference === undefined || maxRawDifference <= trialLimits.probability;
-    const contributionsHold =
+    const rawAgrees = maxRawDifference === undefined || maxRawDifference <= trialLimits.probability;
+    const contributionsAgree =
       maxContributionDifference === undefined || maxContributionDifference <= contributionTolerance;
     return {
       records,
@@ -129,7 +129,7 @@ class Comparison {
       scoreMismatches,
       likelihoodMismatches,
       differences,
-      passed: rawHolds && contributionsHold && scoreMismatches === 0 && likelihoodMismatches === 0,
+      passed: rawAgrees && contributionsAgree && scoreMismatches === 0 && likelihoodMismatches === 0,
     };
   }
 

@@ -18,7 +18,7 @@ export interface SweepsOptions {
   readonly onSwept: (swept: SweepCounts) => void;
 }
 
-/** A node of a cluster that does not answer must not hold up the sweep of the others. */
+/** A node of a cluster that does not answer must not delay the sweep of the others. */
 const maxClaimMs = 500;
 
 /**

@@ -15,7 +15,7 @@ export interface FollowedCacheOptions<Value> {
   /** Ms for which an entry holds while the change log is not followed; 5 s by default. */
   readonly unfollowedMs?: number;
   /** Whether an entry that should be read again holds while it cannot be read; `get` is then undefined without one. */
-  readonly holdsOnFailure?: boolean;
+  readonly keepsOnFailure?: boolean;
 }
 
 /**
@@ -28,7 +28,7 @@ export class FollowedCache<Value extends object> {
   private readonly unfollowedMs: number;
 
   constructor(options: FollowedCacheOptions<Value>) {
-    const { read, maxBytes, bytesOf, isFollowing = () => false, unfollowedMs = maxStaleMs, holdsOnFailure } = options;
+    const { read, maxBytes, bytesOf, isFollowing = () => false, unfollowedMs = maxStaleMs, keepsOnFailure } = options;
     this.isFollowing = isFollowing;
     this.unfollowedMs = unfollowedMs;
     this.cache = new LRUCache({
@@ -38,7 +38,7 @@ export class FollowedCache<Value extends object> {
       ttl: ttlMs,
       // Without this, `forget` and `clear` would fail the calls that wait for a read. Their result is not cached.
       ignoreFetchAbort: true,
-      allowStaleOnFetchRejection: holdsOnFailure ?? false,
+      allowStaleOnFetchRejection: keepsOnFailure ?? false,
       fetchMethod: read,
     });
   }

@@ -65,7 +65,7 @@ export class ModelVerdicts {
       bytesOf: (read) => 2 * JSON.stringify(read).length,
       isFollowing: options.isFollowing,
       unfollowedMs,
-      holdsOnFailure: true,
+      keepsOnFailure: true,
       read: (id) => reads.add('', id),
     });
   }

@@ -17,7 +17,7 @@ import { dueVersions } from './due-versions.js';
 import { type GradingDeps, gradeAndPublish, type VersionToGrade, versionsToGrade } from './grade-models.js';
 
 const findDueEveryMs = firstGradeWithinMinutes * 60 * 1000;
-/** Grades that a pool computes at once, so that one large organisation does not hold up all others. */
+/** Grades that a pool computes at once, so that one large organisation does not delay all others. */
 const gradesAtOnce = 2;
 
 export interface GradingLaneOptions extends GradingDeps {
