@@ -117,14 +117,14 @@ async function connect(config: Config, logger: Logger, lifecycle: Lifecycle): Pr
 const apiUrl = ({ baseUrl, port }: Config): string => baseUrl ?? `http://localhost:${port}`;
 const isHttps = (url: string): boolean => url.startsWith('https:');
 
-interface Parts {
+interface ContextDeps {
   readonly config: Config;
   readonly logger: Logger;
   readonly connections: Connections;
   readonly consoleUrl: string;
 }
 
-function adminContext({ config, logger, connections, consoleUrl }: Parts): ConsoleContext {
+function adminContext({ config, logger, connections, consoleUrl }: ContextDeps): ConsoleContext {
   const { commands, mongo } = connections;
   return {
     ...{ client: mongo.client, database: mongo.database, consoleUrl },
@@ -137,7 +137,7 @@ function adminContext({ config, logger, connections, consoleUrl }: Parts): Conso
   };
 }
 
-function sessionsOf({ config, logger, connections, consoleUrl }: Parts): Sessions {
+function sessionsOf({ config, logger, connections, consoleUrl }: ContextDeps): Sessions {
   const { commands, mongo } = connections;
   const clock = machineClock(config.clockOffsetMs);
   const addressOf = callerAddressBehind(config.trustedProxies);

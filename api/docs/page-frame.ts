@@ -7,7 +7,7 @@ export interface Page {
   readonly contentSecurityPolicy: string;
 }
 
-export interface PageParts {
+export interface PageContent {
   readonly title: string;
   readonly description: string;
   /** Relative path from this page to `/`: the service may run under a path prefix. */
@@ -24,10 +24,10 @@ export interface PageParts {
  * Wraps the content of a documentation page in the common document, with its Content-Security-Policy.
  * @throws Error when the style sheet is missing
  */
-export function pageFrame(parts: PageParts): Page {
-  const { title, description, toRoot, current, head, body, allow } = parts;
+export function pageFrame(content: PageContent): Page {
+  const { title, description, toRoot, current, head, body, allow } = content;
   const style = readFileSync(projectFile('api/docs/docs.css'), 'utf8');
-  const link = (page: PageParts['current'], path: string, label: string): Html => {
+  const link = (page: PageContent['current'], path: string, label: string): Html => {
     const mark = page === current ? trusted(' aria-current="page"') : undefined;
     return html`<a href="${toRoot}${path}"${mark}>${label}</a>`;
   };
@@ -74,7 +74,7 @@ export class Html {
 }
 
 /** A value in a template. Text is escaped, HTML is not, and undefined is left out. */
-export type HtmlPart = Html | string | number | undefined | readonly HtmlPart[];
+export type HtmlValue = Html | string | number | undefined | readonly HtmlValue[];
 
 const escapes: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -85,15 +85,15 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /** An HTML template that escapes the text in its values. */
-export const html = (texts: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html =>
-  new Html(texts.map((text, index) => text + written(parts[index])).join(''));
+export const html = (texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html =>
+  new Html(texts.map((text, index) => text + written(values[index])).join(''));
 
 /** Text that goes into a template unescaped. Never pass input from outside. */
 export const trusted = (text: string): Html => new Html(text);
 
-function written(part: HtmlPart): string {
-  if (part === undefined) return '';
-  if (part instanceof Html) return part.text;
-  if (typeof part === 'object') return part.map(written).join('');
-  return String(part).replace(/[&<>"']/g, (character) => escapes[character] ?? '');
+function written(value: HtmlValue): string {
+  if (value === undefined) return '';
+  if (value instanceof Html) return value.text;
+  if (typeof value === 'object') return value.map(written).join('');
+  return String(value).replace(/[&<>"']/g, (character) => escapes[character] ?? '');
 }

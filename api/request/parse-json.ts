@@ -129,7 +129,7 @@ export interface BodyValues {
   /** Items of the arrays `records` of the body itself; 0 without one. */
   readonly records: number;
   /** Values of the largest record, with its comma, or outside of records if those are more. */
-  readonly maxPart: number;
+  readonly maxOfRecord: number;
   /** The arrays `records` of the body itself. */
   readonly lists: readonly RecordList[];
   /** Levels of objects and arrays, the body included. Counting ends at 33. */
@@ -164,8 +164,8 @@ class ValueCounter {
   private count = 0;
   private records = 0;
   private inRecords = 0;
-  private maxPart = 0;
-  private partStart = 0;
+  private maxOfRecord = 0;
+  private recordStart = 0;
   private levels = 0;
   private depth = 0;
   private isInString = false;
@@ -182,7 +182,7 @@ class ValueCounter {
   get values(): BodyValues {
     const { count, records, lists, levels } = this;
     const isWhole = this.depth === 0 && !this.isInString;
-    return { count, records, maxPart: Math.max(this.maxPart, count - this.inRecords), lists, levels, isWhole };
+    return { count, records, maxOfRecord: Math.max(this.maxOfRecord, count - this.inRecords), lists, levels, isWhole };
   }
 
   step(): void {
@@ -204,7 +204,7 @@ class ValueCounter {
     const { list } = this;
     this.count += 1;
     if (this.depth !== 2 || list === undefined) return;
-    this.endPart();
+    this.endRecord();
     if (at - (list.cuts.at(-1) ?? list.start) >= this.stepLength) list.cuts.push(at);
   }
 
@@ -213,7 +213,7 @@ class ValueCounter {
     if (this.depth === 1 && code === openList && followsRecords(this.text, at)) {
       this.list = { start: at, end: at, cuts: [] };
       this.lists.push(this.list);
-      this.partStart = this.count;
+      this.recordStart = this.count;
     }
     this.depth += 1;
     this.levels = Math.max(this.levels, this.depth);
@@ -221,18 +221,18 @@ class ValueCounter {
 
   private close(at: number): void {
     if (this.depth === 2 && this.list !== undefined) {
-      this.endPart();
+      this.endRecord();
       this.list.end = at;
       this.list = undefined;
     }
     this.depth = Math.max(0, this.depth - 1);
   }
 
-  private endPart(): void {
+  private endRecord(): void {
     this.records += 1;
-    this.inRecords += this.count - this.partStart;
-    this.maxPart = Math.max(this.maxPart, this.count - this.partStart);
-    this.partStart = this.count;
+    this.inRecords += this.count - this.recordStart;
+    this.maxOfRecord = Math.max(this.maxOfRecord, this.count - this.recordStart);
+    this.recordStart = this.count;
   }
 }
 
@@ -265,7 +265,7 @@ export async function boundValues(text: string, { max, advice, refuse }: ValueLi
   if (text.length <= 2 * Math.min(max, maxValues.ofRecord)) return undefined;
   const values = await valuesIn(text);
   if (values.levels > maxLevels) throw tooDeep();
-  if (values.count <= max && values.maxPart <= maxValues.ofRecord) return values;
+  if (values.count <= max && values.maxOfRecord <= maxValues.ofRecord) return values;
   if (!values.isWhole) throw invalidJson(endsTooEarly);
   refuse?.(values);
   const place =

@@ -38,9 +38,9 @@ export class SliceCutter {
   rows = 0;
   /** Slices so far. */
   slices = 0;
-  private parts: Uint8Array[] = [];
-  private partsBytes = 0;
-  private partsRows = 0;
+  private pieces: Uint8Array[] = [];
+  private bytesTaken = 0;
+  private rowsTaken = 0;
   private firstLine = 0;
   private blanks = { count: 0, line: 0 };
   private waiting: Promise<RawSlice>[] = [];
@@ -70,9 +70,9 @@ export class SliceCutter {
       } else {
         if (end - start > rowBytes) this.checkLength(bytes.subarray(start, end), recordLine);
         if (this.blanks.count > 0) await this.addBlanks();
-        if (this.partsRows === 0) this.firstLine = recordLine;
+        if (this.rowsTaken === 0) this.firstLine = recordLine;
         this.count(1);
-        if (this.partsRows >= rowsPerSlice || this.partsBytes + end - runStart >= sliceBytes) {
+        if (this.rowsTaken >= rowsPerSlice || this.bytesTaken + end - runStart >= sliceBytes) {
           this.keep(bytes.subarray(runStart, end));
           runStart = end;
           await this.close();
@@ -85,7 +85,7 @@ export class SliceCutter {
 
   /** Sends the last slices. */
   async end(): Promise<void> {
-    if (this.partsRows > 0) await this.close();
+    if (this.rowsTaken > 0) await this.close();
     await this.send();
     await this.sending;
   }
@@ -100,26 +100,26 @@ export class SliceCutter {
     const { blanks } = this;
     if (this.rows + blanks.count > rows) throw tooManyRows(rows);
     while (blanks.count > 0) {
-      const count = Math.min(blanks.count, rowsPerSlice - this.partsRows);
-      if (this.partsRows === 0) this.firstLine = blanks.line;
+      const count = Math.min(blanks.count, rowsPerSlice - this.rowsTaken);
+      if (this.rowsTaken === 0) this.firstLine = blanks.line;
       this.count(count);
       this.keep(Buffer.from(blankRow.repeat(count)));
       blanks.count -= count;
       blanks.line += count;
-      if (this.partsRows >= rowsPerSlice) await this.close();
+      if (this.rowsTaken >= rowsPerSlice) await this.close();
     }
   }
 
   private count(rows: number): void {
     this.rows += rows;
-    this.partsRows += rows;
+    this.rowsTaken += rows;
     if (this.rows > this.options.limits.rows) throw tooManyRows(this.options.limits.rows);
   }
 
   private keep(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
-    this.parts.push(bytes);
-    this.partsBytes += bytes.length;
+    this.pieces.push(bytes);
+    this.bytesTaken += bytes.length;
   }
 
   private checkLength(record: Uint8Array, line: number): void {
@@ -134,19 +134,19 @@ export class SliceCutter {
   private async close(): Promise<void> {
     const about = {
       number: this.slices,
-      rows: this.partsRows,
-      first_row: this.rows - this.partsRows + 1,
+      rows: this.rowsTaken,
+      first_row: this.rows - this.rowsTaken + 1,
       first_line: this.firstLine,
     };
-    const slice = compress(Buffer.concat(this.parts), { level: 1 }).then((input) => ({ ...about, input }));
+    const slice = compress(Buffer.concat(this.pieces), { level: 1 }).then((input) => ({ ...about, input }));
     // `send` throws its error. Until then it must not count as unhandled.
     slice.catch(() => undefined);
     this.waiting.push(slice);
-    this.waitingBytes += this.partsBytes;
+    this.waitingBytes += this.bytesTaken;
     this.slices += 1;
-    this.parts = [];
-    this.partsBytes = 0;
-    this.partsRows = 0;
+    this.pieces = [];
+    this.bytesTaken = 0;
+    this.rowsTaken = 0;
     if (this.waiting.length >= maxTogether.slices || this.waitingBytes >= maxTogether.bytes) await this.send();
   }
 

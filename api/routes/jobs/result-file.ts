@@ -119,17 +119,17 @@ const maxStoredBlock = 65_535;
  * download may go on at a gateway with another one.
  */
 function gzipMember(bytes: Buffer): Buffer {
-  const parts: Buffer[] = [Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])];
+  const pieces: Buffer[] = [Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])];
   for (let from = 0; from < bytes.length; from += maxStoredBlock) {
     const block = bytes.subarray(from, from + maxStoredBlock);
     const head = Buffer.alloc(5);
     head.writeUInt8(from + block.length === bytes.length ? 1 : 0, 0);
     head.writeUInt16LE(block.length, 1);
     head.writeUInt16LE(0xffff - block.length, 3);
-    parts.push(head, block);
+    pieces.push(head, block);
   }
   const tail = Buffer.alloc(8);
   tail.writeUInt32LE(crc32(bytes), 0);
   tail.writeUInt32LE(bytes.length, 4);
-  return Buffer.concat([...parts, tail]);
+  return Buffer.concat([...pieces, tail]);
 }

@@ -100,10 +100,10 @@ class ArchiveLayout {
    */
   place(header: Header): string | undefined {
     const path = header.name;
-    const parts = safeParts(path);
-    const file = parts.at(-1);
+    const names = safeNames(path);
+    const file = names.at(-1);
     if (header.type === 'directory') {
-      if (parts.length > 1) throw new BundleError(path, `is a nested folder: ${oneFolder}`);
+      if (names.length > 1) throw new BundleError(path, `is a nested folder: ${oneFolder}`);
       if (file !== undefined) this.directories.add(file);
       return undefined;
     }
@@ -115,8 +115,8 @@ class ArchiveLayout {
       this.ignored.push(file);
       return undefined;
     }
-    if (parts.length > 2) throw new BundleError(path, `lies in a nested folder: ${oneFolder}`);
-    const folder = parts.length === 2 ? (parts[0] ?? '') : '';
+    if (names.length > 2) throw new BundleError(path, `lies in a nested folder: ${oneFolder}`);
+    const folder = names.length === 2 ? (names[0] ?? '') : '';
     this.folder ??= folder;
     if (folder !== this.folder) {
       throw new BundleError(path, `lies in another folder than the files before it: ${oneFolder}`);
@@ -137,12 +137,12 @@ class ArchiveLayout {
   }
 }
 
-function safeParts(path: string): string[] {
+function safeNames(path: string): string[] {
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path))
     throw new BundleError(path, 'is an absolute path: pack the bundle with relative paths');
   if (/[\\\0]/.test(path)) throw new BundleError(path, 'has a backslash or a NUL in its path: rename the file');
-  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.includes('..'))
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  if (names.includes('..'))
     throw new BundleError(path, 'leads out of the archive: pack the bundle without ".." in its paths');
-  return parts;
+  return names;
 }

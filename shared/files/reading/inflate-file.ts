@@ -77,18 +77,18 @@ async function* pieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
   for await (const bytes of whole) {
     for (let from = 0; from < bytes.length; from += pieceBytes) {
       const to = Math.min(from + pieceBytes, bytes.length);
-      const part = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
-      if (shortBytes === 0 && part.length >= minPieceBytes) {
-        yield part;
+      const piece = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
+      if (shortBytes === 0 && piece.length >= minPieceBytes) {
+        yield piece;
         continue;
       }
-      if (shortBytes + part.length > pieceBytes) {
+      if (shortBytes + piece.length > pieceBytes) {
         yield Buffer.concat(short);
         [short, shortBytes] = [[], 0];
       }
       // A copy: a source may send megabytes one byte at a time, each as a view of a larger buffer.
-      short.push(Buffer.from(part));
-      shortBytes += part.length;
+      short.push(Buffer.from(piece));
+      shortBytes += piece.length;
       if (shortBytes < minPieceBytes) continue;
       yield Buffer.concat(short);
       [short, shortBytes] = [[], 0];

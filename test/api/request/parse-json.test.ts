@@ -157,12 +157,12 @@ describe('boundValues', () => {
   });
 
   it('finds the values of the largest record, and those outside of records', async () => {
-    for (const [text, maxPart] of [
+    for (const [text, maxOfRecord] of [
       ['{"a":1,"records":[{"b":1},{"b":[1,2,{"c":3}],"d":4},{}]}', 7],
       ['{"a":[1,2,3,4],"records":[{"b":1}]}', 7],
       ['[[1,2],[3]]', 5],
     ] as const)
-      expect((await countedIn(text)).maxPart, text).to.equal(maxPart);
+      expect((await countedIn(text)).maxOfRecord, text).to.equal(maxOfRecord);
   });
 
   it('refuses a body of more than 20,000 values in one record or outside of records with 400', async () => {
