@@ -7,7 +7,7 @@ import {
   maxDocumentBytes,
 } from '../../shared/store/calls/call-documents.js';
 import { type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/calls/idempotency.js';
-import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/prediction-slice.js';
+import { type PredictionSegment, rowOf, segmentsOf } from '../../shared/store/calls/prediction-segment.js';
 import type { WriteOptions } from '../../shared/store/connection/connect.js';
 import { type AdmittedModel, type Deadline, msUntil, type ScoringCall } from '../call/scoring-call.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
@@ -76,8 +76,8 @@ export function entryOf({ call, model, rows, reservation, writeWith, beside }: S
 function predictionsOf(
   call: ScoringCall,
   { model, rows, at }: { readonly model: AdmittedModel; readonly rows: ScoredRows; readonly at: Date },
-): PredictionSlice[] {
-  return slicesOf({
+): PredictionSegment[] {
+  return segmentsOf({
     callId: call.id,
     org: call.apiKey.organisation_id,
     model: model.id,

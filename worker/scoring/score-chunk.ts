@@ -7,7 +7,7 @@ import type {
   RecordProblem,
   ScoredPart,
 } from '../../shared/messages/score-job.js';
-import { firstKeptId } from '../../shared/store/calls/prediction-slice.js';
+import { firstKeptId } from '../../shared/store/calls/prediction-segment.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { explainPart } from '../drivers/explainer.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';

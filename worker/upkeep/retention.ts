@@ -4,12 +4,12 @@ import { dayNumber } from '../../shared/contract/dates.js';
 import { callIdPrefix } from '../../shared/contract/identifiers.js';
 import { expireOldScores } from '../../shared/latest-scores/eviction.js';
 import type { Redis } from '../../shared/redis/connect.js';
-import { firstKeptId, idsOfOrganisation } from '../../shared/store/calls/prediction-slice.js';
+import { firstKeptId, idsOfOrganisation } from '../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { RetentionStore } from '../../shared/store/calls/retention.js';
 import { type Db, withMongoTimeout } from '../../shared/store/connection/connect.js';
 
-const slicesPerDelete = 50; // of up to a hundred predictions each
+const segmentsPerDelete = 50; // of up to a hundred predictions each
 const organisationsAtOnce = 4;
 
 /** The timings of production. */
@@ -35,7 +35,7 @@ export interface RetentionOptions {
  * Removes predictions that are past retention, in one pass a day through the organisations, some of which take their
  * turns at once. Then removes their latest scores in Redis. The ledger keeps the counts. Can be run again after any
  * failure.
- * @returns removed slices, of up to a hundred predictions each
+ * @returns removed segments, of up to a hundred predictions each
  * @throws errors of MongoDB and Redis; MongoTimeout when MongoDB does not answer in time
  */
 export async function removeOldPredictions(options: RetentionOptions): Promise<number> {
@@ -51,15 +51,15 @@ export async function removeOldPredictions(options: RetentionOptions): Promise<n
   const { fromDay } = pass;
   let removed = 0;
 
-  /** Removes slices for `runMs`; returns the range that is left. */
+  /** Removes segments for `runMs`; returns the range that is left. */
   const removeRun = async ({ fromId, beforeId }: IdRange): Promise<IdRange | undefined> => {
     const runEndMs = performance.now() + timings.runMs;
     for (let first = fromId; ; ) {
-      const ids = await call(() => predictions.oldest({ fromId: first, beforeId, most: slicesPerDelete }));
+      const ids = await call(() => predictions.oldest({ fromId: first, beforeId, most: segmentsPerDelete }));
       if (ids.length > 0 && removed === 0) await call(() => retention.keepFrom(keptFromDay));
       await call(() => predictions.remove(ids));
       removed += ids.length;
-      if (ids.length < slicesPerDelete) return undefined;
+      if (ids.length < segmentsPerDelete) return undefined;
       first = ids.at(-1) ?? first;
       if (signal?.aborted || performance.now() > runEndMs) return { fromId: first, beforeId };
     }

@@ -1,6 +1,6 @@
 import { dayMs } from '../../../shared/contract/dates.js';
 import { callIdFloor } from '../../../shared/contract/identifiers.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db, MongoClient } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { coldOrganisations, type FleetOrganisation, writeOrganisations } from './fleet-accounts.js';

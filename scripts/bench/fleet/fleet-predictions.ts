@@ -2,7 +2,7 @@ import { dayMs } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { type CallDocument, CallDocuments, callDocuments } from '../../../shared/store/calls/call-documents.js';
-import { slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import { segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { generateLeads } from '../../leads/lead-generator.js';
 import { seededRandom } from '../../leads/seeded-random.js';
@@ -113,7 +113,7 @@ function documentsOf(
   const [at, org] = [new Date(call.atMs), organisation.organisationId];
   const numbers = Array.from({ length: callRecords }, (_, row) => (earlierCalls * callRecords + row) % leads);
   const scores = numbers.map(score);
-  const slices = slicesOf({
+  const segments = segmentsOf({
     ...{ callId, org, model: modelId, version, at, scores },
     crmIds: numbers.map(crmIdOf),
     likelihoods: scores.map((value) => 200 + 30 * value),
@@ -122,6 +122,6 @@ function documentsOf(
   const ofCall = { _id: callId, request_id: callId, org, key: organisation.keyId, bucket: 'live', at } as const;
   return callDocuments(
     { ...ofCall, month: at.toISOString().slice(0, 7), records: callRecords, model: modelId, version },
-    slices,
+    segments,
   );
 }

@@ -1,7 +1,7 @@
 import { dayMs } from '../../../shared/contract/dates.js';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import { callDocuments } from '../../../shared/store/calls/call-documents.js';
-import { bandOf, callsCollection, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import { bandOf, callsCollection, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { OutcomeStore, outcomeId } from '../../../shared/store/validation/outcomes.js';
 import { seededRandom } from '../../leads/seeded-random.js';
@@ -87,7 +87,7 @@ export class GradingData {
     const { organisationId: org, modelId: model, version } = this.ids;
     const callId = this.newCallId(atMs, org);
     const at = new Date(atMs);
-    const slices = slicesOf({
+    const slices = segmentsOf({
       ...{ callId, org, model, version, at },
       crmIds: rows.map(({ crmId }) => crmId),
       scores: rows.map(({ score }) => score),

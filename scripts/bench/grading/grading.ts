@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dayMs, dayNumber, dayStartMs } from '../../../shared/contract/dates.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { connectMongo, type Db } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { gradeVersion } from '../../../worker/grading/job/grade-version.js';

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import type { CallShape } from '../scenarios.js';
 import type { FloorScorer } from './floor-scorer.js';

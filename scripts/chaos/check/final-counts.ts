@@ -3,7 +3,7 @@ import type { Db } from 'mongodb';
 import { monthOf } from '../../../shared/contract/dates.js';
 import type { Redis } from '../../../shared/redis/connect.js';
 import { type UsageBucket, usageKey } from '../../../shared/redis/keys.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { type LedgerRow, UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import type { ChaosStage } from '../faults/fault.js';
 import type { ChaosOrganisation } from '../load/organisations.js';

@@ -1,6 +1,6 @@
 import { writtenForms } from '../../../shared/contract/crm-id.js';
 import { ErasureStore, eraseLead, erasingStores, type Lead, leadHash } from '../../../shared/store/calls/erasures.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import type { ProgressState } from '../output/progress.js';

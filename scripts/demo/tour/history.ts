@@ -8,7 +8,7 @@ import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { compileKnownFields, type KnownFields } from '../../../shared/messages/field-slots.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { CallDocuments, callDocuments, inCommands } from '../../../shared/store/calls/call-documents.js';
-import { slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import { segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { CallHourStore, hourOf, latencyBucket } from '../../../shared/store/console/call-hours.js';
 import type { Model } from '../../../shared/store/models/models.js';
@@ -113,7 +113,7 @@ function documentsOf(
     const { crm_id: crmId, ...fields } = lead.record;
     return { crmId: String(crmId), row, fields: JSON.stringify(known.pack(fields, names)) };
   });
-  const slices = slicesOf({
+  const segments = segmentsOf({
     ...{ callId, org, model: model._id, version: model.version, at },
     crmIds: rows.map(({ crmId }) => crmId),
     scores: rows.map(({ row }) => row.score),
@@ -122,7 +122,7 @@ function documentsOf(
   });
   const call = { _id: callId, request_id: callId, org, key: workspace.keyId, bucket: 'live' as const, at };
   const ledger = { month: monthOf(atMs), records: rows.length, model: model._id, version: model.version };
-  return callDocuments({ ...call, ...ledger }, slices);
+  return callDocuments({ ...call, ...ledger }, segments);
 }
 
 /** The activity of a call as a gateway counts it, with some latency. */

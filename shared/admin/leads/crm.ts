@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { usageBuckets } from '../../redis/keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../store/calls/usage-ledger.js';
 import { ledgerIndex } from '../../store/calls/usage-rollups.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';

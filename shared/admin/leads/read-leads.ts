@@ -6,8 +6,8 @@ import {
   callsCollection,
   idsOfOrganisation,
   leadIndex,
-  type PredictionSlice,
-} from '../../store/calls/prediction-slice.js';
+  type PredictionSegment,
+} from '../../store/calls/prediction-segment.js';
 
 import { PredictionStore } from '../../store/calls/predictions.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
@@ -41,15 +41,15 @@ export const searchLeads = defineAction({
 
 /** One index seek a lead. A sort, or bounds without `$elemMatch`, would read far more of the index. */
 async function leadsFrom(database: Db, org: string, prefix: string): Promise<string[]> {
-  const calls = database.collection<PredictionSlice>(callsCollection);
+  const calls = database.collection<PredictionSegment>(callsCollection);
   const before = prefix + lastCharacter;
   const found: string[] = [];
   await withMongoTimeout(timeoutMs, async (signal) => {
     for (let above = { $gte: prefix } as { $gte: string } | { $gt: string }; found.length < leadsShown; ) {
       const next = { _id: idsOfOrganisation(org), org, crm_ids: { $elemMatch: { ...above, $lt: before } } };
-      const slice = await calls.findOne(next, { hint: leadIndex, projection: { crm_ids: 1 }, signal });
+      const segment = await calls.findOne(next, { hint: leadIndex, projection: { crm_ids: 1 }, signal });
       const last = found.at(-1);
-      const ids = (slice?.crm_ids ?? []).filter(
+      const ids = (segment?.crm_ids ?? []).filter(
         (id): id is string => id?.startsWith(prefix) === true && (last === undefined || isBefore(last, id)),
       );
       const first = ids.sort((one, other) => (isBefore(one, other) ? -1 : 1))[0];

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { dayNumber, dayText, monthEndMs, monthStartMs } from '../../contract/dates.js';
 import type { UsageCounter } from '../../redis/keys.js';
-import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../store/calls/usage-ledger.js';
 import { ledgerIndex, UsageRollups } from '../../store/calls/usage-rollups.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';

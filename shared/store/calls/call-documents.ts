@@ -2,15 +2,15 @@ import { type Db, MongoServerError } from 'mongodb';
 import { UnusableServer } from '../../async/retry.js';
 import { callIdPrefix, prefixOfCallId } from '../../contract/identifiers.js';
 import { createClustered, duplicateKey, type WriteOptions } from '../connection/connect.js';
-import { callsCollection, type PredictionSlice } from './prediction-slice.js';
+import { callsCollection, type PredictionSegment } from './prediction-segment.js';
 import type { LedgerRow } from './usage-ledger.js';
 
 /** A document of the collection `calls`, as it is written. */
-export type CallDocument = (LedgerRow & Partial<PredictionSlice>) | PredictionSlice;
+export type CallDocument = (LedgerRow & Partial<PredictionSegment>) | PredictionSegment;
 
-/** The documents that record a call; a call of a test key has no slices. */
-export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]): CallDocument[] {
-  const [first, ...others] = slices;
+/** The documents that record a call; a call of a test key has no segments. */
+export function callDocuments(row: LedgerRow, segments: readonly PredictionSegment[]): CallDocument[] {
+  const [first, ...others] = segments;
   if (first === undefined) return [row];
   // Copied member by member, because spreading the row costs ten times as much.
   const document = {
@@ -31,7 +31,7 @@ export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]
     fields: first.fields,
     without_crm_id: first.without_crm_id,
     erased: first.erased,
-  } satisfies Record<keyof (Omit<LedgerRow, 'voided_at'> & PredictionSlice), unknown>;
+  } satisfies Record<keyof (Omit<LedgerRow, 'voided_at'> & PredictionSegment), unknown>;
   return [document, ...others];
 }
 

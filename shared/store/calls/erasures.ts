@@ -6,7 +6,7 @@ import { JobResultStore } from '../jobs/job-results.js';
 import { OutcomeStore } from '../validation/outcomes.js';
 import { ValidationDailyStore } from '../validation/validation-daily.js';
 import { IdempotencyStore } from './idempotency.js';
-import { callIdOf } from './prediction-slice.js';
+import { callIdOf } from './prediction-segment.js';
 import { PredictionStore } from './predictions.js';
 
 /** The stores that hold data of leads. */
@@ -33,7 +33,7 @@ export interface Lead {
   readonly crmId: string;
 }
 
-const slicesPerStep = 500;
+const segmentsPerStep = 500;
 
 /**
  * Erases the data of a lead under every form of its crm_id, because earlier releases stored the sent one:
@@ -64,11 +64,11 @@ async function eraseForm(
   const { organisationId, crmId, arrivedBy } = lead;
   let wasScored = false;
   for (let isLast = false; !isLast; ) {
-    const slices = await predictions.slicesWith(lead, slicesPerStep);
-    const ids = slices.map(({ _id }) => _id);
-    isLast = slices.length < slicesPerStep;
+    const segments = await predictions.segmentsWith(lead, segmentsPerStep);
+    const ids = segments.map(({ _id }) => _id);
+    isLast = segments.length < segmentsPerStep;
     // The first form has searched the replies to test keys for all forms.
-    if (slices.length === 0 && crmId !== forms[0]) break;
+    if (segments.length === 0 && crmId !== forms[0]) break;
     // Replies and results come before predictions, and predictions of these calls only: a reply is found by its call's
     // predictions.
     const callIds = ids.map(callIdOf);
@@ -76,11 +76,11 @@ async function eraseForm(
       await idempotency.eraseLead({ organisationId, crmId: written, callIds });
       await jobResults.eraseLead({ organisationId, crmId: written, callIds });
     }
-    if (slices.length === 0) break;
+    if (segments.length === 0) break;
     wasScored = true;
     await predictions.erase(lead, ids);
     // Comes last, so that a grader that recomputes the days no longer finds the lead.
-    await daily.markStale(organisationId, [...new Set(slices.map(({ at }) => dayNumber(at.getTime())))]);
+    await daily.markStale(organisationId, [...new Set(segments.map(({ at }) => dayNumber(at.getTime())))]);
   }
   const hadOutcome = arrivedBy === undefined && (await outcomes.erase(organisationId, crmId));
   return wasScored || hadOutcome;

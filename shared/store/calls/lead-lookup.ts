@@ -5,11 +5,11 @@ import {
   callsCollection,
   idsOfOrganisation,
   leadIndex,
-  type PredictionSlice,
+  type PredictionSegment,
   placeOf,
   predictionId,
   rowOf,
-} from './prediction-slice.js';
+} from './prediction-segment.js';
 
 /** The latest predictions of a lead. */
 export interface LeadScores {
@@ -27,8 +27,8 @@ export interface LeadQuery {
   readonly timeoutMs: number;
 }
 
-/** The latest slice of a lead under any model, and under one. */
-interface LatestSlices {
+/** The latest segment of a lead under any model, and under one. */
+interface LatestSegments {
   readonly crmId: string;
   readonly latest: string;
   /** Empty when the model has not scored the lead. */
@@ -36,19 +36,19 @@ interface LatestSlices {
 }
 
 /**
- * Pipeline that finds the latest slices of each lead. The first `$group` skips from model to model in the lead index
+ * Pipeline that finds the latest segments of each lead. The first `$group` skips from model to model in the lead index
  * (DISTINCT_SCAN). It costs one index seek for each model that has scored the lead, however long the history is.
  */
-function latestSlices(org: string, model: string, crmIds: readonly string[]): Document[] {
+function latestSegments(org: string, model: string, crmIds: readonly string[]): Document[] {
   const byModel = [
     { $match: { _id: idsOfOrganisation(org), org } },
     { $sort: { model: 1, _id: -1 } },
-    { $group: { _id: '$model', slice: { $first: '$_id' } } },
+    { $group: { _id: '$model', segment: { $first: '$_id' } } },
     {
       $group: {
         _id: null,
-        latest: { $max: '$slice' },
-        own: { $max: { $cond: [{ $eq: ['$_id', { $literal: model }] }, '$slice', ''] } },
+        latest: { $max: '$segment' },
+        own: { $max: { $cond: [{ $eq: ['$_id', { $literal: model }] }, '$segment', ''] } },
       },
     },
   ];
@@ -73,15 +73,15 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
   if (crmIds.length === 0) return found;
   await withMongoTimeout(timeoutMs, async (signal) => {
     const ofAny = { _id: idsOfOrganisation(org), org, crm_ids: { $in: [...crmIds] } };
-    const calls = database.collection<PredictionSlice>(callsCollection);
+    const calls = database.collection<PredictionSegment>(callsCollection);
     if ((await calls.findOne(ofAny, { projection: { _id: 1 }, hint: leadIndex, signal })) === null) return;
     const options = { signal, batchSize };
-    const leads = await database.aggregate<LatestSlices>(latestSlices(org, modelId, crmIds), options).toArray();
-    const sliceIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
-    const places = [...sliceIds].map((sliceId) => ({ sliceId }));
-    const slices = readSlices<ScoreColumns>(database, places, { fields: { crm_ids: 1, scores: 1 }, signal });
+    const leads = await database.aggregate<LatestSegments>(latestSegments(org, modelId, crmIds), options).toArray();
+    const segmentIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
+    const places = [...segmentIds].map((segmentId) => ({ segmentId }));
+    const segments = readSegments<ScoreColumns>(database, places, { fields: { crm_ids: 1, scores: 1 }, signal });
     const columns = new Map<string, ScoreColumns>();
-    for await (const slice of slices) columns.set(slice._id, slice);
+    for await (const segment of segments) columns.set(segment._id, segment);
     for (const { crmId, latest, own } of leads) {
       const { id: latestId } = scoreOf(crmId, columns.get(latest)) ?? {};
       if (latestId !== undefined) found.set(crmId, { latestId, own: scoreOf(crmId, columns.get(own)) });
@@ -93,13 +93,13 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
 /** Documents of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
 const batchSize = 1_000;
 
-type ScoreColumns = Pick<PredictionSlice, '_id' | 'crm_ids' | 'scores'>;
+type ScoreColumns = Pick<PredictionSegment, '_id' | 'crm_ids' | 'scores'>;
 
-/** A lead's prediction in a slice. If the lead occurs twice, the later row is its latest prediction. */
-function scoreOf(crmId: string, slice: ScoreColumns | undefined): LeadScores['own'] {
-  const index = slice?.crm_ids?.lastIndexOf(crmId) ?? -1;
-  if (slice === undefined || index < 0) return undefined;
-  return { id: predictionId(callIdOf(slice._id), rowOf(slice._id) + index), score: slice.scores[index] ?? 0 };
+/** A lead's prediction in a segment. If the lead occurs twice, the later row is its latest prediction. */
+function scoreOf(crmId: string, segment: ScoreColumns | undefined): LeadScores['own'] {
+  const index = segment?.crm_ids?.lastIndexOf(crmId) ?? -1;
+  if (segment === undefined || index < 0) return undefined;
+  return { id: predictionId(callIdOf(segment._id), rowOf(segment._id) + index), score: segment.scores[index] ?? 0 };
 }
 
 /** The fields that a record was scored from. */
@@ -110,8 +110,8 @@ export interface StoredRecord {
   readonly fields: string | undefined;
 }
 
-/** `texts` are the requested fields of a slice, in the order of the indexes; null if erased, `false` if too long. */
-interface FoundSlice {
+/** `texts` are the requested fields of a segment, in the order of the indexes; null if erased, `false` if too long. */
+interface FoundSegment {
   readonly _id: string;
   readonly model: string;
   readonly version: string;
@@ -122,8 +122,8 @@ interface FoundSlice {
 const maxBytes = 64 * 1024 * 1024;
 
 /**
- * Reads the fields that records were scored from. MongoDB extracts them from their slices, because a whole slice may be
- * a hundred times as large.
+ * Reads the fields that records were scored from. MongoDB extracts them from their segments, because a whole segment
+ * may be a hundred times as large.
  * @param ids prediction ids
  * @returns records by prediction id, without erased and removed ones
  */
@@ -134,20 +134,23 @@ export async function readStoredRecords(
 ): Promise<Map<string, StoredRecord>> {
   const found = new Map<string, StoredRecord>();
   if (ids.length === 0) return found;
-  const bySlice = new Map<string, { readonly sliceId: string; readonly ids: string[]; readonly indexes: number[] }>();
+  const bySegment = new Map<
+    string,
+    { readonly segmentId: string; readonly ids: string[]; readonly indexes: number[] }
+  >();
   for (const id of new Set(ids)) {
-    const { sliceId, index } = placeOf(id);
-    const place = bySlice.get(sliceId) ?? { sliceId, ids: [], indexes: [] };
+    const { segmentId, index } = placeOf(id);
+    const place = bySegment.get(segmentId) ?? { segmentId, ids: [], indexes: [] };
     place.ids.push(id);
     place.indexes.push(index);
-    bySlice.set(sliceId, place);
+    bySegment.set(segmentId, place);
   }
   const maxTextBytes = Math.floor(maxBytes / ids.length);
-  const places = [...bySlice.values()].map(({ sliceId, indexes }) => ({ sliceId, indexes }));
+  const places = [...bySegment.values()].map(({ segmentId, indexes }) => ({ segmentId, indexes }));
   const fields = { model: 1, version: 1, texts: textsAt('$$indexes', maxTextBytes) };
   await withMongoTimeout(timeoutMs, async (signal) => {
-    for await (const { _id, model, version, texts } of readSlices<FoundSlice>(database, places, { fields, signal }))
-      for (const [place, id] of (bySlice.get(_id)?.ids ?? []).entries()) {
+    for await (const { _id, model, version, texts } of readSegments<FoundSegment>(database, places, { fields, signal }))
+      for (const [place, id] of (bySegment.get(_id)?.ids ?? []).entries()) {
         const text = texts[place] ?? null;
         if (text !== null) found.set(id, { model, version, fields: text === false ? undefined : text });
       }
@@ -155,7 +158,7 @@ export async function readStoredRecords(
   return found;
 }
 
-/** An expression for the fields of a slice at some indexes. */
+/** An expression for the fields of a segment at some indexes. */
 const textsAt = (indexes: string, maxTextBytes: number): Document => ({
   $map: {
     input: indexes,
@@ -172,32 +175,32 @@ const textsAt = (indexes: string, maxTextBytes: number): Document => ({
 });
 
 /**
- * Reads slices by id, in the order of `places`. MongoDB may scan a clustered collection for `$in`, but seeks each id of
- * a `$lookup`.
+ * Reads segments by id, in the order of `places`. MongoDB may scan a clustered collection for `$in`, but seeks each id
+ * of a `$lookup`.
  * @param places without repetition; `fields` may use `$$indexes`
  */
-export function readSlices<Slice extends Document>(
+export function readSegments<Segment extends Document>(
   database: Db,
-  places: readonly { readonly sliceId: string; readonly indexes?: readonly number[] }[],
+  places: readonly { readonly segmentId: string; readonly indexes?: readonly number[] }[],
   { fields, signal }: { readonly fields: Document; readonly signal: AbortSignal },
-): AggregationCursor<Slice> {
+): AggregationCursor<Segment> {
   // The cursor obeys `signal`, although the type of the options lacks it.
   const options = { signal, batchSize };
-  return database.aggregate<Slice>(
+  return database.aggregate<Segment>(
     [
       { $documents: places },
       {
         $lookup: {
           from: callsCollection,
-          localField: 'sliceId',
+          localField: 'segmentId',
           foreignField: '_id',
           let: { indexes: '$indexes' },
           pipeline: [{ $match: { scores: { $exists: true } } }, { $project: fields }],
-          as: 'slice',
+          as: 'segment',
         },
       },
-      { $unwind: '$slice' },
-      { $replaceWith: '$slice' },
+      { $unwind: '$segment' },
+      { $replaceWith: '$segment' },
     ],
     options,
   );

@@ -4,7 +4,7 @@ import {
   type LeadQuery,
   type LeadScores,
   readLatestOf,
-  readSlices,
+  readSegments,
   readStoredRecords,
   type StoredRecord,
 } from './lead-lookup.js';
@@ -13,11 +13,11 @@ import {
   callsCollection,
   idsOfOrganisation,
   leadIndex,
-  type PredictionSlice,
+  type PredictionSegment,
   predictionId,
   rowOf,
-  sliceColumns,
-} from './prediction-slice.js';
+  segmentColumns,
+} from './prediction-segment.js';
 import { type ScoredAmong, scoredAmong, scoredLeadNear } from './scored-leads.js';
 
 /** One prediction in the history of a lead. */
@@ -37,16 +37,16 @@ export interface PastScore {
  */
 const smallPages = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } };
 
-/** A page of a history ends after slices of this size; MongoDB reads whole slices, of up to 16 MiB each. */
+/** A page of a history ends after segments of this size; MongoDB reads whole segments, of up to 16 MiB each. */
 const maxHistoryBytes = 64 * 1024 * 1024;
-const slicesPerRead = 16;
+const segmentsPerRead = 16;
 
 /** The predictions of leads. */
 export class PredictionStore {
-  private readonly collection: Collection<PredictionSlice>;
+  private readonly collection: Collection<PredictionSegment>;
 
   constructor(private readonly database: Db) {
-    this.collection = database.collection<PredictionSlice>(callsCollection);
+    this.collection = database.collection<PredictionSegment>(callsCollection);
   }
 
   /** Creates the index of leads; an existing one stays unchanged. */
@@ -73,7 +73,7 @@ export class PredictionStore {
     return found;
   }
 
-  /** Ids of the oldest slices of an organisation from one id up to another, in the order of the clustered key. */
+  /** Ids of the oldest segments of an organisation from one id up to another, in the order of the clustered key. */
   async oldest(between: { readonly fromId: string; readonly beforeId: string; readonly most: number }) {
     const { fromId, beforeId, most } = between;
     return await this.collection
@@ -85,12 +85,12 @@ export class PredictionStore {
       .toArray();
   }
 
-  /** Removes slices; the ledger rows of their calls stay. */
+  /** Removes segments; the ledger rows of their calls stay. */
   async remove(ids: readonly string[]): Promise<void> {
     const isFirst = (id: string): boolean => callIdOf(id) === id;
     const firsts = ids.filter(isFirst);
     const further = ids.filter((id) => !isFirst(id));
-    if (firsts.length > 0) await this.collection.updateMany({ _id: amongIds(firsts) }, { $unset: sliceColumns });
+    if (firsts.length > 0) await this.collection.updateMany({ _id: amongIds(firsts) }, { $unset: segmentColumns });
     if (further.length > 0) await this.collection.deleteMany({ _id: amongIds(further) });
   }
 
@@ -116,7 +116,7 @@ export class PredictionStore {
 
   /**
    * One page of the predictions of a lead, latest first. Its order comes from the lead index alone; then only the rows
-   * of the lead leave MongoDB. A page ends early when its slices are large.
+   * of the lead leave MongoDB. A page ends early when its segments are large.
    * @param query.before id of the last prediction of the previous page
    */
   async history(query: {
@@ -134,19 +134,20 @@ export class PredictionStore {
       _id: idsBefore(organisationId, before),
     };
     return await withMongoTimeout(timeoutMs, async (signal) => {
-      const slices = await this.collection
+      const segments = await this.collection
         .find(ofLead, { projection: { _id: 1 }, hint: leadIndex, signal })
         .sort({ _id: -1 })
-        // The previous page may have shown every row of the first slice. One more tells whether this page is the last.
+        // The previous page may have shown every row of the first segment. One more tells whether this page is the
+        // last.
         .limit(limit + 2)
-        .map(({ _id }) => ({ sliceId: _id }))
+        .map(({ _id }) => ({ segmentId: _id }))
         .toArray();
       const scores: PastScore[] = [];
       let bytes = 0;
-      const found = readSlices<LeadSlice>(this.database, slices, { fields: rowsOf(crmId), signal });
-      for await (const slice of found.batchSize(slicesPerRead)) {
-        for (const score of scoresOf(slice)) if (before === undefined || score.id < before) scores.push(score);
-        bytes += slice.bytes;
+      const found = readSegments<LeadSegment>(this.database, segments, { fields: rowsOf(crmId), signal });
+      for await (const segment of found.batchSize(segmentsPerRead)) {
+        for (const score of scoresOf(segment)) if (before === undefined || score.id < before) scores.push(score);
+        bytes += segment.bytes;
         const isFull = scores.length > limit || (scores.length > 0 && bytes > maxHistoryBytes);
         if (isFull) return { scores: scores.slice(0, limit), isLast: false };
       }
@@ -162,10 +163,10 @@ export class PredictionStore {
   }
 
   /**
-   * Some of the slices that hold a lead, in no particular order.
+   * Some of the segments that hold a lead, in no particular order.
    * @param lead.arrivedBy of calls that had arrived by then, by Redis's clock; of all calls without it
    */
-  async slicesWith(lead: LeadSlices, most: number): Promise<Pick<PredictionSlice, '_id' | 'at'>[]> {
+  async segmentsWith(lead: LeadSegments, most: number): Promise<Pick<PredictionSegment, '_id' | 'at'>[]> {
     const { organisationId, crmId, arrivedBy } = lead;
     return await this.collection
       .find(
@@ -175,23 +176,23 @@ export class PredictionStore {
         },
         { hint: leadIndex },
       )
-      .project<Pick<PredictionSlice, '_id' | 'at'>>({ at: 1 })
+      .project<Pick<PredictionSegment, '_id' | 'at'>>({ at: 1 })
       .limit(most)
       .toArray();
   }
 
-  /** Removes the id and fields of a lead from slices, the only change that a prediction ever undergoes. */
+  /** Removes the id and fields of a lead from segments, the only change that a prediction ever undergoes. */
   async erase(
-    { organisationId, crmId }: Pick<LeadSlices, 'organisationId' | 'crmId'>,
+    { organisationId, crmId }: Pick<LeadSegments, 'organisationId' | 'crmId'>,
     ids: readonly string[],
   ): Promise<void> {
     // By the lead's index: for ids alone MongoDB would scan the clustered collection.
-    const slices = { org: organisationId, crm_ids: crmId, _id: { $in: [...ids] } };
-    await this.collection.updateMany(slices, erasure(crmId), { hint: leadIndex, writeConcern: { w: 'majority' } });
+    const segments = { org: organisationId, crm_ids: crmId, _id: { $in: [...ids] } };
+    await this.collection.updateMany(segments, erasure(crmId), { hint: leadIndex, writeConcern: { w: 'majority' } });
   }
 }
 
-/** The ids of an organisation's slices before a prediction; all of them without one. */
+/** The ids of an organisation's segments before a prediction; all of them without one. */
 function idsBefore(
   organisationId: string,
   before: string | undefined,
@@ -200,21 +201,21 @@ function idsBefore(
   return before !== undefined && before < all.$lt ? { ...all, $lt: before } : all;
 }
 
-/** Selects the slices of a lead. */
-export interface LeadSlices {
+/** Selects the segments of a lead. */
+export interface LeadSegments {
   readonly organisationId: string;
   readonly crmId: string;
   readonly arrivedBy?: Date | undefined;
 }
 
-/** The rows of a lead in one slice. */
-interface LeadSlice extends Pick<PredictionSlice, '_id' | 'model' | 'version' | 'at'> {
-  /** Size of the whole slice. */
+/** The rows of a lead in one segment. */
+interface LeadSegment extends Pick<PredictionSegment, '_id' | 'model' | 'version' | 'at'> {
+  /** Size of the whole segment. */
   readonly bytes: number;
   readonly rows: readonly { readonly index: number; readonly score: number; readonly likelihood: number }[];
 }
 
-/** The members of a `LeadSlice`, in the form of `$project`. */
+/** The members of a `LeadSegment`, in the form of `$project`. */
 function rowsOf(crmId: string): Document {
   const at = (column: string): Document => ({ $arrayElemAt: [column, '$$index'] });
   const indexes = {
@@ -229,8 +230,8 @@ function rowsOf(crmId: string): Document {
   return { model: 1, version: 1, at: 1, bytes: { $bsonSize: '$$ROOT' }, rows };
 }
 
-/** The predictions of a lead in one slice, latest first. */
-const scoresOf = ({ _id, model, version, at, rows }: LeadSlice): PastScore[] =>
+/** The predictions of a lead in one segment, latest first. */
+const scoresOf = ({ _id, model, version, at, rows }: LeadSegment): PastScore[] =>
   rows
     .map(({ index, score, likelihood }) => {
       const id = predictionId(callIdOf(_id), rowOf(_id) + index);

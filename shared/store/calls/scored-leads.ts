@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb';
-import { callsCollection, idsOfOrganisation, leadIndex, type PredictionSlice } from './prediction-slice.js';
+import { callsCollection, idsOfOrganisation, leadIndex, type PredictionSegment } from './prediction-segment.js';
 
 /** Leads in one of several reads; MongoDB takes some milliseconds for them. */
 const leadsPerRead = 250;
@@ -59,15 +59,15 @@ export async function scoredLeadNear(
     signal,
   }: { readonly organisationId: string; readonly crmId: string; readonly signal?: AbortSignal },
 ): Promise<string | undefined> {
-  const calls = database.collection<PredictionSlice>(callsCollection);
+  const calls = database.collection<PredictionSegment>(callsCollection);
   for (const atLeast of [crmId, '']) {
     const filter = { _id: idsOfOrganisation(org), org, crm_ids: { $elemMatch: { $gte: atLeast } } };
-    const slice = await calls.findOne(filter, {
+    const segment = await calls.findOne(filter, {
       hint: leadIndex,
       projection: { crm_ids: 1 },
       ...(signal === undefined ? {} : { signal }),
     });
-    const ids = (slice?.crm_ids ?? []).filter((id): id is string => id !== null && isAtLeast(id, atLeast));
+    const ids = (segment?.crm_ids ?? []).filter((id): id is string => id !== null && isAtLeast(id, atLeast));
     if (ids.length > 0) return ids.reduce((one, other) => (isAtLeast(one, other) ? other : one));
   }
   return undefined;

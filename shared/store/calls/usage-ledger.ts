@@ -4,7 +4,7 @@ import { prefixOfCallId } from '../../contract/identifiers.js';
 import type { CounterSnapshot, LedgerView } from '../../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
 import { amongIds, duplicateKey, maxTimeExpired, type WriteOptions, withMongoTimeout } from '../connection/connect.js';
-import { callsCollection, furtherSlicesOf, idsOfOrganisation, sliceColumns } from './prediction-slice.js';
+import { callsCollection, furtherSegmentsOf, idsOfOrganisation, segmentColumns } from './prediction-segment.js';
 import { ledgerIndex, maxVoidAgeMs, UsageRollups } from './usage-rollups.js';
 
 /**
@@ -40,7 +40,7 @@ const allMembers = {
   model: 1,
   version: 1,
   at: 1,
-  ...sliceColumns,
+  ...segmentColumns,
 } as const;
 const readTimeoutMs = 10_000;
 const snapshotTimeoutMs = 30_000; // MongoDB reads 0.5 to 1 million calls of a month a second
@@ -89,7 +89,7 @@ export class UsageLedger implements LedgerView {
     // A row that was void already has only its id.
     if (row?.at !== undefined && this.clock.now() - row.at.getTime() > maxVoidAgeMs)
       throw new CallIsFinal(`call ${callId} is older than 13 h`);
-    await this.collection.deleteMany({ _id: furtherSlicesOf(callId) }, options);
+    await this.collection.deleteMany({ _id: furtherSegmentsOf(callId) }, options);
   }
 
   /** The sum of a counter's records, from a covered query. */

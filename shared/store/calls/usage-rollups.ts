@@ -2,10 +2,10 @@ import { type Collection, type Db, MongoServerError } from 'mongodb';
 import { dayMs, dayNumber, dayStartMs, dayText, monthOf, monthStartMs } from '../../contract/dates.js';
 import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
 import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
-import { callsCollection, idsOfOrganisation } from './prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from './prediction-segment.js';
 
 /**
- * Index of the ledger rows in `calls`, for sums and snapshots. Further slices of a call have no bucket, and no entry.
+ * Index of the ledger rows in `calls`, for sums and snapshots. Further segments of a call have no bucket, and no entry.
  */
 export const ledgerIndex = { org: 1, bucket: 1, month: 1, at: 1, records: 1, _id: 1 } as const;
 

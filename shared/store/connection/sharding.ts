@@ -1,6 +1,6 @@
 import { BSON, type Db, type Document, MinKey } from 'mongodb';
 import { base62, digitsOf } from '../../contract/identifiers.js';
-import { callsCollection } from '../calls/prediction-slice.js';
+import { callsCollection } from '../calls/prediction-segment.js';
 import { callHourIndex } from '../console/call-hours.js';
 import { outcomeIndex } from '../validation/outcomes.js';
 

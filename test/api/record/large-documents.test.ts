@@ -8,7 +8,7 @@ import {
   documentBytes,
   maxDocumentBytes,
 } from '../../../shared/store/calls/call-documents.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';

@@ -113,7 +113,7 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
   });
 
   const steps = [
-    ['predictions', 'slicesWith'],
+    ['predictions', 'segmentsWith'],
     ['idempotency', 'eraseLead'],
     ['predictions', 'erase'],
     ['daily', 'markStale'],

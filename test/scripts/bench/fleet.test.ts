@@ -10,7 +10,7 @@ import { fleetSize } from '../../../scripts/bench/fleet/fleet-size.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import type { CallDocument } from '../../../shared/store/calls/call-documents.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { loadBundle } from '../../../shared/store/models/model-versions.js';
 import { loadedBytes } from '../../../worker/models/model-registry.js';

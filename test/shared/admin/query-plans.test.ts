@@ -40,7 +40,7 @@ describe('the queries of the console', () => {
           records: 1,
           request_id: 'r',
         };
-        const slice = { crm_ids: [`LEAD-${index % 500}`], scores: [5], likelihoods: [5], fields: ['[]'], erased: 0 };
+        const segment = { crm_ids: [`LEAD-${index % 500}`], scores: [5], likelihoods: [5], fields: ['[]'], erased: 0 };
         return {
           _id: newCallId(at.getTime(), org),
           ...row,
@@ -48,7 +48,7 @@ describe('the queries of the console', () => {
           version: '1.0.0',
           at,
           arrived_at: at,
-          ...slice,
+          ...segment,
         };
       });
       await database.collection<Document & { _id: string }>('calls').insertMany(documents);

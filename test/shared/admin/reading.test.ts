@@ -48,7 +48,7 @@ describe('a reading action', () => {
     { score = 50, fields = '[]', bucket = 'live', key = 'key_a', records = 1 } = {},
   ) {
     const row = { org: organisationId, key, bucket, month, records, model: model._id, version: model.version };
-    const slice = {
+    const segment = {
       crm_ids: [crmId],
       scores: [score],
       likelihoods: [1234],
@@ -59,7 +59,7 @@ describe('a reading action', () => {
     const at = new Date(atMs);
     await calls().insertOne({
       ...{ _id: newCallId(atMs, organisationId), request_id: 'r', ...row, at, arrived_at: at },
-      ...(bucket === 'live' ? slice : {}),
+      ...(bucket === 'live' ? segment : {}),
     });
   }
 

@@ -6,7 +6,7 @@ import type { ChunkPayload } from '../../../shared/messages/score-job.js';
 import { callKey, endedCallsKey, latestScoresKey, leasesKey, usageKey } from '../../../shared/redis/keys.js';
 import { integersReply, luaCommand } from '../../../shared/redis/lua-command.js';
 import type { LeadQuery, LeadScores } from '../../../shared/store/calls/lead-lookup.js';
-import { predictionId } from '../../../shared/store/calls/prediction-slice.js';
+import { predictionId } from '../../../shared/store/calls/prediction-segment.js';
 import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { findKnownLeads, requestLatestScores } from '../../../worker/scoring/lead-lookup.js';
 import { freshCounter, QuotaRig } from '../quota/rig/quota-rig.js';

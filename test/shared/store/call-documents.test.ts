@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Db } from 'mongodb';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import { CallDocuments, PreReleaseDatabase } from '../../../shared/store/calls/call-documents.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { callsCollection, leadIndex } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, leadIndex } from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { freshDatabases } from '../../support/service/servers.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { BSON, type CommandStartedEvent, type Document, MongoClient } from 'mongodb';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { callsCollection, type PredictionSlice, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, type PredictionSegment, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { freshDatabases } from '../../support/service/servers.js';
@@ -42,7 +42,7 @@ describe('the predictions of leads', () => {
   });
   after(() => client.close());
 
-  const collection = () => client.db().collection<PredictionSlice>(callsCollection);
+  const collection = () => client.db().collection<PredictionSegment>(callsCollection);
 
   /** Records a call with one score for all rows; returns its id. */
   async function record({ crmIds, model = 'own', score = 50, fields = '[]', organisation = org }: Recorded) {
@@ -51,7 +51,7 @@ describe('the predictions of leads', () => {
     const all = <Value>(value: Value): Value[] => crmIds.map(() => value);
     const columns = { crmIds, scores: all(score), likelihoods: all(5), fields: all(fields) };
     const call = { callId, org: organisation, model, version: '1', at: new Date(nowMs) };
-    await collection().insertMany(slicesOf({ ...call, ...columns }));
+    await collection().insertMany(segmentsOf({ ...call, ...columns }));
     return callId;
   }
 
@@ -105,7 +105,7 @@ describe('the predictions of leads', () => {
   });
 
   describe('PredictionStore.remove', () => {
-    it('examines only the slices between the ids that it removes', async () => {
+    it('examines only the segments between the ids that it removes', async () => {
       const ids: string[] = [];
       for (let call = 0; call < 100; call += 1) ids.push(await record({ crmIds: ['L-1'] }));
       const before = await examined();
@@ -135,7 +135,7 @@ describe('the predictions of leads', () => {
       expect(replyBytes).to.be.within(1, 20_000);
     });
 
-    it('ends a page after 64 MiB of slices, and continues from there', async () => {
+    it('ends a page after 64 MiB of segments, and continues from there', async () => {
       const fields = JSON.stringify(['x'.repeat(15 * mebibyte)]);
       for (let call = 0; call < 7; call += 1) await record({ crmIds: ['L-1'], fields, score: call });
       const first = await history();

@@ -3,10 +3,10 @@ import { BSON, MongoClient } from 'mongodb';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import {
   callsCollection,
-  type PredictionSlice,
+  type PredictionSegment,
   predictionId,
-  slicesOf,
-} from '../../../shared/store/calls/prediction-slice.js';
+  segmentsOf,
+} from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
@@ -30,14 +30,14 @@ describe('PredictionStore.storedRecords', () => {
   after(() => client.close());
 
   const read = (ids: readonly string[]) => new PredictionStore(client.db()).storedRecords(ids, 5_000);
-  const collection = () => client.db().collection<PredictionSlice>(callsCollection);
+  const collection = () => client.db().collection<PredictionSegment>(callsCollection);
 
   /** Records a call with these fields; returns the ids of its predictions. */
   async function record(fields: readonly string[], version = 'v1'): Promise<string[]> {
     const [at, callId] = [new Date(), newCallId(Date.now(), org)];
     const zeros = fields.map(() => 0);
     const columns = { scores: zeros, likelihoods: zeros, crmIds: fields.map((_, row) => `L-${row}`), fields };
-    await collection().insertMany(slicesOf({ callId, org, model: 'm', version, at, ...columns }));
+    await collection().insertMany(segmentsOf({ callId, org, model: 'm', version, at, ...columns }));
     return fields.map((_, row) => predictionId(callId, row));
   }
 

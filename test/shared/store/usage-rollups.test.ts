@@ -6,7 +6,7 @@ import { type Clock, monthOf } from '../../../shared/contract/dates.js';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import { Quota } from '../../../shared/quota/quota.js';
 import type { UsageCounter } from '../../../shared/redis/keys.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { CallIsFinal, UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { UsageRollups } from '../../../shared/store/calls/usage-rollups.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';

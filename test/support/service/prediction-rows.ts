@@ -4,11 +4,11 @@ import {
   bandOf,
   callIdOf,
   callsCollection,
-  type PredictionSlice,
+  type PredictionSegment,
   predictionId,
   rowOf,
-  slicesOf,
-} from '../../../shared/store/calls/prediction-slice.js';
+  segmentsOf,
+} from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 
@@ -30,7 +30,7 @@ export function documentsOfCall(call: CallOfTest, leads?: readonly string[]): Ca
   const column = <Value>(value: Value) => Array.from({ length: records }, () => value);
   const columns = { crmIds: leads ?? column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
   const row = { ...call, ...scored, request_id: _id, key: 'key' };
-  return callDocuments(row, slicesOf({ ...scored, ...columns, callId: _id }));
+  return callDocuments(row, segmentsOf({ ...scored, ...columns, callId: _id }));
 }
 
 /** One prediction of a stored document. */
@@ -53,16 +53,16 @@ export interface PredictionRow {
  * The predictions of a stored document, one by one.
  * @throws Error when its columns are not equally long
  */
-export function predictionRows(slice: PredictionSlice): PredictionRow[] {
-  const { _id, org, model, version, at } = slice;
-  const lengths = [slice.crm_ids, slice.scores, slice.likelihoods, slice.fields].map(({ length }) => length);
+export function predictionRows(segment: PredictionSegment): PredictionRow[] {
+  const { _id, org, model, version, at } = segment;
+  const lengths = [segment.crm_ids, segment.scores, segment.likelihoods, segment.fields].map(({ length }) => length);
   if (new Set(lengths).size !== 1) throw new Error(`the columns of ${_id} have ${lengths} entries`);
-  return slice.scores.map((score, index) => {
-    const [crmId, fields] = [slice.crm_ids[index], slice.fields[index]];
+  return segment.scores.map((score, index) => {
+    const [crmId, fields] = [segment.crm_ids[index], segment.fields[index]];
     return {
       _id: predictionId(callIdOf(_id), rowOf(_id) + index),
       ...{ org, model, version, at, score },
-      likelihood: slice.likelihoods[index] ?? 0,
+      likelihood: segment.likelihoods[index] ?? 0,
       band: bandOf(score),
       ...(typeof crmId === 'string' ? { crm_id: crmId } : {}),
       ...(typeof fields === 'string' ? { fields } : {}),

@@ -3,7 +3,7 @@ import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import type { CallDocument } from '../../../shared/store/calls/call-documents.js';
 import { IdempotencyStore, type IdempotentReply } from '../../../shared/store/calls/idempotency.js';
-import { callsCollection, type PredictionSlice } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, type PredictionSegment } from '../../../shared/store/calls/prediction-segment.js';
 import { type LedgerRow, UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { ModelStore } from '../../../shared/store/models/models.js';
 import { ValidationStore } from '../../../shared/store/validation/model-validation.js';
@@ -18,7 +18,7 @@ export interface Stores {
   readonly ledger: UsageLedger;
   readonly idempotency: IdempotencyStore;
   readonly ledgerRows: Collection<LedgerRow>;
-  readonly predictions: Collection<PredictionSlice>;
+  readonly predictions: Collection<PredictionSegment>;
   /** The same collection, to write to. */
   readonly calls: Collection<CallDocument>;
   readonly replies: Collection<IdempotentReply>;
@@ -35,7 +35,7 @@ export function storesOn(database: Db): Stores {
     ledger: new UsageLedger(database),
     idempotency: new IdempotencyStore(database),
     ledgerRows: database.collection<LedgerRow>(callsCollection),
-    predictions: database.collection<PredictionSlice>(callsCollection),
+    predictions: database.collection<PredictionSegment>(callsCollection),
     calls: database.collection<CallDocument>(callsCollection),
     replies: database.collection<IdempotentReply>('idempotency'),
   };

@@ -4,7 +4,7 @@ import type { PlanName } from '../../../shared/contract/plans.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import { type UsageBucket, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import type { DeployPolicy, Organisation, OrganisationFields } from '../../../shared/store/accounts/organisations.js';
-import { sliceColumns } from '../../../shared/store/calls/prediction-slice.js';
+import { segmentColumns } from '../../../shared/store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { storeVersion } from '../../../shared/store/models/store-version.js';
@@ -176,7 +176,7 @@ export class TestWorkspace {
 
   /** Every counted call, oldest first, without its predictions. */
   ledgerRows(): Promise<LedgerRow[]> {
-    const projection = Object.fromEntries(Object.keys(sliceColumns).map((name) => [name, 0]));
+    const projection = Object.fromEntries(Object.keys(segmentColumns).map((name) => [name, 0]));
     return this.service.stores.ledgerRows
       .find({ org: this.id, bucket: { $exists: true } }, { projection })
       .sort({ _id: 1 })

@@ -3,7 +3,7 @@ import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { type CallDocument, callDocuments } from '../../../shared/store/calls/call-documents.js';
 import { eraseLead, erasingStores } from '../../../shared/store/calls/erasures.js';
-import { bandOf, callsCollection, predictionId, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import { bandOf, callsCollection, predictionId, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import { type Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { CohortFigures } from '../../../worker/grading/gates/cohort-figures.js';
@@ -55,7 +55,7 @@ export class RecordedWorld {
     const { organisationId: org, modelId: model, version } = this.ids;
     const callId = this.newCallId(atMs - arrivalMs, org);
     const at = new Date(atMs);
-    const slices = slicesOf({
+    const segments = segmentsOf({
       ...{ callId, org, model, version, at },
       crmIds: rows.map(({ crmId }) => crmId ?? null),
       scores: rows.map(({ score }) => score),
@@ -74,7 +74,7 @@ export class RecordedWorld {
       at,
     } as const;
     const row: LedgerRow = { _id: callId, request_id: callId, ...counted };
-    await this.database.collection<CallDocument>(callsCollection).insertMany(callDocuments(row, slices));
+    await this.database.collection<CallDocument>(callsCollection).insertMany(callDocuments(row, segments));
     this.ledger.push(row);
     for (const [index, { crmId, score }] of rows.entries()) {
       const likelihood = likelihoodOf(score);

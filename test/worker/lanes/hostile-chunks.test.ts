@@ -9,7 +9,7 @@ import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { type ChunkReply, maxChunkRecords, type OutgoingPart } from '../../../shared/messages/score-job.js';
 import { replyStreamKey } from '../../../shared/redis/keys.js';
-import { callsCollection, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
 import { beginChunk } from '../../../worker/scoring/score-chunk.js';
@@ -147,7 +147,7 @@ describe('a hostile chunk', () => {
     const scored = { org: 'org', model: 'mdl', version: '1', at: new Date() };
     const fields = crmIds.map(() => rowOf({ 'list 0': text }));
     const column = crmIds.map(() => 50);
-    const slices = slicesOf({
+    const segments = segmentsOf({
       ...scored,
       crmIds,
       fields,
@@ -155,7 +155,7 @@ describe('a hostile chunk', () => {
       likelihoods: column,
       callId: callIdGenerator()(Date.now(), scored.org),
     });
-    await mongo.db().collection<{ _id: string }>(callsCollection).insertMany(slices);
+    await mongo.db().collection<{ _id: string }>(callsCollection).insertMany(segments);
     const { parts } = await expectShortTurns('stored', [
       partOf(
         crmIds.map(() => ({ 'text 0': 'Alpha' })),

@@ -6,7 +6,11 @@ import type { Redis } from 'ioredis';
 import { startMongo } from '../../../scripts/servers/mongo-server.js';
 import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
-import { callsCollection, firstKeptId, type PredictionSlice } from '../../../shared/store/calls/prediction-slice.js';
+import {
+  callsCollection,
+  firstKeptId,
+  type PredictionSegment,
+} from '../../../shared/store/calls/prediction-segment.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { removeOldPredictions, retentionTimings } from '../../../worker/upkeep/retention.js';
 import { freeze } from '../../support/faults/stall.js';
@@ -42,11 +46,11 @@ describe('retention', () => {
   const left = async () =>
     (
       await mongo.database
-        .collection<PredictionSlice>(callsCollection)
+        .collection<PredictionSegment>(callsCollection)
         .find({ scores: { $exists: true } })
         .sort({ _id: 1 })
         .toArray()
-    ).flatMap((slice) => slice.crm_ids);
+    ).flatMap((segment) => segment.crm_ids);
   const startOfDay = (daysAgo: number) => Math.floor(nowMs / dayMs) * dayMs - daysAgo * dayMs;
   const score = (crmId: string, atMs: number, arrivalMs = 0) => world.call(atMs, [{ crmId, score: 90 }], arrivalMs);
 

@@ -5,7 +5,7 @@ import { callIdFloor } from '../../../shared/contract/identifiers.js';
 import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
 import { ErasureStore, erasingStores, leadHash } from '../../../shared/store/calls/erasures.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { eraseAgain } from '../../../worker/upkeep/second-erasure.js';

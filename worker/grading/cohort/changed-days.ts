@@ -1,6 +1,6 @@
 import { dayMs, dayNumber, dayStartMs, monthOf } from '../../../shared/contract/dates.js';
 import { bandScores } from '../../../shared/contract/verdict.js';
-import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-segment.js';
 import { ledgerIndex } from '../../../shared/store/calls/usage-rollups.js';
 import type { ChangedOutcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { DayBand, DayFigures, StoredDay } from '../../../shared/store/validation/validation-daily.js';

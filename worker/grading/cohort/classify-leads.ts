@@ -1,7 +1,7 @@
 import { type FirstPredictions, firstPredictionsOf, leadPasses } from './first-predictions.js';
 import { LeadCounts, type LeadGroup } from './lead-counts.js';
 import { type LeadOutcome, outcomesOfLeads, outcomesOfRange } from './lead-outcomes.js';
-import { leadsOfDays } from './lead-slices.js';
+import { leadsOfDays } from './lead-segments.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
 
 /** If the selected days have more leads, all leads are read in passes. */
@@ -21,8 +21,8 @@ export interface Classification {
 }
 
 /**
- * Builds the cohort: finds the first prediction and the outcome of each lead, and counts leads by day and band. Slices
- * are decoded and compared in memory, because unwinding them on the server costs several times as much.
+ * Builds the cohort: finds the first prediction and the outcome of each lead, and counts leads by day and band.
+ * Segments are decoded and compared in memory, because unwinding them on the server costs several times as much.
  * @returns at most five groups per day, and ten for the day of the cut
  * @throws MongoDB errors
  */

@@ -1,59 +1,59 @@
-import { bandOf, callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { bandOf, callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { FirstPrediction } from './lead-counts.js';
-import { allSlices, type LeadSlice, slicesOfLeads } from './lead-slices.js';
+import { allSegments, type LeadSegment, segmentsOfLeads } from './lead-segments.js';
 import { type GradedVersion, leadBatches, type Snapshot } from './snapshot.js';
 
-/** First predictions by crm_id, each with the id of its slice. */
-export type FirstPredictions = Map<string, FirstPrediction & { readonly sliceId: string }>;
+/** First predictions by crm_id, each with the id of its segment. */
+export type FirstPredictions = Map<string, FirstPrediction & { readonly segmentId: string }>;
 
-/** Up to this many slices are always read through the index. */
-const defaultMinIndexSlices = 2_000;
+/** Up to this many segments are always read through the index. */
+const defaultMinIndexSegments = 2_000;
 
 /**
- * Adds the predictions of a slice that precede the known ones of their leads. Slices may come in any order and
- * repeatedly. Slice ids and the rows of a slice are in chronological order.
+ * Adds the predictions of a segment that precede the known ones of their leads. Segments may come in any order and
+ * repeatedly. Segment ids and the rows of a segment are in chronological order.
  * @param isWanted selects leads; default: all
  */
 function addFirstPredictions(
   firsts: FirstPredictions,
-  { _id: sliceId, at, crm_ids: crmIds, scores, likelihoods }: LeadSlice,
+  { _id: segmentId, at, crm_ids: crmIds, scores, likelihoods }: LeadSegment,
   isWanted?: (crmId: string) => boolean,
 ): void {
   for (let row = 0; row < crmIds.length; row += 1) {
     const crmId = crmIds[row];
     if (typeof crmId !== 'string' || isWanted?.(crmId) === false) continue;
     const known = firsts.get(crmId);
-    if (known !== undefined && known.sliceId <= sliceId) continue;
-    firsts.set(crmId, { sliceId, at, band: bandOf(scores[row] ?? 0), likelihood: likelihoods[row] ?? 0 });
+    if (known !== undefined && known.segmentId <= segmentId) continue;
+    firsts.set(crmId, { segmentId, at, band: bandOf(scores[row] ?? 0), likelihood: likelihoods[row] ?? 0 });
   }
 }
 
 /**
- * Finds the first predictions of given leads under a version. It uses the lead index, or scans all slices if the index
- * would read most of them.
+ * Finds the first predictions of given leads under a version. It uses the lead index, or scans all segments if the
+ * index would read most of them.
  * @param leads must fit into memory
- * @param options `minIndexSlices`: slices that are read through the index in any case
+ * @param options `minIndexSegments`: segments that are read through the index in any case
  * @throws MongoDB errors
  */
 export async function firstPredictionsOf(
   snapshot: Snapshot,
   graded: GradedVersion,
   leads: ReadonlySet<string>,
-  { minIndexSlices = defaultMinIndexSlices }: { readonly minIndexSlices?: number } = {},
+  { minIndexSegments = defaultMinIndexSegments }: { readonly minIndexSegments?: number } = {},
 ): Promise<FirstPredictions> {
   const stored = await snapshot.database.collection(callsCollection).estimatedDocumentCount();
-  // One slice through the index costs about as much as two slices of a scan.
-  const maxSlices = Math.max(minIndexSlices, stored / 2);
+  // One segment through the index costs about as much as two segments of a scan.
+  const maxSegments = Math.max(minIndexSegments, stored / 2);
   const firsts: FirstPredictions = new Map();
   const isWanted = (crmId: string): boolean => leads.has(crmId);
   let read = 0;
   for (const some of leadBatches(leads)) {
-    for await (const slices of slicesOfLeads(snapshot, graded, some)) {
-      for (const slice of slices) addFirstPredictions(firsts, slice, isWanted);
-      read += slices.length;
-      if (read <= maxSlices) continue;
-      for await (const all of allSlices(snapshot, graded))
-        for (const slice of all) addFirstPredictions(firsts, slice, isWanted);
+    for await (const segments of segmentsOfLeads(snapshot, graded, some)) {
+      for (const segment of segments) addFirstPredictions(firsts, segment, isWanted);
+      read += segments.length;
+      if (read <= maxSegments) continue;
+      for await (const all of allSegments(snapshot, graded))
+        for (const segment of all) addFirstPredictions(firsts, segment, isWanted);
       return firsts;
     }
   }
@@ -67,7 +67,7 @@ const keptShare = 3 / 4;
 /** Sample size for finding the end of that share. */
 const sampledLeads = 1_000;
 
-/** The leads of one pass through all slices. */
+/** The leads of one pass through all segments. */
 export interface LeadPass {
   readonly range: LeadRange;
   /** First predictions of all leads in the range. */
@@ -75,7 +75,7 @@ export interface LeadPass {
 }
 
 /**
- * Finds the first prediction of every lead of a version, in passes over its slices. A pass with too many leads
+ * Finds the first prediction of every lead of a version, in passes over its segments. A pass with too many leads
  * continues with the lower crm_ids and leaves the others to the next pass. The number and distribution of ids need not
  * be known.
  * @param options `maxLeads`: limit in memory, may be exceeded by one batch
@@ -103,8 +103,8 @@ async function onePass(
   const firsts: FirstPredictions = new Map();
   let range: LeadRange = { from, until: undefined };
   const isWanted = (crmId: string): boolean => isInRange(crmId, range);
-  for await (const slices of allSlices(snapshot, graded)) {
-    for (const slice of slices) addFirstPredictions(firsts, slice, isWanted);
+  for await (const segments of allSegments(snapshot, graded)) {
+    for (const segment of segments) addFirstPredictions(firsts, segment, isWanted);
     while (firsts.size > Math.max(1, maxLeads)) {
       range = { from, until: endOfShare(firsts) };
       for (const crmId of firsts.keys()) if (!isWanted(crmId)) firsts.delete(crmId);

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { dayNumber, dayStartMs } from '../../../shared/contract/dates.js';
 import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { DayRequests } from '../../../shared/store/validation/validation-daily.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
 
@@ -16,7 +16,7 @@ export const idsOfDays = (organisationId: string, first: number, last: number) =
 
 /**
  * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of the
- * clustered key, a month at a time. It reads only the lengths and counters of slices.
+ * clustered key, a month at a time. It reads only the lengths and counters of segments.
  * @param days ascending numbers of UTC days
  * @returns one entry per day that has calls
  */
@@ -56,7 +56,7 @@ function requestsPipeline(
   last: number,
 ): Document[] {
   const at = { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) };
-  // The second and later slices of a call have no bucket.
+  // The second and later segments of a call have no bucket.
   const ofLiveCalls = { org: organisationId, model: modelId, version, at, bucket: { $ne: 'test' } };
   return [
     { $match: { _id: idsOfDays(organisationId, first, last), ...ofLiveCalls } },

@@ -1,6 +1,6 @@
 import { type Clock, dayNumber, lastNightMs } from '../../../shared/contract/dates.js';
 import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
-import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import {
   isAhead,

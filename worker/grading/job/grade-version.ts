@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb';
 import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
 import { dayMs, dayStartMs, monthOf } from '../../../shared/contract/dates.js';
-import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-segment.js';
 import { RetentionStore } from '../../../shared/store/calls/retention.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import { ledgerIndex } from '../../../shared/store/calls/usage-rollups.js';

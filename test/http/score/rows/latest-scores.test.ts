@@ -8,7 +8,7 @@ import { sweepLeases } from '../../../../shared/quota/sweep.js';
 import { redisNowMs } from '../../../../shared/redis/connect.js';
 import { latestScoresKey } from '../../../../shared/redis/keys.js';
 import { callDocuments } from '../../../../shared/store/calls/call-documents.js';
-import { slicesOf } from '../../../../shared/store/calls/prediction-slice.js';
+import { segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
 import { eventually } from '../../../support/eventually.js';
 import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
 import { sampleAnswer } from '../../../support/models/sample-answer.js';
@@ -114,7 +114,7 @@ describe('latest scores of a lead', () => {
     const counted = { key: own.live.key._id, bucket: 'live', month: monthOf(nowMs), records: 1 } as const;
     const columns = { crmIds: ['L-1'], scores: [77], likelihoods: [1], fields: ['[]'] };
     const row = { ...call, ...counted, _id: callId, request_id: callId };
-    await calls.insertMany(callDocuments(row, slicesOf({ ...call, ...columns, callId })));
+    await calls.insertMany(callDocuments(row, segmentsOf({ ...call, ...columns, callId })));
     const deadlineRedisMs = (await redisNowMs(service.redis)) + 5_000;
     await quota.reserve({ counter: own.counter(), callId, records: 1, stop: 1_000, deadlineRedisMs });
     const latest = new LatestScores(service.redis);

@@ -103,16 +103,16 @@ describe('leadPasses and firstPredictionsOf', () => {
     for (const [crmId, first] of Object.entries(expected)) expect(firsts.get(crmId)).to.include(first);
   });
 
-  it('returns the same first predictions through the lead index and from a scan of all slices', async () => {
+  it('returns the same first predictions through the lead index and from a scan of all segments', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const names = Array.from({ length: 100 }, (_, index) => `lead ${index}`);
     const rows = Array.from({ length: 10 }, () => names.map((crmId) => ({ crmId, score: 50 }))).flat();
     for (let call = 0; call < 20; call += 1) await world.call(startMs + call, rows);
-    for (const minIndexSlices of [0, 1_000]) {
+    for (const minIndexSegments of [0, 1_000]) {
       const leads = new Set(names.slice(0, 60));
       const firsts = await inSnapshot((snapshot) =>
-        firstPredictionsOf(snapshot, versionOf(ids), leads, { minIndexSlices }),
+        firstPredictionsOf(snapshot, versionOf(ids), leads, { minIndexSegments }),
       );
       expect(new Set(firsts.keys())).to.deep.equal(leads);
       for (const { at } of firsts.values()) expect(at.getTime()).to.equal(startMs);

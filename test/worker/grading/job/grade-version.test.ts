@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { dayMs } from '../../../../shared/contract/dates.js';
-import { callsCollection } from '../../../../shared/store/calls/prediction-slice.js';
+import { callsCollection } from '../../../../shared/store/calls/prediction-segment.js';
 import { type StoredVerdict, ValidationStore } from '../../../../shared/store/validation/model-validation.js';
 import { removePredictions } from '../../../support/service/prediction-rows.js';
 import { gradesIn, gradingDatabase, newIds } from '../grade-at.js';

@@ -4,20 +4,20 @@ import {
   callsCollection,
   idsOfOrganisation,
   leadIndex,
-  type PredictionSlice,
-} from '../../../shared/store/calls/prediction-slice.js';
+  type PredictionSegment,
+} from '../../../shared/store/calls/prediction-segment.js';
 import { blocksOf, idsOfDays } from './scan-requests.js';
 import { type GradedVersion, readInBatches, type Snapshot } from './snapshot.js';
 
-/** The columns of a slice that identify the first predictions of leads. */
-export type LeadSlice = Pick<PredictionSlice, '_id' | 'at' | 'crm_ids' | 'scores' | 'likelihoods'>;
+/** The columns of a segment that identify the first predictions of leads. */
+export type LeadSegment = Pick<PredictionSegment, '_id' | 'at' | 'crm_ids' | 'scores' | 'likelihoods'>;
 
-/** 15,000 records are decoded in a few milliseconds. A slice may hold a single record. */
+/** 15,000 records are decoded in a few milliseconds. A segment may hold a single record. */
 const batchSizes = {
   first: 100,
   max: 1_000,
   records: 15_000,
-  recordsOf: (slice: Pick<LeadSlice, 'crm_ids'>): number => slice.crm_ids.length,
+  recordsOf: (segment: Pick<LeadSegment, 'crm_ids'>): number => segment.crm_ids.length,
 };
 const find = callsCollection;
 const clusteredKey = { _id: 1 } as const;
@@ -33,27 +33,27 @@ const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Documen
 });
 
 /**
- * Reads all slices of a version in batches, in the order of the clustered key: the calls of an organisation lie
+ * Reads all segments of a version in batches, in the order of the clustered key: the calls of an organisation lie
  * together.
  * @throws MongoDB errors
  */
-export const allSlices = (snapshot: Snapshot, graded: GradedVersion): AsyncGenerator<readonly LeadSlice[]> => {
+export const allSegments = (snapshot: Snapshot, graded: GradedVersion): AsyncGenerator<readonly LeadSegment[]> => {
   const command = { find, filter: ofVersion(graded), projection: leadColumns, hint: clusteredKey };
-  return readInBatches<LeadSlice>(snapshot, command, batchSizes);
+  return readInBatches<LeadSegment>(snapshot, command, batchSizes);
 };
 
 /**
- * Reads the slices of a version with any of the given leads through the lead index. They come in batches, in no
+ * Reads the segments of a version with any of the given leads through the lead index. They come in batches, in no
  * particular order.
  * @param crmIds at most a few thousand: an id may take 1 kB, and one command 16 MB
  * @throws MongoDB errors
  */
-export const slicesOfLeads = (
+export const segmentsOfLeads = (
   snapshot: Snapshot,
   graded: GradedVersion,
   crmIds: readonly string[],
-): AsyncGenerator<readonly LeadSlice[]> =>
-  readInBatches<LeadSlice>(
+): AsyncGenerator<readonly LeadSegment[]> =>
+  readInBatches<LeadSegment>(
     snapshot,
     {
       find,
@@ -83,8 +83,8 @@ export async function leadsOfDays(
       at: { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) },
     };
     const command = { find, filter, projection: { crm_ids: 1 }, hint: clusteredKey };
-    for await (const slices of readInBatches<Pick<LeadSlice, 'crm_ids'>>(snapshot, command, batchSizes)) {
-      for (const { crm_ids: crmIds } of slices) for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
+    for await (const segments of readInBatches<Pick<LeadSegment, 'crm_ids'>>(snapshot, command, batchSizes)) {
+      for (const { crm_ids: crmIds } of segments) for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
       if (leads.size > max) return undefined;
     }
   }

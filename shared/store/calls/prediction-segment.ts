@@ -3,7 +3,7 @@ import { callIdFloor, callIdPrefix, maxArrivalMs } from '../../contract/identifi
 
 /**
  * The collection of scored calls. The first document of a call holds its ledger row (`LedgerRow`) and its first hundred
- * predictions (`PredictionSlice`). Each further hundred is a document without a ledger row. So a call of up to a
+ * predictions (`PredictionSegment`). Each further hundred is a document without a ledger row. So a call of up to a
  * hundred records is written atomically without a transaction.
  */
 export const callsCollection = 'calls';
@@ -22,10 +22,10 @@ export const idsOfOrganisation = (organisationId: string): { readonly $gte: stri
  * part of one (see call-documents.ts). One document a record would cost the database three to four times as much.
  * Append only, except that the erasure of a lead sets its entries of `crm_ids` and `fields` to null.
  */
-export interface PredictionSlice {
+export interface PredictionSegment {
   /**
-   * The call id for the first slice; for further ones, the call id and the row of the first record (`<call id>.0100`).
-   * The ids of an organisation sort in the order of its predictions.
+   * The call id for the first segment; for further ones, the call id and the row of the first record (`<call
+   * id>.0100`). The ids of an organisation sort in the order of its predictions.
    */
   readonly _id: string;
   readonly org: string;
@@ -53,8 +53,8 @@ export interface PredictionSlice {
 /** Index for the predictions of a lead, latest first. */
 export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
 
-/** The members that the first slice adds to its call's ledger row, in the form of `$unset`. */
-export const sliceColumns = {
+/** The members that the first segment adds to its call's ledger row, in the form of `$unset`. */
+export const segmentColumns = {
   arrived_at: 1,
   crm_ids: 1,
   scores: 1,
@@ -64,38 +64,38 @@ export const sliceColumns = {
   erased: 1,
 } as const;
 
-/** Larger slices make reads slower: for the fields of one record, MongoDB reads the whole document. */
-const maxSliceRecords = 100;
+/** Larger segments make reads slower: for the fields of one record, MongoDB reads the whole document. */
+const maxSegmentRecords = 100;
 
 /** The id of a prediction: the call id and the row of the record (`<call id>.0107`). */
 export const predictionId = (callId: string, row: number): string => `${callId}.${String(row).padStart(4, '0')}`;
 
-/** The id of the slice whose first record has this row. */
-const sliceIdOf = (callId: string, row: number): string => (row === 0 ? callId : predictionId(callId, row));
+/** The id of the segment whose first record has this row. */
+const segmentIdOf = (callId: string, row: number): string => (row === 0 ? callId : predictionId(callId, row));
 
-/** The call id of a prediction or slice. */
+/** The call id of a prediction or segment. */
 export function callIdOf(id: string): string {
   const dot = id.indexOf('.');
   return dot < 0 ? id : id.slice(0, dot);
 }
 
-/** The range of ids of a call's slices without the first. In ASCII the slash follows the full stop. */
-export const furtherSlicesOf = (callId: string): { readonly $gt: string; readonly $lt: string } => ({
+/** The range of ids of a call's segments without the first. In ASCII the slash follows the full stop. */
+export const furtherSegmentsOf = (callId: string): { readonly $gt: string; readonly $lt: string } => ({
   $gt: `${callId}.`,
   $lt: `${callId}/`,
 });
 
-/** The row of a prediction, or of a slice's first record, within its call. */
+/** The row of a prediction, or of a segment's first record, within its call. */
 export function rowOf(id: string): number {
   const dot = id.indexOf('.');
   return dot < 0 ? 0 : Number(id.slice(dot + 1));
 }
 
-/** The slice that holds a prediction, and the index in its columns. */
-export function placeOf(id: string): { readonly sliceId: string; readonly index: number } {
+/** The segment that holds a prediction, and the index in its columns. */
+export function placeOf(id: string): { readonly segmentId: string; readonly index: number } {
   const row = rowOf(id);
-  const index = row % maxSliceRecords;
-  return { sliceId: sliceIdOf(callIdOf(id), row - index), index };
+  const index = row % maxSegmentRecords;
+  return { segmentId: segmentIdOf(callIdOf(id), row - index), index };
 }
 
 /**
@@ -123,15 +123,15 @@ export interface ScoredColumns {
   readonly fields: readonly string[];
 }
 
-/** Splits the columns of a call into slices. */
-export function slicesOf(call: ScoredColumns): PredictionSlice[] {
+/** Splits the columns of a call into segments. */
+export function segmentsOf(call: ScoredColumns): PredictionSegment[] {
   const { callId, org, model, version, at, arrivedAt = at } = call;
-  const slices: PredictionSlice[] = [];
-  for (let row = 0; row < call.scores.length; row += maxSliceRecords) {
-    const end = row + maxSliceRecords;
+  const segments: PredictionSegment[] = [];
+  for (let row = 0; row < call.scores.length; row += maxSegmentRecords) {
+    const end = row + maxSegmentRecords;
     const crmIds = call.crmIds.slice(row, end);
-    slices.push({
-      _id: sliceIdOf(callId, row),
+    segments.push({
+      _id: segmentIdOf(callId, row),
       ...{ org, model, version, at, arrived_at: arrivedAt },
       crm_ids: crmIds,
       scores: call.scores.slice(row, end),
@@ -141,5 +141,5 @@ export function slicesOf(call: ScoredColumns): PredictionSlice[] {
       erased: 0,
     });
   }
-  return slices;
+  return segments;
 }
