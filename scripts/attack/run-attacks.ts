@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { modelStrikesKey } from '../../shared/redis/keys.js';
-import { ForkedFunction } from '../bench/load/forked-function.js';
+import { ForkedFunction } from '../load/forked-function.js';
 import { type OnEnd, stoppedAtEnd } from '../servers/run-to-end.js';
 import { attacks } from './attacks/table.js';
 import type { Attack } from './caller/attack.js';

@@ -6,6 +6,7 @@ import { generateLeads } from '../leads/lead-generator.js';
 import { seededRandom } from '../leads/seeded-random.js';
 import { Cluster } from '../servers/cluster.js';
 import { type OnEnd, stoppedAtEnd } from '../servers/run-to-end.js';
+import { ownSettings } from '../servers/service-process.js';
 import { type ChaosResult, summarize } from './chaos-report.js';
 import { checkHistory, notJudged } from './check/check-history.js';
 import { type CountsDeps, readLedger, settledCounters, unexpectedDeaths } from './check/final-counts.js';
@@ -103,6 +104,7 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
   });
   await pause(Math.max(quietMs, endMs - performance.now()));
   await load.stop();
+  clearInterval(watch); // a note after the end of the history would fail
   await jobs.stop();
   hooks.onStep('waiting until the bulk jobs have ended');
   await jobs.settled(jobsWithinMs);
@@ -111,18 +113,8 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
 }
 
 const settings = {
-  ...{ HOST: undefined, BASE_URL: undefined, DOCS_URL: undefined, KEY_BRAND: undefined },
-  ...{ MAX_BODY_BYTES: undefined, LEGACY_ALIASES: undefined, RETENTION_DAYS: undefined },
-  ...{
-    PORT: '0',
-    ADMIN_PORT: '0',
-    WORKER_ADMIN_PORT: '0',
-    BULK_ADMIN_PORT: '0',
-    LOG_LEVEL: 'warn',
-    CLOCK_OFFSET_MS: '0',
-  },
+  ...ownSettings(chaosPepper),
   ...{ REQUEST_TIMEOUT_MS: String(deadlineMs), WEBHOOK_TIMEOUT_MS: String(deadlineMs) },
-  ...{ BODY_TIMEOUT_MS: undefined, WORKERS: '2', KEY_PEPPER: chaosPepper },
 };
 
 async function openCounts(cluster: Cluster, { minutes }: ChaosOptions, { onEnd }: ChaosHooks): Promise<CountsDeps> {

@@ -1,7 +1,8 @@
 import { connectMongo } from '../../shared/store/connection/connect.js';
+import { createLoadOrganisation, unreachedLimit } from '../load/load-organisation.js';
 import { Cluster } from '../servers/cluster.js';
-import { createLoadOrganisation, unreachedLimit } from '../servers/load-organisation.js';
 import { type OnEnd, runToEnd, stoppedAtEnd, UsageError } from '../servers/run-to-end.js';
+import { ownSettings } from '../servers/service-process.js';
 import { cycleModels, type MemorySample } from './load/cycle-models.js';
 
 /**
@@ -21,9 +22,8 @@ interface SoakOptions {
 
 /** @returns false if a call failed */
 async function soak({ calls, models, onEnd }: SoakOptions): Promise<boolean> {
-  const ports = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0' };
-  const settings = { ...ports, LOG_LEVEL: 'warn', KEY_PEPPER: pepper };
-  const cluster = await stoppedAtEnd(onEnd, Cluster.start({ gateways: ['direct'], settings }));
+  const starting = Cluster.start({ gateways: ['direct'], settings: ownSettings(pepper) });
+  const cluster = await stoppedAtEnd(onEnd, starting);
   const { client, database } = await connectMongo(cluster.mongoUrl, { name: 'leadscore-soak' });
   onEnd(() => client.close());
   const organisation = { name: 'Soak', limit: unreachedLimit, keys: ['live'], pepper, models } as const;

@@ -8,10 +8,9 @@ import { childProcessIds } from './process-usage.js';
 import { type RedisCluster, startRedisCluster } from './redis/redis-cluster.js';
 import { startRedis } from './redis/redis-server.js';
 import { type LocalServer, signal } from './server-process.js';
-import type { ServiceKind, ServiceProcess } from './service-process.js';
-import { GatewaySlot } from './slots/gateway-slot.js';
-import { RunnerSlot } from './slots/runner-slot.js';
-import type { Link, LinkOptions } from './slots/server-link.js';
+import type { ServiceKind, ServiceProcess, Settings } from './service-process.js';
+import type { Link } from './slots/server-link.js';
+import { ServiceSlot } from './slots/service-slot.js';
 import { startPart } from './slots/start-part.js';
 
 export interface ClusterOptions {
@@ -25,8 +24,6 @@ export interface ClusterOptions {
   readonly onRedisCluster?: boolean;
 }
 
-/** Environment variables; undefined removes one. */
-type Settings = Readonly<Record<string, string | undefined>>;
 /** `redis` is the first node of a Redis Cluster. */
 export type ServerName = 'redis' | 'redis-1' | 'redis-2' | 'mongo';
 
@@ -38,9 +35,9 @@ const redisNames: readonly ServerName[] = ['redis', 'redis-1', 'redis-2'];
  * workers can be frozen and killed; the connections of a proxied gateway can be cut. Unrequested exits are recorded.
  */
 export class Cluster {
-  readonly gateways: GatewaySlot[] = [];
+  readonly gateways: ServiceSlot[] = [];
   /** The runners of bulk jobs. */
-  readonly runners: RunnerSlot[] = [];
+  readonly runners: ServiceSlot[] = [];
   private readonly servers = new Map<ServerName, LocalServer>();
   private readonly pools: ServiceProcess[] = [];
   private readonly cleanups: (() => unknown)[] = [];
@@ -160,8 +157,8 @@ export class Cluster {
    * @param settings in addition to those of the cluster
    * @returns its slot, which is also the last of `gateways`
    */
-  async addGateway(link: Link, settings: Settings): Promise<GatewaySlot> {
-    const slot = await this.openSlot(link, settings);
+  async addGateway(link: Link, settings: Settings): Promise<ServiceSlot> {
+    const slot = await this.openSlot('gateway', link, settings);
     this.gateways.push(slot);
     return slot;
   }
@@ -170,12 +167,8 @@ export class Cluster {
    * Starts another runner of bulk jobs.
    * @returns its slot, which is also the last of `runners`
    */
-  async addRunner(link: Link): Promise<RunnerSlot> {
-    const slot = await RunnerSlot.open({
-      ...this.linkOptions(link),
-      startRunner: (addresses) => this.startPart('bulk', addresses),
-      onDeath: (how) => this.deaths.push(`a runner: ${how}`),
-    });
+  async addRunner(link: Link): Promise<ServiceSlot> {
+    const slot = await this.openSlot('bulk', link);
     this.runners.push(slot);
     return slot;
   }
@@ -228,7 +221,7 @@ export class Cluster {
     // A part that starts while another one fails must be known before `stop`.
     await settledOrThrow([mongo, this.startRedisServers()]);
     this.cleanups.push(() => Promise.all(this.pools.splice(0).map((pool) => pool.stop())));
-    const opened = this.options.gateways.map((link) => this.openSlot(link, {}));
+    const opened = this.options.gateways.map((link) => this.openSlot('gateway', link));
     const starting = [this.startPool(), ...opened.map(async (slot, index) => (this.gateways[index] = await slot))];
     this.cleanups.push(() => Promise.all(this.gateways.map((slot) => slot.close())));
     await settledOrThrow(starting);
@@ -241,23 +234,17 @@ export class Cluster {
     return startPart(kind, { ...this.options.settings, ...settings }, log);
   }
 
-  private openSlot(link: Link, settings: Settings): Promise<GatewaySlot> {
-    return GatewaySlot.open({
-      ...this.linkOptions(link),
-      startGateway: (addresses) => this.startPart('gateway', { ...settings, ...addresses }),
-      onDeath: (how) => this.deaths.push(`a gateway: ${how}`),
-    });
-  }
-
-  private linkOptions(link: Link): LinkOptions {
-    return {
+  private openSlot(kind: 'gateway' | 'bulk', link: Link, settings: Settings = {}): Promise<ServiceSlot> {
+    return ServiceSlot.open({
       link,
       redisUrl: () => this.redisUrl,
       redisPort: () => this.server('redis').port,
       mongoPort: () => this.server('mongo').port,
       mongoUrl: () => this.mongoUrl,
       databaseName,
-    };
+      startProcess: (addresses) => this.startPart(kind, { ...settings, ...addresses }),
+      onDeath: (how) => this.deaths.push(`${kind === 'bulk' ? 'a runner' : 'a gateway'}: ${how}`),
+    });
   }
 
   private async startRedisServers(): Promise<void> {

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { messageOf } from '../../shared/contract/errors.js';
 
@@ -19,6 +22,13 @@ export function stoppedAtEnd<Part extends { stop(): unknown }>(onEnd: OnEnd, sta
     ),
   );
   return starting;
+}
+
+/** Makes a directory outside the project, which the end of the run removes. `name` tells its use. */
+export async function temporaryDirectory(onEnd: OnEnd, name: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), `leadscore-${name}-`));
+  onEnd(() => rm(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 export interface RunEnd {

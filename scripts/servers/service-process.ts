@@ -24,12 +24,28 @@ export interface ServiceOptions {
   /** Another program in its place, from the project's root, and its arguments. */
   readonly program?: readonly [file: string, ...args: string[]];
   /** Changes to this process's environment. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Settings;
   readonly log: ServiceLog;
   /** Further options of Node, also of the processes that a pool starts. */
   readonly nodeOptions?: readonly string[] | undefined;
-  readonly readyTimeoutMs?: number;
 }
+
+/** Settings of a process by environment variable; undefined removes one. */
+export type Settings = Readonly<Record<string, string | undefined>>;
+
+/** A service that a program starts for itself keeps the defaults of these, whatever the program's environment says. */
+const notInherited = [
+  ...['HOST', 'BASE_URL', 'DOCS_URL', 'KEY_BRAND', 'REQUEST_TIMEOUT_MS', 'WEBHOOK_TIMEOUT_MS', 'BODY_TIMEOUT_MS'],
+  ...['MAX_BODY_BYTES', 'LEGACY_ALIASES', 'RETENTION_DAYS', 'JOB_RETENTION_DAYS', 'TRUSTED_PROXIES'],
+  ...['LANES', 'BULK_WORKERS', 'CLOCK_OFFSET_MS', 'TEST_TIMINGS_PERCENT'],
+];
+
+/** Settings of a service that a program starts for itself: free ports, two workers, and the defaults of all others. */
+export const ownSettings = (keyPepper: string): Settings => ({
+  ...Object.fromEntries(notInherited.map((name) => [name, undefined])),
+  ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' },
+  ...{ WORKERS: '2', LOG_LEVEL: 'warn', KEY_PEPPER: keyPepper },
+});
 
 const entryFiles = {
   gateway: 'dist/api/main.js',
@@ -38,13 +54,14 @@ const entryFiles = {
   bulk: 'dist/api/bulk/main.js',
 } as const;
 const quietStopMs = 35_000;
+const readyLimitMs = 60_000;
 
 /**
  * Starts one of these processes, and waits until it reports that it is ready.
  * @throws Error when it ends first, or is not ready in time and was killed
  */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
-  const { kind, environment, log, nodeOptions = [], readyTimeoutMs = 60_000 } = options;
+  const { kind, environment, log, nodeOptions = [] } = options;
   const [file, ...args] = options.program ?? [entryFiles[kind]];
   const child = fork(projectFile(file), args, {
     env: childEnvironment({
@@ -57,15 +74,12 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
-  const url = await readyUrl(child, { kind, ended, readyTimeoutMs });
+  const url = await readyUrl(child, kind, ended);
   if (child.pid === undefined) throw new Error(`the ${kind} has no process id`);
   return { pid: child.pid, process: child, url, ended, stop: () => stopProcess(child, ended) };
 }
 
-async function readyUrl(
-  child: ChildProcess,
-  { kind, ended, readyTimeoutMs }: { kind: string; ended: Promise<string>; readyTimeoutMs: number },
-): Promise<string | undefined> {
+async function readyUrl(child: ChildProcess, kind: string, ended: Promise<string>): Promise<string | undefined> {
   const ready = new Promise<string | undefined>((resolve) => {
     child.on('message', (message) => {
       if (typeof message !== 'object' || message === null || !('kind' in message) || message.kind !== 'ready') return;
@@ -75,8 +89,8 @@ async function readyUrl(
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new Error(`the ${kind} was not ready within ${readyTimeoutMs / 1000} s`)),
-      readyTimeoutMs,
+      () => reject(new Error(`the ${kind} was not ready within ${readyLimitMs / 1000} s`)),
+      readyLimitMs,
     );
   });
   const early = ended.then((how) => {

@@ -62,7 +62,7 @@ describe('a deploy under load', () => {
     this.timeout(3 * startTimeoutMs);
     await withoutALostCall('gateways stopped with SIGTERM and replaced, one by one', async (load) => {
       for (const slot of [...service.cluster.gateways]) {
-        const old = slot.gateway;
+        const old = slot.service;
         const successor = await service.cluster.addGateway('direct', {});
         load.add(successor.url ?? '');
         await load.afterCalls(between);

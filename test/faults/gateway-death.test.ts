@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { FaultProxy, RequestFate } from '../../scripts/servers/fault-proxy.js';
-import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
+import type { ServiceSlot } from '../../scripts/servers/slots/service-slot.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';
@@ -69,7 +69,7 @@ const moments: readonly Moment[] = [
 
 describe('a gateway that is killed during calls', () => {
   let service: FaultService;
-  let slot: GatewaySlot;
+  let slot: ServiceSlot;
   let proxies: { readonly redis: FaultProxy; readonly mongo: FaultProxy };
 
   before(async function () {
@@ -86,7 +86,7 @@ describe('a gateway that is killed during calls', () => {
       proxy.forget();
       proxy.cutAll();
     }
-    if (slot.gateway === undefined) await slot.start();
+    if (slot.service === undefined) await slot.start();
     await expectNoOtherDeath(service);
   });
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { FaultProxy, RequestFate } from '../../scripts/servers/fault-proxy.js';
-import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
+import type { ServiceSlot } from '../../scripts/servers/slots/service-slot.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
 import { laneQueueName } from '../../shared/messages/score-job.js';
 import { eventually } from '../support/eventually.js';
@@ -38,7 +38,7 @@ const transactionRequests = {
 describe('a gateway whose connection breaks during a call', () => {
   let service: FaultService;
   let own: TestWorkspace;
-  let slot: GatewaySlot;
+  let slot: ServiceSlot;
   let proxies: { readonly redis: FaultProxy; readonly mongo: FaultProxy };
 
   before(async function () {

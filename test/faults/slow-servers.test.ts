@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
+import type { ServiceSlot } from '../../scripts/servers/slots/service-slot.js';
 import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';
 import { AnswerClock, recordsAnswered, statuses, timed } from '../support/faults/fault-load.js';
@@ -19,7 +19,7 @@ const releasing = scriptDigest('shared/quota/lua/release.lua');
 
 describe('a gateway whose server is silent for half a deadline', () => {
   let service: FaultService;
-  let slot: GatewaySlot;
+  let slot: ServiceSlot;
 
   before(async function () {
     this.timeout(startTimeoutMs);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
+import type { ServiceSlot } from '../../scripts/servers/slots/service-slot.js';
 import { installationKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
 import { expectNoOtherDeath } from '../support/faults/fault-checks.js';
@@ -27,7 +27,7 @@ const steps = [
 
 describe('a starting gateway', () => {
   let service: FaultService;
-  let slot: GatewaySlot;
+  let slot: ServiceSlot;
 
   before(async function () {
     this.timeout(startTimeoutMs);

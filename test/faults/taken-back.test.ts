@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
+import type { ServiceSlot } from '../../scripts/servers/slots/service-slot.js';
 import { sweepTurnKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
@@ -20,7 +20,7 @@ const sweptWithinMs = sharedLeaseMs + 6_000;
 describe('a call whose record or settle is not confirmed by the deadline', () => {
   let service: FaultService;
   let own: TestWorkspace;
-  let slot: GatewaySlot;
+  let slot: ServiceSlot;
   let counted: number;
 
   before(async function () {
@@ -145,7 +145,7 @@ describe('a call whose record or settle is not confirmed by the deadline', () =>
   });
 });
 
-function proxiesOf({ proxies }: GatewaySlot) {
+function proxiesOf({ proxies }: ServiceSlot) {
   if (proxies === undefined) throw new Error('the gateway has no proxies');
   return proxies;
 }

@@ -75,13 +75,12 @@ describe('local servers', () => {
     expect(await isGone(second)).to.equal(true);
   });
 
-  it('startRedis listens on the given port and Unix socket, and passes extra arguments', async () => {
+  it('startRedis listens on the given port, and passes extra arguments', async () => {
     const port = await freePort();
-    const unixSocket = join(directory, 'redis.sock');
     const extraArguments = ['--maxmemory', '32mb'];
-    const redis = await kept(startRedis({ directory, port, unixSocket, appendOnly: false, extraArguments }));
+    const redis = await kept(startRedis({ directory, port, appendOnly: false, extraArguments }));
     expect(redis.url).to.equal(`redis://127.0.0.1:${port}`);
-    await withRedis(unixSocket, async (client) => {
+    await withRedis(redis.url, async (client) => {
       expect(await client.config('GET', 'appendonly')).to.deep.equal(['appendonly', 'no']);
       expect(await client.config('GET', 'maxmemory')).to.deep.equal(['maxmemory', String(32 * 1024 * 1024)]);
     });

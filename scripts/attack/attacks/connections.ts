@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { RawConnection } from '../../load/raw-connection.js';
 import { type Attack, json, refused, slowDown } from '../caller/attack.js';
 import type { Hostile } from '../caller/hostile.js';
-import type { RawSocket } from '../caller/raw-socket.js';
 
 /* Connections that keep HTTP/1.1 badly, or not at all. */
 
@@ -16,7 +16,7 @@ const bodyOf = (hostile: Hostile, records = 1): Buffer =>
 const withLength = (hostile: Hostile, body: Buffer, more = ''): Buffer =>
   Buffer.concat([Buffer.from(head(hostile, `${more}Content-Length: ${body.length}\r\n`)), body]);
 
-export async function openMany(hostile: Hostile, count: number): Promise<RawSocket[]> {
+export async function openMany(hostile: Hostile, count: number): Promise<RawConnection[]> {
   const opened = await Promise.all(Array.from({ length: count }, () => hostile.connect()));
   return opened.filter((socket) => socket !== undefined);
 }
@@ -24,7 +24,7 @@ export async function openMany(hostile: Hostile, count: number): Promise<RawSock
 /** Sends the bytes of a text one at a time on all sockets, until the end. */
 export async function trickle(
   hostile: Hostile,
-  sockets: readonly RawSocket[],
+  sockets: readonly RawConnection[],
   byteAt: (index: number) => string,
   everyMs = 100,
 ): Promise<void> {
@@ -58,7 +58,7 @@ export const connections: readonly Attack[] = [
     does: 'begins ten calls a second whose bodies arrive one byte at a time',
     answers: ['400 bad_request', 'closed', ...slowDown],
     run: async (hostile) => {
-      const sockets: RawSocket[] = [];
+      const sockets: RawConnection[] = [];
       const begin = async () => {
         const socket = await hostile.connect();
         socket?.send(head(hostile, 'Content-Length: 1000000\r\n'));

@@ -1,5 +1,5 @@
 import { newSecret } from '../../../shared/contract/identifiers.js';
-import { loadKeyBrand } from '../../servers/load-organisation.js';
+import { loadKeyBrand } from '../../load/load-organisation.js';
 import { type Attack, json, slowDown } from '../caller/attack.js';
 import type { Hostile } from '../caller/hostile.js';
 

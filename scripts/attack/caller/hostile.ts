@@ -1,21 +1,18 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { UsageBucket } from '../../../shared/redis/keys.js';
+import { closedLoop, openLoop } from '../../load/loops.js';
+import { openSocket, RawConnection } from '../../load/raw-connection.js';
+import { type LoadAnswer, type LoadCall, sendCall, type Unanswered } from '../../load/send-call.js';
 import { type AnswerName, type AttackReport, type HostileTarget, overloaded } from './messages.js';
-import { RawSocket } from './raw-socket.js';
 
-export interface HostileCall {
-  /** POST with a body, GET without, by default. */
-  readonly method?: string;
+/** A call that hangs up needs no answer. */
+export interface HostileCall extends Pick<LoadCall, 'method' | 'headers' | 'hangUpAfterMs'> {
   /** With the query. */
   readonly path: string;
   /** Kind of the own key, a text to send as key, or null for no key; `live` by default. */
   readonly key?: UsageBucket | { readonly secret: string } | null;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON unless `headers` name another type. */
   readonly body?: string | Buffer;
-  /** Closes the connection after this time. Such a call needs no answer. */
-  readonly hangUpAfterMs?: number;
 }
 
 export interface HostileAnswer {
@@ -36,7 +33,7 @@ export class Hostile {
   private readonly agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   private readonly answers: Record<AnswerName, number> = {};
   private readonly unexpected: Record<AnswerName, string> = {};
-  private readonly sockets = new Set<RawSocket>();
+  private readonly sockets = new Set<RawConnection>();
   private began: number | undefined;
 
   constructor(
@@ -63,21 +60,13 @@ export class Hostile {
 
   /** Makes calls at a fixed rate until the end, without waiting for answers. Resolves when all are answered. */
   async atRate(perSecond: number, call: (index: number) => Promise<unknown>): Promise<void> {
-    const calls: Promise<unknown>[] = [];
-    for (let dueMs = performance.now(); !this.isOver; dueMs += 1_000 / perSecond) {
-      calls.push(call(calls.length));
-      await pause(Math.max(0, dueMs + 1_000 / perSecond - performance.now()));
-    }
-    await Promise.all(calls);
+    let made = 0;
+    await openLoop({ gapMs: () => 1_000 / perSecond, isOver: () => this.isOver }, () => call(made++));
   }
 
   /** Runs callers side by side. Each makes its next call when the last one is answered. */
   async callers(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
-    let made = 0;
-    const caller = async () => {
-      while (!this.isOver) await call(made++);
-    };
-    await Promise.all(Array.from({ length: count }, caller));
+    await closedLoop(count, () => this.isOver, call);
   }
 
   /** Waits for the end of the attack. */
@@ -86,32 +75,12 @@ export class Hostile {
   }
 
   /** Sends one call and notes its answer. */
-  async call({ key = 'live', path, body, hangUpAfterMs, ...call }: HostileCall): Promise<HostileAnswer | undefined> {
+  async call({ key = 'live', path, ...call }: HostileCall): Promise<HostileAnswer | undefined> {
     const secret = typeof key === 'string' ? this.secretOf(key) : key?.secret;
-    const headers = {
-      ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
-      ...call.headers,
-    };
-    const method = call.method ?? (body === undefined ? 'GET' : 'POST');
-    const answer = await new Promise<HostileAnswer | undefined>((resolve) => {
-      const sent = request(`${this.target.url}${path}`, { agent: this.agent, method, headers }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', () => resolve({ name: 'closed', text: 'in the answer' }));
-        response.on('end', () => resolve(answerOf(response.statusCode ?? 0, Buffer.concat(chunks))));
-      });
-      const give = (name: AnswerName | undefined, ms: number) =>
-        setTimeout(() => {
-          resolve(name === undefined ? undefined : { name, text: '' });
-          sent.destroy();
-        }, ms);
-      const timers = [give('no answer', answerLimitMs)];
-      if (hangUpAfterMs !== undefined) timers.push(give(undefined, hangUpAfterMs));
-      sent.on('error', (error) => resolve({ name: 'closed', text: error.message }));
-      sent.on('close', () => timers.forEach(clearTimeout));
-      sent.end(body);
-    });
+    const sent = { ...call, secret, agent: this.agent, limitMs: answerLimitMs };
+    const answer = await sendCall(`${this.target.url}${path}`, sent).then(answerOf, ({ how, message }: Unanswered) =>
+      how === 'hung-up' ? undefined : { name: how === 'late' ? 'no answer' : 'closed', text: message },
+    );
     if (answer !== undefined) this.note(answer);
     return answer;
   }
@@ -122,16 +91,18 @@ export class Hostile {
   }
 
   /** Opens a connection for raw bytes, which ends with the attack. Undefined if the gateway does not accept it. */
-  async connect(): Promise<RawSocket | undefined> {
-    const socket = await RawSocket.open(this.target.url).catch(() => undefined);
-    if (socket !== undefined) this.sockets.add(socket);
-    return socket;
+  async connect(): Promise<RawConnection | undefined> {
+    const socket = await openSocket(this.target.url).catch(() => undefined);
+    if (socket === undefined) return undefined;
+    const connection = new RawConnection(socket);
+    this.sockets.add(connection);
+    return connection;
   }
 
   /** Waits for the next answer on a raw connection and notes it, or `closed`, or `no answer` after the limit. */
-  async answerOn(socket: RawSocket, limitMs = answerLimitMs): Promise<HostileAnswer> {
-    const raw = await socket.reply(limitMs);
-    const answer = typeof raw === 'string' ? { name: raw, text: '' } : answerOf(raw.status, raw.body);
+  async answerOn(socket: RawConnection, limitMs = answerLimitMs): Promise<HostileAnswer> {
+    const raw = await socket.next(limitMs);
+    const answer = typeof raw === 'string' ? { name: raw, text: '' } : answerOf(raw);
     this.note(answer);
     return answer;
   }
@@ -149,7 +120,7 @@ export class Hostile {
 }
 
 /** Names an answer by its status and error code. An error without the envelope has a name that no attack expects. */
-function answerOf(status: number, body: Buffer): HostileAnswer {
+function answerOf({ status, body }: Pick<LoadAnswer, 'status' | 'body'>): HostileAnswer {
   const text = body.toString('utf8', 0, 10_000);
   if (status < 400) return { name: String(status), text };
   try {

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../shared/contract/errors.js';
-import { serveCalls } from '../../bench/load/forked-function.js';
+import { serveCalls } from '../../load/forked-function.js';
 import { attacks } from '../attacks/table.js';
 import { Hostile } from './hostile.js';
 import type { AttackOrder, AttackReport } from './messages.js';

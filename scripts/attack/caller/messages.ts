@@ -1,4 +1,4 @@
-import type { LoadOrganisation } from '../../servers/load-organisation.js';
+import type { LoadOrganisation } from '../../load/load-organisation.js';
 
 /** Messages between the run and the process of the hostile callers. */
 export interface AttackOrder {

@@ -7,15 +7,11 @@ import { projectFile } from '../../../shared/process/project-root.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
+import { createLoadOrganisation, type LoadOrganisation, unreachedLimit } from '../../load/load-organisation.js';
 import { Cluster } from '../../servers/cluster.js';
-import {
-  createLoadOrganisation,
-  type LoadOrganisation,
-  loadKeyBrand,
-  unreachedLimit,
-} from '../../servers/load-organisation.js';
 import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
 import { freePort } from '../../servers/server-process.js';
+import { ownSettings } from '../../servers/service-process.js';
 
 /** The attacked service, with the settings of production on its own servers. */
 export interface AttackService {
@@ -40,7 +36,8 @@ const defaultRatePerSecond = 10;
 /** Starts Redis, MongoDB, one gateway, a worker pool and a runner of bulk jobs. */
 export async function startAttackService(onEnd: OnEnd): Promise<AttackService> {
   const adminPort = await freePort();
-  const starting = Cluster.start({ gateways: ['direct'], settings: settings(adminPort), runners: ['direct'] });
+  const settings = { ...ownSettings(pepper), ADMIN_PORT: String(adminPort) };
+  const starting = Cluster.start({ gateways: ['direct'], settings, runners: ['direct'] });
   const cluster = await stoppedAtEnd(onEnd, starting);
   const redis = new Redis(cluster.redisUrl, { maxRetriesPerRequest: null });
   redis.on('error', () => undefined); // it retries
@@ -64,15 +61,6 @@ export async function startAttackService(onEnd: OnEnd): Promise<AttackService> {
     },
   };
 }
-
-/** Overrides every setting of the caller's environment that would change the figures. */
-const settings = (adminPort: number): Readonly<Record<string, string | undefined>> => ({
-  ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: String(adminPort), WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' },
-  ...{ WORKERS: '2', LOG_LEVEL: 'warn', KEY_BRAND: loadKeyBrand, KEY_PEPPER: pepper, CLOCK_OFFSET_MS: '0' },
-  ...{ BASE_URL: undefined, DOCS_URL: undefined, MAX_BODY_BYTES: undefined, BODY_TIMEOUT_MS: undefined },
-  ...{ REQUEST_TIMEOUT_MS: undefined, WEBHOOK_TIMEOUT_MS: undefined, LEGACY_ALIASES: undefined },
-  ...{ RETENTION_DAYS: undefined, TRUSTED_PROXIES: undefined, TEST_TIMINGS_PERCENT: undefined },
-});
 
 /** The demo's model with the longest labels and names, and without the figures of an exact explanation. */
 async function occludedBundle(): Promise<CheckedBundle> {

@@ -1,7 +1,9 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { generateLeads } from '../../leads/lead-generator.js';
-import type { LoadOrganisation } from '../../servers/load-organisation.js';
+import type { LoadOrganisation } from '../../load/load-organisation.js';
+import { openLoop } from '../../load/loops.js';
+import { sendCall } from '../../load/send-call.js';
 
 /** One call of the victim, or one probe of `/healthz`. */
 export interface MeasuredCall {
@@ -98,11 +100,12 @@ export class Victim {
   }
 
   private async callAtRate(): Promise<void> {
-    for (let dueMs = performance.now(), index = 0; !this.isOver; dueMs += 1_000 / callsPerSecond, index += 1) {
-      await pause(Math.max(0, dueMs - performance.now()));
-      const call = this.measured(this.calls, () => this.score(index)).finally(() => this.inFlight.delete(call));
+    let index = 0;
+    await openLoop({ gapMs: () => 1_000 / callsPerSecond, isOver: () => this.isOver }, () => {
+      const call = this.measured(this.calls, () => this.score(index++)).finally(() => this.inFlight.delete(call));
       this.inFlight.add(call);
-    }
+      return call;
+    });
   }
 
   private async probe(): Promise<void> {
@@ -133,20 +136,8 @@ export class Victim {
   }
 
   private async send(path: string, body: string | undefined): Promise<{ status: number; text: string }> {
-    return await new Promise((resolve, reject) => {
-      const method = body === undefined ? 'GET' : 'POST';
-      const length = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body ?? '') };
-      const key = { authorization: `Bearer ${this.organisation.secrets[0]}` };
-      const headers = body === undefined ? {} : { ...key, ...length };
-      const sent = request(`${this.url}${path}`, { agent: this.agent, method, headers }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-      });
-      sent.setTimeout(answerLimitMs, () => sent.destroy(new Error(`no answer within ${answerLimitMs / 1_000} s`)));
-      sent.on('error', reject);
-      sent.end(body);
-    });
+    const secret = body === undefined ? undefined : this.organisation.secrets[0];
+    const answer = await sendCall(`${this.url}${path}`, { secret, body, agent: this.agent, limitMs: answerLimitMs });
+    return { status: answer.status, text: answer.body.toString() };
   }
 }

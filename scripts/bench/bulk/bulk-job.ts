@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { request } from 'node:http';
-import { pipeline } from 'node:stream/promises';
+import { globalAgent } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type LoadAnswer, type LoadCall, sendCall } from '../../load/send-call.js';
 import type { GatewayAddress } from '../load/messages.js';
 import { ResultCheck } from './bulk-file.js';
 
@@ -36,10 +37,8 @@ export class BulkCaller {
   }
 
   async upload(jobId: string, path: string): Promise<void> {
-    const sent = request(this.options('PUT', `/v1/jobs/${jobId}/input`));
-    const answered = replyOf(sent);
-    await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), sent);
-    await answered;
+    const body = createReadStream(path, { highWaterMark: 1024 * 1024 });
+    await this.call(`/v1/jobs/${jobId}/input`, { method: 'PUT', body });
   }
 
   /** Uploads a file, and waits until the job is completed. */
@@ -76,58 +75,23 @@ export class BulkCaller {
   /** Downloads the results and checks them. @returns the seconds it took */
   async download(jobId: string, rows: number): Promise<number> {
     const startMs = performance.now();
-    const sent = request(this.options('GET', `/v1/jobs/${jobId}/results`));
     const check = new ResultCheck();
-    await new Promise<void>((resolve, reject) => {
-      sent.on('error', reject).on('response', (response) => {
-        response
-          .setEncoding('utf8')
-          .on('data', (text: string) => {
-            try {
-              check.take(text);
-            } catch (error) {
-              reject(error);
-              response.destroy();
-            }
-          })
-          .on('end', resolve)
-          .on('error', reject);
-      });
-      sent.end();
-    });
+    const decoder = new StringDecoder('utf8');
+    await this.call(`/v1/jobs/${jobId}/results`, { onBytes: (bytes) => check.take(decoder.write(bytes)) });
     check.end(rows);
     return (performance.now() - startMs) / 1_000;
   }
 
   private async json<Reply>(method: string, path: string, body?: object): Promise<Reply> {
-    const sent = request(this.options(method, path, body === undefined ? {} : { 'content-type': 'application/json' }));
-    const answered = replyOf(sent);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-    return JSON.parse(await answered) as Reply;
+    const answer = await this.call(path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
+    return JSON.parse(answer.body.toString()) as Reply;
   }
 
-  private options(method: string, path: string, headers: Readonly<Record<string, string>> = {}) {
+  /** @throws Error with the body of an answer other than 2xx */
+  private async call(path: string, call: LoadCall): Promise<LoadAnswer> {
     const { host, port, secrets } = this.gateway;
-    return { host, port, method, path, headers: { ...headers, authorization: `Bearer ${secrets[0]}` } };
+    const answer = await sendCall(`http://${host}:${port}${path}`, { ...call, secret: secrets[0], agent: globalAgent });
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    throw new Error(`the gateway answered ${answer.status}: ${answer.body.toString('utf8', 0, 500)}`);
   }
-}
-
-/** The body of a 2xx. @throws Error with the body of another answer */
-function replyOf(sent: ReturnType<typeof request>): Promise<string> {
-  return new Promise((resolve, reject) => {
-    sent.on('error', reject).on('response', (response) => {
-      let text = '';
-      response
-        .setEncoding('utf8')
-        .on('data', (part: string) => {
-          text += part;
-        })
-        .on('error', reject)
-        .on('end', () => {
-          const { statusCode: status = 0 } = response;
-          if (status >= 200 && status < 300) resolve(text);
-          else reject(new Error(`the gateway answered ${status}: ${text.slice(0, 500)}`));
-        });
-    });
-  });
 }

@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childProcessIds, machineBusyMs, type ProcessGroups, readUsage } from '../../servers/process-usage.js';
-import { stoppedAtEnd } from '../../servers/run-to-end.js';
+import { stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import { rounded } from '../report/figures.js';
 import { type Columns, type ReportSection, reportTable, type SectionOptions, wholeNumber } from '../report/tables.js';
 import { type BenchService, startBenchService, startGenerator } from '../service/bench-service.js';
@@ -45,8 +43,7 @@ interface SinglesFigures {
 export async function bulkSection(_names: readonly string[], options: SectionOptions): Promise<ReportSection> {
   const { say, onEnd, isQuick, repeats } = options;
   const rows = isQuick ? Math.min(quickRows, options.rows) : options.rows;
-  const directory = await mkdtemp(join(tmpdir(), 'leadscore-bulk-'));
-  onEnd(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryDirectory(onEnd, 'bulk');
   const path = join(directory, 'leads.csv');
   say(`bulk: writing a CSV of ${wholeNumber(rows)} rows`);
   const bytes = await writeBulkFile(path, rows);

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
@@ -8,9 +7,8 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { childEnvironment } from '../../../shared/config/config.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { pythonVenv } from '../../../test/support/python-venv.js';
-import type { Explanation } from '../../../worker/drivers/explainer.js';
 import { compileModel } from '../../../worker/models/loaded-model.js';
-import type { OnEnd } from '../../servers/run-to-end.js';
+import { type OnEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import { spreadOf } from '../report/percentile.js';
 import { type Columns, type ReportSection, reportTable, type SectionOptions } from '../report/tables.js';
 import { callCpuMs } from './explain.js';
@@ -30,22 +28,28 @@ const sizes = [
 ] as const;
 const installTimeoutMs = 600_000;
 
+/** A row under its names in `--json`: median CPU-milliseconds of one call. */
 interface BesideRow {
   readonly model: string;
   /** Records per call. */
   readonly records: number;
-  /** Median CPU-milliseconds of one call. */
-  readonly cpuMs: ByMethod;
-  /** Largest difference between a field's contributions in the service and in `shap`. */
-  readonly maxDifference: number;
+  readonly cpu_ms: ByMethod;
+  readonly times_the_service: ByMethod;
+  /** Between a field's contributions in the service and in `shap`. */
+  readonly largest_difference: number;
 }
 
-interface ServiceModel {
-  readonly explanation: Explanation;
-  readonly rows: Float32Array;
-  readonly width: number;
-  readonly maxDifference: number;
-}
+const short = (ms: number): string => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0));
+const beside = (method: Method) => (row: BesideRow) =>
+  `${short(row.cpu_ms[method])} (${row.times_the_service[method].toFixed(1)}x)`;
+const columns: Columns<BesideRow> = [
+  ['CPU-ms of one call', ({ model }) => model],
+  ['records', ({ records }) => String(records)],
+  ['service', ({ cpu_ms }) => short(cpu_ms.service)],
+  ['pred_contrib', beside('pred_contrib')],
+  ['shap', beside('shap')],
+  ["shap's own code", beside('shap_own')],
+];
 
 /**
  * Explains the same records of the same models with the service's code and with Python. Each repeat measures every
@@ -53,92 +57,62 @@ interface ServiceModel {
  * @throws Error without a suitable Python, or if a model is not explained by its trees
  */
 export async function besidePythonSection({ repeats, say, onEnd }: SectionOptions): Promise<ReportSection> {
-  const folder = await mkdtemp(join(tmpdir(), 'leadscore-explain-'));
-  onEnd(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryDirectory(onEnd, 'explain');
   say('training with LightGBM and XGBoost; the first run installs their packages');
-  const { askCpuMs, models, versions } = await startPython(folder, onEnd);
+  const { ask, models, versions } = await startPython(folder, onEnd);
   const rows: BesideRow[] = [];
   for (const model of models) {
     const service = await serviceModel(folder, model);
     for (const size of sizes) {
       say(`${model}, ${size.records} at once`);
-      const times: (readonly [Method, number])[] = [];
+      const times: Record<Method, number[]> = { service: [], pred_contrib: [], shap: [], shap_own: [] };
       for (let repeat = 0; repeat < repeats; repeat += 1)
-        for (const method of methods) {
-          const isOurs = method === 'service';
-          times.push([method, await (isOurs ? serviceCpuMs(service, size) : askCpuMs({ model, method, ...size }))]);
-        }
-      const cpuMs = byMethod((method) => spreadOf(times.flatMap(([name, ms]) => (name === method ? ms : []))).median);
-      rows.push({ model, records: size.records, cpuMs, maxDifference: service.maxDifference });
+        for (const method of methods)
+          times[method].push(await (method === 'service' ? service.cpuMs(size) : ask({ model, method, ...size })));
+      const medianOf = (method: Method): number => spreadOf(times[method]).median;
+      rows.push({
+        ...{ model, records: size.records },
+        cpu_ms: byMethod((method) => Number(medianOf(method).toFixed(3))),
+        times_the_service: byMethod((method) => Number((medianOf(method) / medianOf('service')).toFixed(2))),
+        largest_difference: service.maxDifference,
+      });
     }
   }
-  return sectionOf(rows, versions);
+  const largest = Math.max(...rows.map((row) => row.largest_difference)).toExponential(1);
+  const text =
+    `${reportTable(columns, rows)}\n` +
+    `LightGBM ${versions.lightgbm}, XGBoost ${versions.xgboost}, shap ${versions.shap}, one thread each. ` +
+    `The contributions of a field differ from shap's by at most ${largest}.`;
+  return { document: { versions, rows }, text };
 }
 
 const byMethod = (value: (method: Method) => number): ByMethod =>
   Object.fromEntries(methods.map((method) => [method, value(method)])) as ByMethod;
 
-function sectionOf(rows: readonly BesideRow[], versions: Readonly<Record<string, string>>): ReportSection {
-  const ratio = ({ cpuMs }: BesideRow, method: Method): number => cpuMs[method] / cpuMs.service;
-  const beside = (method: Method) => (row: BesideRow) =>
-    `${short(row.cpuMs[method])} (${ratio(row, method).toFixed(1)}x)`;
-  const columns: Columns<BesideRow> = [
-    ['CPU-ms of one call', ({ model }) => model],
-    ['records', ({ records }) => String(records)],
-    ['service', ({ cpuMs }) => short(cpuMs.service)],
-    ['pred_contrib', beside('pred_contrib')],
-    ['shap', beside('shap')],
-    ["shap's own code", beside('shap_own')],
-  ];
-  const largest = Math.max(...rows.map(({ maxDifference }) => maxDifference)).toExponential(1);
-  const documents = rows.map((row) => ({
-    model: row.model,
-    records: row.records,
-    cpu_ms: byMethod((method) => Number(row.cpuMs[method].toFixed(3))),
-    times_the_service: byMethod((method) => Number(ratio(row, method).toFixed(2))),
-    largest_difference: row.maxDifference,
-  }));
-  return {
-    document: { versions, rows: documents },
-    text:
-      `${reportTable(columns, rows)}\n` +
-      `LightGBM ${versions.lightgbm}, XGBoost ${versions.xgboost}, shap ${versions.shap}, one thread each. ` +
-      `The contributions of a field differ from shap's by at most ${largest}.`,
-  };
-}
-
-const short = (ms: number): string => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0));
-
-async function serviceModel(folder: string, name: string): Promise<ServiceModel> {
+async function serviceModel(folder: string, name: string) {
   const { manifest, onnx, covers } = checkBundle(await readBundle(join(folder, name)));
-  const model = await compileModel(manifest, onnx, {
-    explainFiles: async () => ({ onnx, ...(covers === undefined ? {} : { covers }) }),
-  });
-  const explanation = await model.explanation();
-  if (explanation.explainer.method !== 'tree')
-    throw new Error(`${name} is not explained by its trees: ${explanation.fallbackReason}`);
+  const explainFiles = async () => ({ onnx, ...(covers === undefined ? {} : { covers }) });
+  const { explainer, fields, fallbackReason } = await (
+    await compileModel(manifest, onnx, { explainFiles })
+  ).explanation();
+  if (explainer.method !== 'tree') throw new Error(`${name} is not explained by its trees: ${fallbackReason}`);
   const { width } = manifest;
   const rowBytes = await readFile(join(folder, 'rows.f32'));
   const shapBytes = await readFile(join(folder, name, 'shap.f64'));
   const rows = Float32Array.from({ length: rowBytes.length / 4 }, (_, at) => rowBytes.readFloatLE(4 * at));
-  const differences = await explanation.explainer.contributions({ rows, count: rows.length / width });
+  const differences = await explainer.contributions({ rows, count: rows.length / width });
   // shap has one value per column; a field's contribution is the sum of its columns.
-  const { fields, fieldOfColumn } = explanation.fields;
   for (let at = 0; at < shapBytes.length / 8; at += 1) {
-    const field = Math.floor(at / width) * fields.length + (fieldOfColumn[at % width] ?? 0);
+    const field = Math.floor(at / width) * fields.fields.length + (fields.fieldOfColumn[at % width] ?? 0);
     differences[field] = (differences[field] ?? 0) - shapBytes.readDoubleLE(8 * at);
   }
   const maxDifference = differences.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
-  return { explanation, rows, width, maxDifference };
-}
-
-async function serviceCpuMs(
-  { explanation, rows, width }: ServiceModel,
-  { records, calls }: (typeof sizes)[number],
-): Promise<number> {
-  const some = { rows: rows.subarray(0, records * width), count: records };
-  await explanation.explainer.contributions(some);
-  return await callCpuMs(calls, () => explanation.explainer.contributions(some));
+  const cpuMs = async ({ records, calls }: (typeof sizes)[number]): Promise<number> => {
+    const some = { rows: rows.subarray(0, records * width), count: records };
+    await explainer.contributions(some);
+    return await callCpuMs(calls, () => explainer.contributions(some));
+  };
+  return { maxDifference, cpuMs };
 }
 
 /**
@@ -154,23 +128,22 @@ async function startPython(folder: string, onEnd: OnEnd) {
     installLimitMs: installTimeoutMs,
   });
   if ('reason' in venv) throw new Error(venv.reason);
-  const script = projectFile('scripts/bench/explain/explain_beside.py');
-  const child = spawn(venv.program('python'), [script, folder], {
+  const child = spawn(venv.program('python'), [projectFile('scripts/bench/explain/explain_beside.py'), folder], {
     env: childEnvironment({ PYTHONPATH: projectFile('scripts/export'), PYTHONDONTWRITEBYTECODE: '1' }),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onEnd(async () => child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async (): Promise<unknown> => {
+  const next = async <Answer>(): Promise<Answer> => {
     const { done, value } = await lines.next();
     if (done === true) throw new Error('Python ended; its error is above');
     return JSON.parse(value);
   };
   type Ready = { readonly models: readonly string[]; readonly versions: Readonly<Record<string, string>> };
-  const ready = (await next()) as Ready;
-  const askCpuMs = async (request: object): Promise<number> => {
+  const { models, versions } = await next<Ready>();
+  const ask = async (request: object): Promise<number> => {
     child.stdin.write(`${JSON.stringify(request)}\n`);
-    return ((await next()) as { readonly cpu_ms: number }).cpu_ms;
+    return (await next<{ readonly cpu_ms: number }>()).cpu_ms;
   };
-  return { ...ready, askCpuMs };
+  return { models, versions, ask };
 }

@@ -12,7 +12,7 @@ import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import type { StoredVerdict } from '../../../shared/store/validation/model-validation.js';
 import { loadedBytes } from '../../../worker/models/model-registry.js';
-import { loadKeyBrand, unreachedLimit } from '../../servers/load-organisation.js';
+import { loadKeyBrand, unreachedLimit } from '../../load/load-organisation.js';
 import type { FleetSize } from './fleet-size.js';
 
 /** An organisation of the fleet with its live key. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadKeyBrand } from '../../servers/load-organisation.js';
+import { loadKeyBrand } from '../../load/load-organisation.js';
 import { childProcessIds, type ProcessGroups } from '../../servers/process-usage.js';
 import { startRedis } from '../../servers/redis/redis-server.js';
 import type { Undo } from '../../servers/run-to-end.js';

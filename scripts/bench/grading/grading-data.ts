@@ -7,7 +7,7 @@ import { OutcomeStore, outcomeId } from '../../../shared/store/validation/outcom
 import { seededRandom } from '../../leads/seeded-random.js';
 
 /** Likelihood of a conversion in ten-thousandths; it grows with the score band. */
-const likelihoodOf = (band: number): number => 200 + 150 * band;
+const likelihoodOf = (score: number): number => 200 + 150 * bandOf(score);
 /** Spreads the crm_ids of successive leads over the index, as in a CRM. */
 const crmIdOf = (lead: number): string => `LEAD-${String((lead * 7_919) % 10_000_019).padStart(8, '0')}`;
 
@@ -33,18 +33,34 @@ export class GradingData {
    * @param changedAt arrival of the outcomes by the database's clock
    */
   async writeDay(dayStartMs: number, predictions: number, changedAt: Date): Promise<void> {
+    const { random } = this;
+    const { organisationId: org, modelId: model, version } = this.ids;
     const calls: object[] = [];
     const outcomes: object[] = [];
     for (let done = 0; done < predictions; done += callRecords) {
-      const atMs = dayStartMs + Math.floor((done / predictions) * dayMs);
+      const at = new Date(dayStartMs + Math.floor((done / predictions) * dayMs));
       const rows = Array.from({ length: Math.min(callRecords, predictions - done) }, () => {
-        const isRepeat = this.leads > 0 && this.random.chance(repeatedShare);
-        const crmId = crmIdOf(isRepeat ? this.random.integer(0, this.leads - 1) : this.leads++);
-        const score = this.random.integer(0, 100);
-        if (!isRepeat) outcomes.push(this.outcome({ crmId, score, atMs, changedAt }));
+        const isRepeat = this.leads > 0 && random.chance(repeatedShare);
+        const crmId = crmIdOf(isRepeat ? random.integer(0, this.leads - 1) : this.leads++);
+        const score = random.integer(0, 100);
+        if (isRepeat) return { crmId, score };
+        const converted = random.chance(likelihoodOf(score) / 10_000);
+        const convertedAt = new Date(at.getTime() + random.integer(1, 120) * dayMs);
+        const outcome = { _id: outcomeId(org, crmId), org, crm_id: crmId, converted, at: convertedAt };
+        outcomes.push({ ...outcome, received_at: convertedAt, changed_at: changedAt });
         return { crmId, score };
       });
-      calls.push(...this.call(atMs, rows));
+      const callId = this.newCallId(at.getTime(), org);
+      const slices = segmentsOf({
+        ...{ callId, org, model, version, at },
+        crmIds: rows.map(({ crmId }) => crmId),
+        scores: rows.map(({ score }) => score),
+        likelihoods: rows.map(({ score }) => likelihoodOf(score)),
+        fields: rows.map(() => fields),
+      });
+      const month = at.toISOString().slice(0, 7);
+      const counted = { org, key: 'key', bucket: 'live', month, records: rows.length, model, version, at } as const;
+      calls.push(...callDocuments({ _id: callId, request_id: callId, ...counted }, slices));
     }
     await Promise.all([
       this.database.command({ insert: callsCollection, documents: calls }),
@@ -73,29 +89,5 @@ export class GradingData {
     });
     const { organisationId } = this.ids;
     await new OutcomeStore(this.database).record({ organisationId, outcomes, receivedAt: at });
-  }
-
-  private outcome(lead: { crmId: string; score: number; atMs: number; changedAt: Date }): object {
-    const { crmId, score, atMs, changedAt } = lead;
-    const { organisationId: org } = this.ids;
-    const converted = this.random.chance(likelihoodOf(bandOf(score)) / 10_000);
-    const at = new Date(atMs + this.random.integer(1, 120) * dayMs);
-    return { _id: outcomeId(org, crmId), org, crm_id: crmId, converted, at, received_at: at, changed_at: changedAt };
-  }
-
-  private call(atMs: number, rows: readonly { readonly crmId: string; readonly score: number }[]): object[] {
-    const { organisationId: org, modelId: model, version } = this.ids;
-    const callId = this.newCallId(atMs, org);
-    const at = new Date(atMs);
-    const slices = segmentsOf({
-      ...{ callId, org, model, version, at },
-      crmIds: rows.map(({ crmId }) => crmId),
-      scores: rows.map(({ score }) => score),
-      likelihoods: rows.map(({ score }) => likelihoodOf(bandOf(score))),
-      fields: rows.map(() => fields),
-    });
-    const month = at.toISOString().slice(0, 7);
-    const counted = { org, key: 'key', bucket: 'live', month, records: rows.length, model, version, at } as const;
-    return callDocuments({ _id: callId, request_id: callId, ...counted }, slices);
   }
 }

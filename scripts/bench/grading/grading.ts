@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { dayMs, dayNumber, dayStartMs } from '../../../shared/contract/dates.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { connectMongo, type Db } from '../../../shared/store/connection/connect.js';
@@ -8,25 +5,12 @@ import { prepareDatabase } from '../../../shared/store/connection/prepare-databa
 import { gradeVersion } from '../../../worker/grading/job/grade-version.js';
 import { startMongo } from '../../servers/mongo-server.js';
 import { readUsage } from '../../servers/process-usage.js';
-import { stoppedAtEnd } from '../../servers/run-to-end.js';
+import { stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import { type Columns, type ReportSection, reportTable, type SectionOptions, wholeNumber } from '../report/tables.js';
 import { GradingData } from './grading-data.js';
 
 /** Grading on a MongoDB of its own, without a service. */
 export const gradingRowName = 'grading';
-
-/** One timed grade, under its names in `--json`. */
-interface GradingRow {
-  readonly name: string;
-  /** Stored predictions of the model. */
-  readonly predictions: number;
-  /** Days computed as a whole. */
-  readonly days: number;
-  /** Further days with single changed leads. */
-  readonly adjusted_days: number;
-  readonly seconds: number;
-  readonly cpu_s: { readonly grader: number; readonly mongod: number };
-}
 
 const yearPredictions = 1_000_000;
 /** A quarter of the cache of the other rows. */
@@ -35,6 +19,9 @@ const days = 365;
 const horizonDays = 90;
 /** Leads of the last horizon that convert on one day, as a share of the new leads of that day. */
 const convertingShare = 0.05;
+
+/** One timed grade, under its names in `--json`. */
+type GradingRow = Awaited<ReturnType<typeof timedGrade>>;
 
 const columns: Columns<GradingRow> = [
   ['Grading', ({ name }) => name],
@@ -53,8 +40,7 @@ const columns: Columns<GradingRow> = [
  * - a grade after one more day of new leads, repeated leads, and conversions of the last 90 days.
  */
 export async function gradingSection({ say, onEnd }: SectionOptions): Promise<ReportSection> {
-  const directory = await mkdtemp(join(tmpdir(), 'leadscore-grading-'));
-  onEnd(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryDirectory(onEnd, 'grading');
   const server = await stoppedAtEnd(onEnd, startMongo({ directory, cacheSizeGB }));
   const { client, database } = await connectMongo(server.url, { name: 'grading-bench' });
   onEnd(() => client.close());
@@ -87,27 +73,28 @@ export async function gradingSection({ say, onEnd }: SectionOptions): Promise<Re
 async function timedGrade(
   { ids }: GradingData,
   options: { readonly database: Db; readonly name: string; readonly atMs: number; readonly mongodPid: number },
-): Promise<GradingRow> {
+) {
   const { database, name, atMs, mongodPid } = options;
-  const mongodCpuMs = () => readUsage({ mongod: [mongodPid] }).mongod.cpuMs;
-  const [cpuBefore, mongodBeforeMs, startMs] = [process.cpuUsage(), mongodCpuMs(), performance.now()];
-  const { refreshed } = await gradeVersion({
-    ...{ database, ...ids, asOfMs: atMs, nowMs: atMs },
-    facts: { horizon_days: horizonDays },
-  });
-  const elapsedMs = performance.now() - startMs;
-  const { user, system } = process.cpuUsage(cpuBefore);
-  const mongodMs = mongodCpuMs() - mongodBeforeMs;
+  const read = () => {
+    const { user, system } = process.cpuUsage(); // exact to a microsecond, unlike `readUsage`
+    const mongod = readUsage({ mongod: [mongodPid] }).mongod.cpuMs;
+    return { atMs: performance.now(), grader: (user + system) / 1000, mongod };
+  };
+  const before = read();
+  const facts = { horizon_days: horizonDays };
+  const { refreshed } = await gradeVersion({ database, ...ids, asOfMs: atMs, nowMs: atMs, facts });
+  const after = read();
+  const seconds = (part: keyof typeof before): number => Number(((after[part] - before[part]) / 1000).toFixed(3));
   const records = { $sum: { $size: { $ifNull: ['$scores', []] } } };
   const stored = database.collection(callsCollection).aggregate([{ $group: { _id: null, records } }]);
   return {
     name,
     predictions: Number((await stored.next())?.records ?? 0),
+    /** Computed as a whole. */
     days: refreshed.days,
+    /** Further days with single changed leads. */
     adjusted_days: refreshed.adjusted,
-    seconds: toSeconds(elapsedMs),
-    cpu_s: { grader: toSeconds((user + system) / 1000), mongod: toSeconds(mongodMs) },
+    seconds: seconds('atMs'),
+    cpu_s: { grader: seconds('grader'), mongod: seconds('mongod') },
   };
 }
-
-const toSeconds = (ms: number): number => Number((ms / 1000).toFixed(3));

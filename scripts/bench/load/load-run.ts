@@ -1,5 +1,5 @@
-import { setImmediate as nextStep, setTimeout as wait } from 'node:timers/promises';
 import { seededRandom } from '../../leads/seeded-random.js';
+import { closedLoop, openLoop } from '../../load/loops.js';
 import type { ProcessGroups } from '../../servers/process-usage.js';
 import { checkReply, type HttpReply, sampleOf } from './check-replies.js';
 import type { LoadReport, WindowPlan } from './messages.js';
@@ -24,8 +24,6 @@ const sampleEvery = 29;
 const maxSamples = { batch: 3, single: 20, webhook: 20 } as const;
 /** An open load with more calls in flight exceeds the capacity; its latencies only grow with the window. */
 const maxInFlight = 500;
-/** Lateness of a Node timer, ms. The rest of the time passes in turns of the event loop. */
-const timerSlackMs = 2;
 /** Seed whose first gaps come closest to the requested mean, for short and for long windows. */
 const arrivalSeed = 10;
 
@@ -37,11 +35,6 @@ export async function runLoad(plan: WindowPlan, { groups, bodies, open }: LoadTa
   const callers: Caller[] = [];
   let callsInside = 0;
 
-  const opened = async (): Promise<Caller> => {
-    const caller = await open(callers.length);
-    callers.push(caller);
-    return caller;
-  };
   /** Sends and checks one call. A wrong reply ends the whole run. */
   const call = async (caller: Caller, dueMs: number): Promise<void> => {
     const body = bodies.next();
@@ -57,36 +50,31 @@ export async function runLoad(plan: WindowPlan, { groups, bodies, open }: LoadTa
       meter.fail(error);
     }
   };
-  const closedLoop = async (): Promise<void> => {
-    const caller = await opened();
-    while (!meter.isOver) await call(caller, performance.now());
+  const opened = async (): Promise<Caller> => {
+    const caller = await open(callers.length);
+    callers.push(caller);
+    return caller;
   };
-  /** Calls are due at the times of a Poisson process, whether or not earlier calls have been answered. */
-  const openLoop = async (callsPerSecond: number): Promise<void> => {
+  const isOver = (): boolean => meter.isOver;
+  const closed = async (): Promise<void> => {
+    const caller = await opened();
+    await closedLoop(1, isOver, () => call(caller, performance.now()));
+  };
+  /** Calls are due at the times of a Poisson process. */
+  const poisson = async (callsPerSecond: number): Promise<void> => {
     const random = seededRandom(arrivalSeed);
+    const gapMs = (): number => random.exponential(1000 / callsPerSecond);
     const idle: Caller[] = [];
-    const inFlight = new Set<Promise<void>>();
-    for (let dueMs = performance.now(); ; dueMs += random.exponential(1000 / callsPerSecond)) {
-      const sleepMs = Math.floor(dueMs - performance.now() - timerSlackMs);
-      if (sleepMs > 0) await wait(sleepMs);
-      while (performance.now() < dueMs && !meter.isOver) await nextStep();
-      if (inFlight.size >= maxInFlight)
-        meter.fail(new Error(`${callsPerSecond} calls a second exceed the capacity of the service`));
-      if (meter.isOver) break;
-      const calling = (async () => {
-        const caller = idle.pop() ?? (await opened());
-        await call(caller, dueMs);
-        idle.push(caller);
-      })();
-      inFlight.add(calling);
-      void calling.finally(() => inFlight.delete(calling));
-    }
-    await Promise.all(inFlight);
+    await openLoop({ gapMs, isOver, maxInFlight, isExact: true }, async (dueMs) => {
+      const caller = idle.pop() ?? (await opened());
+      await call(caller, dueMs);
+      idle.push(caller);
+    });
   };
 
   try {
     const running =
-      'callers' in load ? Promise.all(Array.from({ length: load.callers }, closedLoop)) : openLoop(load.callsPerSecond);
+      'callers' in load ? Promise.all(Array.from({ length: load.callers }, closed)) : poisson(load.callsPerSecond);
     return await meter.measure(plan, running);
   } finally {
     for (const caller of callers) caller.close();

@@ -1,5 +1,5 @@
+import { serveCalls } from '../../load/forked-function.js';
 import { checkReply } from './check-replies.js';
-import { serveCalls } from './forked-function.js';
 import { HttpConnection } from './http-connection.js';
 import { runLoad } from './load-run.js';
 import type { LoadPlan, Preparation } from './messages.js';

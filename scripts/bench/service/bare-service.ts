@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startRedis } from '../../servers/redis/redis-server.js';
-import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
+import { type OnEnd, stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import { type ServiceKind, startService } from '../../servers/service-process.js';
 import type { MeasuredTarget } from '../load/messages.js';
 import { addressOf, workers } from './bench-service.js';
@@ -13,8 +10,7 @@ import { addressOf, workers } from './bench-service.js';
  * @throws Error if a process ends before it is ready
  */
 export async function startBareService(bundlePath: string, onEnd: OnEnd): Promise<MeasuredTarget> {
-  const directory = await mkdtemp(join(tmpdir(), 'leadscore-bare-'));
-  onEnd(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryDirectory(onEnd, 'bare');
   const redis = await stoppedAtEnd(onEnd, startRedis({ directory }));
   const start = (kind: ServiceKind) => {
     const program = ['dist/scripts/bench/service/bare-process.js', kind, redis.url, bundlePath] as const;

@@ -1,22 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
-import {
-  createLoadOrganisation,
-  type LoadOrganisation,
-  loadKeyBrand,
-  unreachedLimit,
-} from '../../servers/load-organisation.js';
+import { ForkedFunction } from '../../load/forked-function.js';
+import { createLoadOrganisation, type LoadOrganisation, unreachedLimit } from '../../load/load-organisation.js';
 import { startMongo } from '../../servers/mongo-server.js';
 import { childProcessIds } from '../../servers/process-usage.js';
 import { startRedis } from '../../servers/redis/redis-server.js';
-import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
+import { type OnEnd, stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
+import { ownSettings } from '../../servers/service-process.js';
 import { startStack } from '../../servers/stack.js';
-import { ForkedFunction } from '../load/forked-function.js';
 import type { LoadPlan, LoadReport, MeasuredTarget, Preparation } from '../load/messages.js';
 import type { RecordSource } from '../load/request-bodies.js';
 
@@ -51,8 +45,7 @@ export async function startBenchService(
   onEnd: OnEnd,
 ): Promise<BenchService> {
   const { bundlePath, isDemoBundle, profileDirectory: profiles, withRunner } = options;
-  const directory = await mkdtemp(join(tmpdir(), 'leadscore-bench-'));
-  onEnd(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryDirectory(onEnd, 'bench');
   const [mongod, redis] = await Promise.all([
     stoppedAtEnd(onEnd, startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB })),
     stoppedAtEnd(onEnd, startRedis({ directory: join(directory, 'redis') })),
@@ -64,11 +57,12 @@ export async function startBenchService(
   const load = { name: 'Benchmark', limit: unreachedLimit, keys, pepper, bundlePath };
   const first = await createLoadOrganisation(database, load);
   const second = await createLoadOrganisation(database, { ...load, name: 'Second' });
+  const environment = { ...ownSettings(pepper), WORKERS: String(workers), NODE_OPTIONS: undefined };
   const nodeOptions = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`];
   const urls = { redisUrl: redis.url, mongoUrl: mongod.url };
   const stack = await stoppedAtEnd(
     onEnd,
-    startStack({ ...urls, withRunner, log: standardError, environment: settings, nodeOptions }),
+    startStack({ ...urls, withRunner, log: standardError, environment, nodeOptions }),
   );
   const nowMs = Date.now();
   const callerOf = ({ secrets, modelIds }: LoadOrganisation): Preparation => ({
@@ -104,13 +98,6 @@ export function addressOf(url = ''): { readonly host: string; readonly port: num
   const { hostname, port } = new URL(url);
   return { host: hostname, port: Number(port) };
 }
-
-/** Overrides every setting of the caller's environment that would change the figures. */
-const settings: Readonly<Record<string, string | undefined>> = {
-  ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', WORKERS: String(workers) },
-  ...{ BULK_ADMIN_PORT: '0', BULK_WORKERS: String(workers) },
-  ...{ LOG_LEVEL: 'warn', KEY_BRAND: loadKeyBrand, KEY_PEPPER: pepper, CLOCK_OFFSET_MS: '0', NODE_OPTIONS: undefined },
-};
 
 async function redisVersion(url: string): Promise<string> {
   const redis = new Redis(url);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { GatewaySlot } from '../../servers/slots/gateway-slot.js';
+import type { ServiceSlot } from '../../servers/slots/service-slot.js';
 import type { HistoryLog } from './history-log.js';
 
 const everyMs = 100;
@@ -10,7 +10,7 @@ const minWaitMs = 1;
  * Notes in the history how long runnable gateways waited for a processor. Only Linux reports these times.
  * @returns the interval; clear it to end the watch
  */
-export function watchProcessors(gateways: readonly GatewaySlot[], history: HistoryLog): NodeJS.Timeout {
+export function watchProcessors(gateways: readonly ServiceSlot[], history: HistoryLog): NodeJS.Timeout {
   const before = new Map<number, number>();
   return setInterval(() => {
     for (const [gateway, { pids }] of gateways.entries()) {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { SeededRandom } from '../../leads/seeded-random.js';
 import { signal } from '../../servers/server-process.js';
-import type { GatewaySlot } from '../../servers/slots/gateway-slot.js';
-import type { RunnerSlot } from '../../servers/slots/runner-slot.js';
+import type { ServiceSlot } from '../../servers/slots/service-slot.js';
 import { type ChaosStage, type Fault, type PlannedFault, seconds, startAgain } from './fault.js';
 
 const maxFreezeMs = 4_000;
@@ -9,19 +9,14 @@ const maxAbsenceMs = 2_000;
 /** Exceeds the deadline of the calls of a run. */
 const maxRunnerFreezeMs = 5_000;
 
-export const gatewayFaults = (gateways: number): readonly Fault[] => [
-  {
-    part: 'gateways',
-    weight: 4,
-    plan: (random) => killGateway(random.integer(0, gateways - 1), random.integer(0, maxAbsenceMs)),
-  },
-  {
-    part: 'gateways',
-    weight: 2,
-    plan: (random) => freezeGateway(random.integer(0, gateways - 1), random.integer(300, maxFreezeMs)),
-  },
-  { part: 'gateways', weight: 3, plan: (random) => replaceGateway(random.integer(0, gateways - 1)) },
-];
+export function gatewayFaults(gateways: number): readonly Fault[] {
+  const one = (random: SeededRandom): Part => gatewayPart(random.integer(0, gateways - 1));
+  return [
+    { part: 'gateways', weight: 4, plan: (random) => kill(one(random), random.integer(0, maxAbsenceMs)) },
+    { part: 'gateways', weight: 2, plan: (random) => freeze(one(random), random.integer(300, maxFreezeMs)) },
+    { part: 'gateways', weight: 3, plan: (random) => replace(one(random)) },
+  ];
+}
 
 export const workerFaults = (): readonly Fault[] => [
   { part: 'workers', weight: 4, plan: (random) => harmWorker('killed', 'SIGKILL', random.uniform()) },
@@ -31,84 +26,57 @@ export const workerFaults = (): readonly Fault[] => [
 ];
 
 export const runnerFaults = (): readonly Fault[] => [
-  { part: 'runner', weight: 5, plan: (random) => killRunner(random.integer(0, maxAbsenceMs)) },
-  { part: 'runner', weight: 2, plan: (random) => freezeRunner(random.integer(300, maxRunnerFreezeMs)) },
-  { part: 'runner', weight: 2, plan: () => replaceRunner },
+  { part: 'runner', weight: 5, plan: (random) => kill(theRunner, random.integer(0, maxAbsenceMs)) },
+  { part: 'runner', weight: 2, plan: (random) => freeze(theRunner, random.integer(300, maxRunnerFreezeMs)) },
+  { part: 'runner', weight: 2, plan: () => replace(theRunner) },
 ];
 
-const killRunner = (awayMs: number): PlannedFault => ({
-  name: `the runner killed, back after ${seconds(awayMs)}`,
-  cause: async (stage) => {
-    const slot = runnerOf(stage);
-    await slot.end('SIGKILL');
-    await pause(awayMs);
-    await startAgain(() => slot.start());
-  },
-});
+/** A gateway or the runner of bulk jobs, and how the history marks the harm to it. */
+interface Part {
+  readonly name: string;
+  readonly gateway?: number;
+}
 
-const freezeRunner = (forMs: number): PlannedFault => ({
-  name: `the runner frozen for ${seconds(forMs)}`,
-  cause: async (stage) => {
-    const slot = runnerOf(stage);
-    slot.freeze();
-    await pause(forMs);
-    slot.thaw();
-  },
-});
+const theRunner: Part = { name: 'the runner' };
+const gatewayPart = (gateway: number): Part => ({ name: `gateway ${gateway}`, gateway });
 
-const replaceRunner: PlannedFault = {
-  name: 'the runner replaced (SIGTERM)',
-  cause: async (stage) => {
-    const slot = runnerOf(stage);
-    const how = await slot.end('SIGTERM');
-    await startAgain(() => slot.start());
-    if (how !== 'exit code 0') throw new Error(`the runner ended with ${how}`);
-  },
-};
-
-function runnerOf({ cluster }: ChaosStage): RunnerSlot {
-  const [slot] = cluster.runners;
-  if (slot === undefined) throw new Error('there is no runner of bulk jobs');
+function slotOf({ cluster }: ChaosStage, { name, gateway }: Part): ServiceSlot {
+  const slot = gateway === undefined ? cluster.runners[0] : cluster.gateways[gateway];
+  if (slot === undefined) throw new Error(`${name} does not run`);
   return slot;
 }
 
-const killGateway = (gateway: number, awayMs: number): PlannedFault => ({
-  name: `gateway ${gateway} killed, back after ${seconds(awayMs)}`,
-  mark: { killedGateway: gateway },
+const kill = (part: Part, awayMs: number): PlannedFault => ({
+  name: `${part.name} killed, back after ${seconds(awayMs)}`,
+  ...(part.gateway === undefined ? {} : { mark: { killedGateway: part.gateway } }),
   cause: async (stage) => {
-    const slot = slotOf(stage, gateway);
+    const slot = slotOf(stage, part);
     await slot.kill();
     await pause(awayMs);
     await startAgain(() => slot.start());
   },
 });
 
-const freezeGateway = (gateway: number, forMs: number): PlannedFault => ({
-  name: `gateway ${gateway} frozen for ${seconds(forMs)}`,
-  mark: { frozenGateway: gateway },
+const freeze = (part: Part, forMs: number): PlannedFault => ({
+  name: `${part.name} frozen for ${seconds(forMs)}`,
+  ...(part.gateway === undefined ? {} : { mark: { frozenGateway: part.gateway } }),
   cause: async (stage) => {
-    const slot = slotOf(stage, gateway);
+    const slot = slotOf(stage, part);
     slot.freeze();
     await pause(forMs);
     slot.thaw();
   },
 });
 
-const replaceGateway = (gateway: number): PlannedFault => ({
-  name: `gateway ${gateway} replaced (SIGTERM)`,
+const replace = (part: Part): PlannedFault => ({
+  name: `${part.name} replaced (SIGTERM)`,
   cause: async (stage) => {
-    const slot = slotOf(stage, gateway);
+    const slot = slotOf(stage, part);
     const how = await slot.terminate();
     await startAgain(() => slot.start());
-    if (how !== 'exit code 0') throw new Error(`the gateway ended with ${how}`);
+    if (how !== 'exit code 0') throw new Error(`${part.name} ended with ${how}`);
   },
 });
-
-function slotOf({ cluster }: ChaosStage, gateway: number): GatewaySlot {
-  const slot = cluster.gateways[gateway];
-  if (slot === undefined) throw new Error(`there is no gateway ${gateway}`);
-  return slot;
-}
 
 /** @param choice picks the worker, from 0 (the first) to below 1 (the last) */
 const harmWorker = (how: string, harmful: NodeJS.Signals, choice: number): PlannedFault => ({

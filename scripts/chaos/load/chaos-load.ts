@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../../leads/seeded-random.js';
-import type { GatewaySlot } from '../../servers/slots/gateway-slot.js';
+import { openLoop } from '../../load/loops.js';
+import type { ServiceSlot } from '../../servers/slots/service-slot.js';
 import type { CallEvent } from '../check/history.js';
 import type { HistoryLog } from '../check/history-log.js';
 import type { ChaosOrganisation } from './organisations.js';
 import { type Lead, type PlannedCall, planCall } from './plan-call.js';
-import { type SeenAnswer, sendCall } from './send-call.js';
+import { type SeenAnswer, sendPlanned } from './send-planned.js';
 
 export interface ChaosLoadOptions {
   readonly random: SeededRandom;
   readonly organisations: readonly ChaosOrganisation[];
   readonly leads: readonly Lead[];
-  readonly gateways: readonly GatewaySlot[];
+  readonly gateways: readonly ServiceSlot[];
   readonly history: HistoryLog;
   readonly callsPerSecond: number;
 }
@@ -24,7 +25,6 @@ const refused: SeenAnswer = { outcome: 'refused', isReplay: false, problem: 'no 
  * retries up to three times until a final answer.
  */
 export class ChaosLoad {
-  private readonly callers = new Set<Promise<void>>();
   private isOver = false;
   private sending: Promise<void> | undefined;
   private lastGateway = 0;
@@ -39,17 +39,12 @@ export class ChaosLoad {
   async stop(): Promise<void> {
     this.isOver = true;
     await this.sending;
-    await Promise.all(this.callers);
   }
 
   private async send(): Promise<void> {
     const { random, callsPerSecond } = this.options;
-    for (let dueMs = performance.now(); !this.isOver; dueMs += random.exponential(1_000 / callsPerSecond)) {
-      const waitMs = dueMs - performance.now();
-      if (waitMs > 1) await pause(waitMs);
-      const caller = this.make(planCall(random, this.options)).finally(() => this.callers.delete(caller));
-      this.callers.add(caller);
-    }
+    const gapMs = (): number => random.exponential(1_000 / callsPerSecond);
+    await openLoop({ gapMs, isOver: () => this.isOver }, () => this.make(planCall(random, this.options)));
   }
 
   private async make(call: PlannedCall): Promise<void> {
@@ -72,7 +67,7 @@ export class ChaosLoad {
       ...(call.isIdempotent ? { 'idempotency-key': group } : {}),
     };
     const sentMs = performance.now();
-    const answer = url === undefined ? refused : await sendCall(url, call, headers);
+    const answer = url === undefined ? refused : await sendPlanned(url, call, headers);
     const event: CallEvent = {
       kind: 'call',
       requestId,

@@ -1,3 +1,4 @@
+import { closedLoop } from '../../load/loops.js';
 import { readUsage } from '../../servers/process-usage.js';
 
 export interface ModelCycles {
@@ -32,7 +33,6 @@ export async function cycleModels(cycles: ModelCycles): Promise<MemorySample[]> 
   const samples: MemorySample[] = [];
   const seen = new Set(cycles.workerPids());
   const initialWorkers = seen.size;
-  let sent = 0;
   let done = 0;
   let failed = 0;
   const takeSample = () => {
@@ -42,16 +42,18 @@ export async function cycleModels(cycles: ModelCycles): Promise<MemorySample[]> 
     samples.push(sample);
     onSample(sample);
   };
-  const caller = async () => {
-    while (sent < calls) {
-      const modelId = modelIds[sent++ % modelIds.length] ?? '';
-      const status = await call(modelId).catch(() => 0);
+  let sent = 0;
+  await closedLoop(
+    callers,
+    () => sent >= calls,
+    async (index) => {
+      sent += 1;
+      const status = await call(modelIds[index % modelIds.length] ?? '').catch(() => 0);
       done += 1;
       if (status !== 200) failed += 1;
       if (done % sampleEvery === 0) takeSample();
-    }
-  };
-  await Promise.all(Array.from({ length: callers }, caller));
+    },
+  );
   return samples;
 }
 

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { testBucketRecords } from '../../../shared/contract/plans.js';
 import type { UsageBucket } from '../../../shared/redis/keys.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
-import { createLoadOrganisation, unreachedLimit } from '../../servers/load-organisation.js';
+import { createLoadOrganisation, unreachedLimit } from '../../load/load-organisation.js';
 
 /** KEY_PEPPER of the gateways of a run. */
 export const chaosPepper = 'pepper-of-the-chaos-run';

@@ -14,8 +14,6 @@ export interface RedisOptions {
   readonly appendOnly?: boolean | undefined;
   /** Options of redis-server, as `['--maxmemory', '32mb']`; they override the options here. */
   readonly extraArguments?: readonly string[] | undefined;
-  /** A Unix socket to listen on in addition to the port. */
-  readonly unixSocket?: string | undefined;
 }
 
 /**
@@ -23,14 +21,13 @@ export interface RedisOptions {
  * @throws Error when no redis-server is found, or with the end of its log when it does not start
  */
 export async function startRedis(options: RedisOptions): Promise<LocalServer> {
-  const { directory, port, appendOnly = true, extraArguments = [], unixSocket } = options;
+  const { directory, port, appendOnly = true, extraArguments = [] } = options;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const program = await findRedisServer();
   const commandLine = (chosenPort: number): string[] => [
     ...['--port', String(chosenPort), '--bind', '127.0.0.1', '--dir', directory],
     ...['--appendonly', appendOnly ? 'yes' : 'no', '--save', '', '--maxmemory-policy', 'noeviction'],
     ...['--daemonize', 'no', '--set-proc-title', 'no'], // `isRunningOn` reads the command line
-    ...(unixSocket === undefined ? [] : ['--unixsocket', unixSocket]),
     ...extraArguments,
   ];
   return startServer({ program, commandLine, logFile: join(directory, 'redis.log'), ready: redisReady }, port);

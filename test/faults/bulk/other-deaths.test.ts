@@ -34,7 +34,7 @@ describe('a bulk job', () => {
     'MongoDB is killed and started on its data': () => deaths.MongoDB(service()),
     'its runner is replaced (SIGTERM)': async () => {
       const slot = firstRunner(service());
-      expect(await slot.end('SIGTERM')).to.equal('exit code 0');
+      expect(await slot.terminate()).to.equal('exit code 0');
       await slot.start();
     },
     'its runner is cut off from Redis and MongoDB': async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { FaultProxy } from '../../../scripts/servers/fault-proxy.js';
+import type { Settings } from '../../../scripts/servers/service-process.js';
 import {
   endWithThisProcess,
   type ServiceKind,
@@ -16,7 +17,7 @@ import { connectMongo, type Mongo } from '../../../shared/store/connection/conne
 import { cliDocument } from '../../scripts/cli/cli-call.js';
 import { failureOf } from '../../support/failure-of.js';
 import { freshMongoUrl, testServers } from '../../support/service/servers.js';
-import { type Settings, startTimeoutMs } from '../../support/service/service.js';
+import { startTimeoutMs } from '../../support/service/service.js';
 
 const first = { brand: 'leadscore', pepper: 'the first pepper of a test' } as const;
 const other = { KEY_PEPPER: 'the other pepper of a test' } as const;

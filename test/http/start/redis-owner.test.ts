@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startService } from '../../../scripts/servers/service-process.js';
+import { type Settings, startService } from '../../../scripts/servers/service-process.js';
 import { installationKey, leaseLengthKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { scored } from '../../support/http/score-reply.js';
 import { freshMongoUrl, testServers } from '../../support/service/servers.js';
-import { type RunningService, type Settings, sharedService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
 
 describe('the owner of a Redis', () => {

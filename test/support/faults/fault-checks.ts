@@ -44,7 +44,7 @@ export async function workerDeaths({ cluster }: FaultService): Promise<WorkerDea
 export async function expectNoOtherDeath(service: FaultService, killed: readonly number[] = []): Promise<void> {
   const deaths = await workerDeaths(service);
   expect(deaths.filter(({ pid }) => !killed.includes(pid))).to.deep.equal([]);
-  for (const { gateway } of service.cluster.gateways)
+  for (const { service: gateway } of service.cluster.gateways)
     if (gateway !== undefined) expect(gateway.process.exitCode ?? gateway.process.signalCode).to.equal(null);
   const { process: pool } = service.cluster.pool;
   expect(pool.exitCode ?? pool.signalCode).to.equal(null);

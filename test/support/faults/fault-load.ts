@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { toleranceMs } from '../../../scripts/chaos/check/watch-processors.js';
+import { openLoop } from '../../../scripts/load/loops.js';
 import type { HttpReply } from '../http/http-call.js';
 import type { FaultService } from './fault-service.js';
 import { ProcessorWatch } from './processor-watch.js';
@@ -33,12 +33,11 @@ export async function underLoad(
 ): Promise<CallOutcome[]> {
   const calls: Promise<CallOutcome>[] = [];
   let isOver = false;
-  const sending = (async () => {
-    for (let dueMs = performance.now(); !isOver; dueMs += everyMs) {
-      calls.push(timed(call));
-      await pause(Math.max(1, dueMs + everyMs - performance.now()));
-    }
-  })();
+  const sending = openLoop({ gapMs: () => everyMs, isOver: () => isOver }, () => {
+    const outcome = timed(call);
+    calls.push(outcome);
+    return outcome;
+  });
   try {
     await work();
   } finally {

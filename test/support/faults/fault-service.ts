@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
 import { Cluster } from '../../../scripts/servers/cluster.js';
+import { ownSettings, type Settings } from '../../../scripts/servers/service-process.js';
 import type { Link } from '../../../scripts/servers/slots/server-link.js';
 import { machineClock, monthEndMs } from '../../../shared/contract/dates.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
-import type { RunningService, Settings } from '../service/service.js';
+import type { RunningService } from '../service/service.js';
 import { storesOn } from '../service/stores.js';
 
 export interface FaultServiceOptions {
@@ -25,18 +26,6 @@ export interface FaultService extends RunningService {
 
 const keyPepper = 'pepper-of-the-fault-tests';
 const hourMs = 60 * 60 * 1000;
-/** Settings of the test's environment that the service must not inherit. */
-const notSet = [
-  'HOST',
-  'BASE_URL',
-  'DOCS_URL',
-  'KEY_BRAND',
-  'MAX_BODY_BYTES',
-  'LEGACY_ALIASES',
-  'RETENTION_DAYS',
-  'TRUSTED_PROXIES',
-];
-
 /**
  * Deadline of calls to the shared service, ms. A busy machine needs most of it: with three test processes on two cores,
  * a call takes up to a second.
@@ -78,7 +67,7 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
   const redis = new Redis(cluster.redisUrl, { retryStrategy: () => 50, maxRetriesPerRequest: null });
   redis.on('error', () => undefined); // tests cause errors
   const mongo = await connectMongo(cluster.mongoUrl, { name: 'leadscore-fault-tests' });
-  const running = () => cluster.gateways.flatMap((slot) => slot.gateway ?? []);
+  const running = () => cluster.gateways.flatMap((slot) => slot.service ?? []);
   let turn = 0;
   return {
     cluster,
@@ -116,12 +105,8 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
 function settingsOf({ deadlineMs, settings }: FaultServiceOptions, offsetMs: number): Settings {
   const deadline = deadlineMs === undefined ? undefined : String(deadlineMs);
   return {
-    ...Object.fromEntries(notSet.map((name) => [name, undefined])),
-    ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0', LOG_LEVEL: 'warn' },
-    ...{ REQUEST_TIMEOUT_MS: deadline, WEBHOOK_TIMEOUT_MS: deadline, BODY_TIMEOUT_MS: undefined },
-    CLOCK_OFFSET_MS: String(offsetMs),
-    WORKERS: '2',
-    KEY_PEPPER: keyPepper,
+    ...ownSettings(keyPepper),
+    ...{ REQUEST_TIMEOUT_MS: deadline, WEBHOOK_TIMEOUT_MS: deadline, CLOCK_OFFSET_MS: String(offsetMs) },
     ...settings,
   };
 }

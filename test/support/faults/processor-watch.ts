@@ -66,7 +66,7 @@ export class ProcessorWatch {
 
   private read(): void {
     const { cluster } = this.service;
-    const pids = [...this.workers, ...cluster.gateways.flatMap(({ gateway }) => gateway?.pid ?? [])];
+    const pids = [...this.workers, ...cluster.gateways.flatMap(({ service }) => service?.pid ?? [])];
     if (this.which === 'all') pids.push(process.pid, cluster.server('redis').pid);
     const waited = pids.flatMap((pid): [number, number][] => {
       const waitedMs = waitedForProcessorMs(pid);

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { RawConnection as LoadConnection, openSocket } from '../../../scripts/load/raw-connection.js';
 import type { HttpReply } from './http-call.js';
 
 /** A request as it goes over the wire. Only `Host` and the length of the body are added. */
@@ -13,41 +13,11 @@ export interface RawCall {
 const replyTimeoutMs = 15_000;
 
 /** A connection on which a test sends raw bytes and reads HTTP replies. */
-export class RawConnection {
-  /** Resolves when either side has closed the connection. */
-  readonly closed: Promise<void>;
-  private received = Buffer.alloc(0);
-  private isOpen = true;
-  private wake: () => void = () => undefined;
-
-  private constructor(readonly socket: Socket) {
-    this.closed = new Promise((resolve) => {
-      const end = (): void => {
-        this.isOpen = false;
-        this.wake();
-        resolve();
-      };
-      // A reset after the reply has been read counts as an end.
-      socket.on('error', end).on('end', end).on('close', end);
-    });
-    socket.on('data', (bytes) => {
-      this.received = Buffer.concat([this.received, bytes]);
-      this.wake();
-    });
-  }
-
+export class RawConnection extends LoadConnection {
   static async open(url: string): Promise<RawConnection> {
-    const { hostname, port } = new URL(url);
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });
-    await new Promise<void>((resolve, reject) => {
-      socket.once('connect', resolve).once('error', reject);
-    });
-    return new RawConnection(socket);
-  }
-
-  /** Sends bytes. A string is sent as Latin-1, one byte per character. */
-  send(bytes: string | Buffer): void {
-    this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+    const connection = new RawConnection(await openSocket(url));
+    connection.read();
+    return connection;
   }
 
   /**
@@ -56,58 +26,17 @@ export class RawConnection {
    * @throws Error if no reply arrives within 15 s, or the connection ends first
    */
   async reply({ hasBody = true } = {}): Promise<HttpReply> {
-    const endMs = performance.now() + replyTimeoutMs;
-    for (;;) {
-      const reply = this.parse(hasBody);
-      if (reply !== undefined && reply.status >= 200) return reply;
-      if (reply !== undefined) continue;
-      if (!this.isOpen) throw new Error(`closed without a reply, after ${JSON.stringify(this.text())}`);
-      await this.moreBefore(endMs);
-    }
-  }
-
-  /** The received bytes that no reply has consumed. */
-  unread(): string {
-    return this.text();
-  }
-
-  destroy(): void {
-    this.socket.destroy();
-  }
-
-  private text(): string {
-    return this.received.toString('utf8');
-  }
-
-  private moreBefore(endMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`no reply within ${replyTimeoutMs} ms, only ${JSON.stringify(this.text())}`)),
-        endMs - performance.now(),
-      );
-      this.wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  private parse(hasBody: boolean): HttpReply | undefined {
-    const headEnd = this.received.indexOf('\r\n\r\n');
-    if (headEnd === -1) return undefined;
-    const [statusLine = '', ...lines] = this.received.toString('latin1', 0, headEnd).split('\r\n');
+    const reply = await this.next(replyTimeoutMs, hasBody);
+    if (reply === 'closed') throw new Error(`closed without a reply, after ${JSON.stringify(this.unread())}`);
+    if (reply === 'no answer')
+      throw new Error(`no reply within ${replyTimeoutMs} ms, only ${JSON.stringify(this.unread())}`);
     const headers = new Headers(
-      lines.map((line): [string, string] => {
-        const colon = line.indexOf(':');
-        return [line.slice(0, colon), line.slice(colon + 1).trim()];
-      }),
+      reply.head
+        .split('\r\n')
+        .slice(1)
+        .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
     );
-    const bodyLength = hasBody ? Number(headers.get('content-length') ?? 0) : 0;
-    const end = headEnd + 4 + bodyLength;
-    if (this.received.length < end) return undefined;
-    const text = this.received.toString('utf8', headEnd + 4, end);
-    this.received = this.received.subarray(end);
-    return { status: Number(statusLine.split(' ')[1]), headers, text };
+    return { status: reply.status, headers, text: reply.body.toString('utf8') };
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { signal } from '../../../scripts/servers/server-process.js';
-import type { RunnerSlot } from '../../../scripts/servers/slots/runner-slot.js';
 import type { ServerProxies } from '../../../scripts/servers/slots/server-link.js';
+import type { ServiceSlot } from '../../../scripts/servers/slots/service-slot.js';
 import { modelStrikesKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../eventually.js';
 import { type FaultService, faultService } from '../faults/fault-service.js';
@@ -91,10 +91,10 @@ export function killNewestWorker({ cluster }: FaultService): boolean {
 }
 
 /** The proxied runner. */
-export function firstRunner({ cluster }: FaultService): RunnerSlot & { readonly proxies: ServerProxies } {
+export function firstRunner({ cluster }: FaultService): ServiceSlot & { readonly proxies: ServerProxies } {
   const [slot] = cluster.runners;
   if (slot?.proxies === undefined) throw new Error('the service has no proxied runner');
-  return slot as RunnerSlot & { readonly proxies: ServerProxies };
+  return slot as ServiceSlot & { readonly proxies: ServerProxies };
 }
 
 export async function startJob(
@@ -109,7 +109,7 @@ export async function startJob(
 export const deaths = {
   runner: async (service: FaultService): Promise<void> => {
     const slot = firstRunner(service);
-    await slot.end('SIGKILL');
+    await slot.kill();
     for (const proxy of [slot.proxies.redis, slot.proxies.mongo]) {
       proxy.forget();
       proxy.cutAll();

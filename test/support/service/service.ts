@@ -4,16 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
-import { endWithThisProcess, type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
+import {
+  endWithThisProcess,
+  ownSettings,
+  type ServiceProcess,
+  type Settings,
+  startService,
+} from '../../../scripts/servers/service-process.js';
 import { type Stack, startStack } from '../../../scripts/servers/stack.js';
 import { type Clock, machineClock, monthEndMs } from '../../../shared/contract/dates.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { startServiceRedis } from './redis-of-service.js';
 import { freshMongoUrl, testServers } from './servers.js';
 import { type Stores, storesOn } from './stores.js';
-
-/** Settings by environment variable; undefined unsets one. */
-export type Settings = Readonly<Record<string, string | undefined>>;
 
 export interface ServiceOptions {
   /** Gateways in front of the one pool. Two by default, so that every test also covers two gateways. */
@@ -53,16 +56,6 @@ export interface RunningService {
 
 const keyPepper = 'pepper-of-the-tests';
 const hourMs = 60 * 60 * 1000;
-
-/** Settings of the machine that must not reach the service. */
-const notSet: Settings = Object.fromEntries(
-  [
-    ...['HOST', 'BASE_URL', 'DOCS_URL', 'KEY_BRAND', 'REQUEST_TIMEOUT_MS', 'WEBHOOK_TIMEOUT_MS'],
-    ...['BODY_TIMEOUT_MS', 'MAX_BODY_BYTES', 'LEGACY_ALIASES', 'RETENTION_DAYS', 'CLOCK_OFFSET_MS'],
-    'TRUSTED_PROXIES',
-  ].map((name) => [name, undefined]),
-);
-const anyPort: Settings = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' };
 
 /** Time limit of a `before` hook that starts a service, on a busy machine. */
 export const startTimeoutMs = 60_000;
@@ -173,15 +166,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
 function settingsOfTests(): Settings {
   const nowMs = Date.now();
   const offset = monthEndMs(nowMs) - nowMs < hourMs ? { CLOCK_OFFSET_MS: String(hourMs) } : {};
-  return {
-    ...notSet,
-    ...anyPort,
-    KEY_PEPPER: keyPepper,
-    WORKERS: '2',
-    LOG_LEVEL: 'warn',
-    TEST_TIMINGS_PERCENT: '10',
-    ...offset,
-  };
+  return { ...ownSettings(keyPepper), TEST_TIMINGS_PERCENT: '10', ...offset };
 }
 
 function turnsOf(gateways: readonly ServiceProcess[]): (gateway?: number) => string {

@@ -3,13 +3,13 @@ import { type LinkOptions, ServerLink, type ServerProxies } from './server-link.
 
 export interface SlotOptions extends LinkOptions {
   /** @param addresses of its servers */
-  readonly startGateway: (addresses: Readonly<Record<string, string>>) => Promise<ServiceProcess>;
-  /** Called with the exit of a gateway that this slot did not end. */
+  readonly startProcess: (addresses: Readonly<Record<string, string>>) => Promise<ServiceProcess>;
+  /** Called with the exit of a process that this slot did not end. */
   readonly onDeath: (how: string) => void;
 }
 
-/** Slot of one gateway, which can be killed and started again, with the proxies to its servers. */
-export class GatewaySlot {
+/** Slot of one gateway or runner, which can be killed and started again, with the proxies to its servers. */
+export class ServiceSlot {
   private running: ServiceProcess | undefined;
   private readonly stopping = new Set<ServiceProcess>();
 
@@ -18,24 +18,24 @@ export class GatewaySlot {
     private readonly link: ServerLink,
   ) {}
 
-  /** Starts the proxies of a proxied gateway, and the gateway. */
-  static async open(options: SlotOptions): Promise<GatewaySlot> {
-    const slot = new GatewaySlot(options, await ServerLink.open(options));
+  /** Starts the proxies of a proxied process, and the process. */
+  static async open(options: SlotOptions): Promise<ServiceSlot> {
+    const slot = new ServiceSlot(options, await ServerLink.open(options));
     await slot.start();
     return slot;
   }
 
-  /** Undefined for a direct gateway. */
+  /** Undefined for a direct process. */
   get proxies(): ServerProxies | undefined {
     return this.link.proxies;
   }
 
-  /** The current gateway; undefined while the slot is empty. */
-  get gateway(): ServiceProcess | undefined {
+  /** The current process; undefined while the slot is empty. */
+  get service(): ServiceProcess | undefined {
     return this.running;
   }
 
-  /** Process ids of the current gateway and of draining ones. */
+  /** Process ids of the current process and of draining ones. */
   get pids(): number[] {
     const own = this.running === undefined ? [] : [this.running];
     return [...own, ...this.stopping].map(({ pid }) => pid);
@@ -47,16 +47,16 @@ export class GatewaySlot {
   }
 
   /**
-   * Starts a gateway in the empty slot.
+   * Starts a process in the empty slot.
    * @throws Error if it does not become ready
    */
   async start(): Promise<ServiceProcess> {
-    const gateway = await this.options.startGateway(this.link.addresses());
-    this.running = gateway;
-    void gateway.ended.then((how) => {
-      if (this.running === gateway) this.options.onDeath(how);
+    const started = await this.options.startProcess(this.link.addresses());
+    this.running = started;
+    void started.ended.then((how) => {
+      if (this.running === started) this.options.onDeath(how);
     });
-    return gateway;
+    return started;
   }
 
   /** SIGKILL; waits for the end. */
@@ -92,6 +92,7 @@ export class GatewaySlot {
 
   async close(): Promise<void> {
     this.link.release();
+    this.thaw();
     await this.terminate();
     await this.link.close();
   }

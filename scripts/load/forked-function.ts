@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { messageOf } from '../../../shared/contract/errors.js';
-import { projectFile } from '../../../shared/process/project-root.js';
+import { messageOf } from '../../shared/contract/errors.js';
+import { projectFile } from '../../shared/process/project-root.js';
 
 type Answer<Result> = { readonly result: Result } | { readonly failure: string };
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { request } from 'node:http';
+import { type LoadAnswer, sendCall, type Unanswered } from '../../load/send-call.js';
 import type { CallEvent } from '../check/history.js';
 import type { PlannedCall } from './plan-call.js';
 
@@ -14,49 +14,18 @@ const forgottenAfterMs = 60_000;
  * Sends one call on its own connection and reads the answer.
  * @param headers in addition to the key
  */
-export function sendCall(
+export async function sendPlanned(
   url: string,
   call: PlannedCall,
   headers: Readonly<Record<string, string>>,
 ): Promise<SeenAnswer> {
   const { organisation, bucket, route, hangUpAfterMs } = call;
-  const body = bodyOf(call);
-  return new Promise((resolve) => {
-    const unanswered = (outcome: CallEvent['outcome'], problem: string) =>
-      resolve({ outcome, problem, isReplay: false });
-    const sent = request(`${url}${paths[route]}`, {
-      agent: false,
-      method: body === undefined ? 'GET' : 'POST',
-      headers: {
-        authorization: `Bearer ${organisation.secrets[bucket]}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      timeout: forgottenAfterMs,
-    });
-    let isHungUp = false;
-    sent.on('timeout', () => sent.destroy(new Error('no answer within a minute')));
-    sent.on('error', (error: NodeJS.ErrnoException) => {
-      if (isHungUp) unanswered('hung-up', '');
-      else unanswered(error.code === 'ECONNREFUSED' ? 'refused' : 'lost', error.message);
-    });
-    sent.on('response', (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', (error) => unanswered(isHungUp ? 'hung-up' : 'lost', error.message));
-      response.on('end', () => {
-        const isReplay = response.headers['idempotent-replayed'] === 'true';
-        resolve(seen(call, { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), isReplay }));
-      });
-    });
-    sent.end(body);
-    if (hangUpAfterMs === undefined) return;
-    const timer = setTimeout(() => {
-      isHungUp = true;
-      sent.destroy();
-    }, hangUpAfterMs);
-    sent.on('close', () => clearTimeout(timer));
-  });
+  const secret = organisation.secrets[bucket];
+  const sent = { secret, body: bodyOf(call), headers, hangUpAfterMs, limitMs: forgottenAfterMs };
+  return await sendCall(`${url}${paths[route]}`, sent).then(
+    (answer) => seen(call, answer),
+    ({ how, message }: Unanswered) => ({ outcome: how === 'late' ? 'lost' : how, problem: message, isReplay: false }),
+  );
 }
 
 function bodyOf({ route, organisation, leads }: PlannedCall): string | undefined {
@@ -75,11 +44,9 @@ interface Answer {
   readonly error?: { readonly code?: string };
 }
 
-function seen(
-  call: PlannedCall,
-  { status, text, isReplay }: { readonly status: number; readonly text: string; readonly isReplay: boolean },
-): SeenAnswer {
-  const answer = parsed(text);
+function seen(call: PlannedCall, { status, headers, body }: LoadAnswer): SeenAnswer {
+  const isReplay = headers['idempotent-replayed'] === 'true';
+  const answer = parsed(body.toString());
   if (answer === undefined) return { outcome: status, problem: 'a body that is not JSON', isReplay };
   if (status !== 200) return { outcome: status, problem: answer.error?.code ?? 'no code', isReplay };
   if (call.route === 'usage') return { outcome: status, isReplay };
