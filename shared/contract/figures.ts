@@ -50,6 +50,12 @@ export function shareText(share: number): string {
   return `${percent.toFixed(Number.isInteger(percent) ? 0 : 1)} %`;
 }
 
+/** A share of records without decimals: `98 %`. Neither a few records nor all but a few are rounded away. */
+export function wholePercentText(share: number): string {
+  if (share > 0 && share < 0.01) return '< 1 %';
+  return `${share < 1 ? Math.min(99, Math.round(100 * share)) : 100} %`;
+}
+
 /**
  * Writes the conversion rates of the score bands, as percentages without the sign.
  * @param highest the highest of the rates and of their intervals; very low rates have more than one decimal

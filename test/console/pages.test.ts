@@ -67,6 +67,8 @@ describe('the pages of the console', function () {
       await page.goto(`${service.url}/keys`);
       await page.getByText(filled.keyName).waitFor(); // markup is shown as text
       await open(opened, ['model', `/models/${filled.model._id}`, 'Conversion by score']);
+      await page.getByText('lead_source unseen in 40 %').waitFor();
+      await page.getByRole('cell', { name: 'SaaS <img src=x onerror=alert(1)> (40)' }).waitFor();
       for (const summary of await page.getByText('Show as table').all()) await summary.click();
       await check('model-tables');
       await open(opened, ['lead', `/leads/${filled.crmId}`, 'Changed fields']);
@@ -95,6 +97,25 @@ describe('the pages of the console', function () {
       await opened.close();
     });
   }
+
+  it('load less than 120 kB each with an empty cache', async () => {
+    const { page, signIn, loadedBytes, close } = await openPage(browser, service);
+    await signIn('owner', filled.id);
+    const browserCache = await page.context().newCDPSession(page);
+    for (const [name, address, text] of [...pages, ['model', `/models/${filled.model._id}`, 'Conversion by score']]) {
+      await page.goto('about:blank');
+      await browserCache.send('Network.clearBrowserCache');
+      const before = loadedBytes();
+      await page.goto(`${service.url}${address}`);
+      await page
+        .getByText(text ?? '')
+        .first()
+        .waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(loadedBytes() - before, name).to.be.within(60_000, maxFirstLoadBytes);
+    }
+    await close();
+  });
 
   it('say why a document cannot be shown, and what to do', async () => {
     const opened = await openPage(browser, service, {}, [404]);

@@ -5,6 +5,7 @@ import { loadManifest } from '../../store/models/model-versions.js';
 import { defineAction } from '../action.js';
 import { AdminError, invalid } from '../admin-error.js';
 import { coverageInput, coverageOutput } from '../schemas/models.js';
+import { attentionOf } from './field-attention.js';
 import { requireModel } from './read-models.js';
 
 /** How the fields of live calls were read, by day. Admins only: unseen values are those of leads. */
@@ -26,6 +27,6 @@ export const showCoverage = defineAction({
     if (days > maxDays) throw invalid('days', `must be at most ${maxDays} for a model with so many fields.`);
     const owner = { org: model.organisation_id, model: model._id, version };
     const coverage = await readCoverage(new FieldDayStore(database), owner, { knownFields, days, nowMs: clock.now() });
-    return { model_id: model._id, name: model.name, version, ...coverage };
+    return { model_id: model._id, name: model.name, version, ...coverage, attention: attentionOf(coverage) };
   },
 });

@@ -1,4 +1,3 @@
-import { dateOrders } from '../../contract/expected-values.js';
 import {
   count,
   countOrNull,
@@ -57,7 +56,7 @@ const fieldSchema = object({
   type: { type: 'string', enum: ['number', 'boolean', 'category', 'multi', 'date'] },
   required: flag,
   /** How dates with slashes are read. Only for `date`; without it they are unreadable. */
-  'date_order?': { type: 'string', enum: dateOrders },
+  'date_order?': { type: 'string', enum: ['dmy', 'mdy'] },
   'aliases?': list(text),
   /** Only for `category` and `multi`. */
   'categories?': list(text),
@@ -160,6 +159,8 @@ export const coverageOutput = object({
       unseen_values: list(object({ value: text, records: count })),
     }),
   ),
+  /** Why fields need attention, in words, the worst first. */
+  attention: list(text),
 });
 
 /** Members that are absent stay. A reason gives the version an override, and null removes it. */

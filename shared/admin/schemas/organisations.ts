@@ -2,7 +2,7 @@ import { count, countOrNull, cursor, flag, instant, list, name, object, organisa
 
 const plan = { type: 'string', enum: ['free', 'trial', 'pro', 'enterprise'] } as const;
 /** For models that have not passed validation: `block` refuses calls, `warn` scores with the verdict attached. */
-const policy = { type: 'string', enum: ['block', 'warn'] } as const;
+export const policy = { type: 'string', enum: ['block', 'warn'] } as const;
 const recordLimit = { type: 'integer', minimum: 1, maximum: 1_000_000_000_000 } as const;
 
 const organisationMembers = {

@@ -1,4 +1,5 @@
 import { verdictSchema } from './models.js';
+import { policy } from './organisations.js';
 import { auditEntrySchema } from './people.js';
 import {
   bucket,
@@ -78,6 +79,7 @@ export const overviewInput = object({ org_id: organisationId, 'bucket?': bucket 
 /** Everything on the first page. `activity` is up to a minute late, and is not the truth of metering. */
 export const overviewOutput = object({
   org_id: text,
+  policy,
   month,
   resets_at: instant,
   usage: object(usageMembers),
@@ -111,6 +113,8 @@ export const overviewOutput = object({
       records_this_month: countOrNull,
     }),
   ),
+  /** `models` has the eight with the most records of this month. */
+  model_count: count,
   crm: object({ first_call_at: instantOrNull, last_call_at: instantOrNull }),
   /** The latest five, latest first. */
   audit: list(auditEntrySchema),

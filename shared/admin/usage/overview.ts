@@ -13,6 +13,8 @@ import { overviewInput, overviewOutput } from '../schemas/usage.js';
 import { hoursOfMonth, monthUsage } from './show-usage.js';
 
 const auditEntries = 5;
+/** An organisation may have a thousand models, and each has a verdict to read. */
+const shownModels = 8;
 /** Before the third day a forecast would say more about the hour than about the month. */
 const minDaysOfForecast = 2;
 
@@ -37,11 +39,12 @@ export const showOverview = defineAction({
       new AuditLog(database).latest(organisationId, auditEntries),
     ]);
     return {
-      ...{ org_id: organisationId, month, usage, days, crm },
+      ...{ org_id: organisationId, policy: organisation.policy, month, usage, days, crm },
       resets_at: new Date(monthEndMs(nowMs)).toISOString(),
       forecast: forecastOf(usage.current, nowMs),
       activity: activityOf(hours, bucket),
       models: await modelsOf(context, models, hours),
+      model_count: models.length,
       audit: audit.map(entryDocument),
     };
   },
@@ -80,10 +83,17 @@ const quantilesOf = (latency: Readonly<Record<string, number>>) => ({
   p99_ms: latencyQuantile(latency, 0.99),
 });
 
+/** The models with the most records of live keys this month. */
 async function modelsOf(context: ActionContext, models: readonly Model[], hours: readonly CallHour[]) {
   const verdicts = verdictsOf(context);
+  const byModel = new Map<string, number>();
+  for (const { bucket, model, records } of hours)
+    if (bucket === 'live') byModel.set(model, (byModel.get(model) ?? 0) + records);
+  const withRecords = models
+    .map((model) => ({ model, records: byModel.get(model._id) ?? 0 }))
+    .sort((one, other) => other.records - one.records);
   return await Promise.all(
-    models.map(async (model) => {
+    withRecords.slice(0, shownModels).map(async ({ model, records }) => {
       const { state, failing_gate, summary, bands, gates } = await verdicts.detailOf(model);
       const reached = gates?.find(({ gate, state: of }) => gate === 'top_band_lift' && of !== 'not_reached');
       const lift = reached?.figures.lift;
@@ -95,7 +105,7 @@ async function modelsOf(context: ActionContext, models: readonly Model[], hours:
         validation: { state, failing_gate, summary },
         ...(bands === undefined ? {} : { rates: bands.map(({ rate }) => rate) }),
         ...(lift === undefined ? {} : { lift }),
-        records_this_month: sumOf(hours.filter((hour) => hour.model === model._id && hour.bucket === 'live')).records,
+        records_this_month: records,
       };
     }),
   );

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CoverageDocument } from '../../../scripts/cli/commands/models/field-attention.js';
+import type { CoverageDocument } from '../../../scripts/cli/commands/models/show-coverage.js';
 import { dayNumber, dayText } from '../../../shared/contract/dates.js';
 import { readingKinds } from '../../../shared/messages/score-job.js';
 import { FieldDayStore, type FieldSums } from '../../../shared/store/models/field-days.js';
@@ -77,6 +77,7 @@ describe('leadscore model coverage', () => {
       { day: dayText(today), records: 100 },
     ]);
     expect(document.fields[2]).to.deep.include({ sent: 160, missing: 40, unseen: 80 });
+    expect(document.attention).to.deep.equal(['lead_source unseen in 50 % (SaaS)']);
     expect(await shown('coverage', model, '--days', '90')).to.include('············█');
   });
 

@@ -17,6 +17,9 @@ export const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [1440, 390].map((width) => ({ colorScheme, viewport: { width, height: 900 } })),
 );
 
+/** How large the text of each chart is against the size in its style. The dial of a score may be scaled. */
+const chartScales = `[...document.querySelectorAll('svg.chart:not(.gauge)')].map((chart) => chart.getScreenCTM().a)`;
+
 /** A browser page that notes errors of scripts, and each request to elsewhere. */
 export interface ConsolePage {
   readonly page: Page;
@@ -25,8 +28,8 @@ export interface ConsolePage {
   /** Bytes of all replies so far, as sent. */
   loadedBytes(): number;
   /**
-   * Takes a screenshot and expects that axe-core finds no violation of WCAG 2.2 AA, and that nothing is wider than the
-   * page.
+   * Takes a screenshot, and expects that axe-core finds no violation of WCAG 2.2 AA. Charts must not scale their text,
+   * and nothing may be wider than the page.
    */
   check(name: string): Promise<void>;
   /** Opens a one-time link and signs in by it. */
@@ -80,6 +83,10 @@ export async function openPage(
       const found = await page.evaluate(`${axe}; axe.run(document, ${JSON.stringify(rules)})`);
       const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
       expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).to.deep.equal([]);
+      const scales = await page.evaluate(chartScales);
+      expect(scales, 'sizes of charts against their drawing').to.satisfy((all: number[]) =>
+        all.every((scale) => scale > 0.95 && scale < 1.05),
+      );
       const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
       expect(excess, 'pixels beyond the width of the page').to.equal(0);
     },

@@ -2,9 +2,11 @@ import type { Document } from 'mongodb';
 import { createKey } from '../../../shared/admin/keys/key-actions.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { dayMs, dayText, monthOf } from '../../../shared/contract/dates.js';
+import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { readingKinds } from '../../../shared/messages/score-job.js';
 import { CallHourStore, hourOf, latencyBucket } from '../../../shared/store/console/call-hours.js';
+import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { sampleBundle } from '../models/sample-bundle.js';
@@ -37,6 +39,7 @@ export async function filledOrganisation(desk: AdminDesk): Promise<FilledOrganis
   await createModel(desk.database, { organisationId: id, bundle: checkBundle(sampleBundle()), now });
   await addCalls(desk, { id, keyId: key.key_id, model });
   await addGrade(desk, id, model);
+  await addCoverage(desk, model);
   return { id, model, crmId: 'LEAD-02638', keyName };
 }
 
@@ -66,6 +69,18 @@ async function addCalls(desk: AdminDesk, { id, keyId, model }: Calls): Promise<v
   await new CallHourStore(desk.database).add([
     { ...base, model: model._id, calls: 3, records: 3, latency: { [latencyBucket(40)]: 3 } },
     { ...base, model: '', calls: 1, records: 0, errors: { rate_limited: 1 }, latency: { [latencyBucket(9)]: 1 } },
+  ]);
+}
+
+/** Readings of the last two days. The values of `lead_source` were not seen in training. */
+async function addCoverage({ database }: AdminDesk, model: Model): Promise<void> {
+  const today = dayNumber(Date.now());
+  const owner = { org: model.organisation_id, model: model._id, version: model.version };
+  const counts = (unseen: number) => new Map([[2, readingKinds.map((kind) => (kind === 'unseen' ? unseen : 0))]]);
+  const values = new Map([[2, new Map([[`SaaS ${markup}`, 40]])]]);
+  await new FieldDayStore(database).add([
+    { ...owner, day: today - 1, records: 50, counts: counts(0), values: new Map() },
+    { ...owner, day: today, records: 50, counts: counts(40), values },
   ]);
 }
 

@@ -1,5 +1,6 @@
 import { max } from 'd3-array';
 import { ShowAsTable } from '../parts/table.js';
+import { Chart, cutText } from './chart.js';
 
 interface Contribution {
   readonly field: string;
@@ -8,7 +9,7 @@ interface Contribution {
   readonly lowers: number;
 }
 
-const [width, left, right, step] = [640, 190, 50, 30];
+const [right, step] = [50, 30];
 const fieldsShown = 12;
 
 /** How much each field moves scores up and down on average, strongest first. */
@@ -16,33 +17,47 @@ export function Contributions({ of: contributions }: { readonly of: readonly Con
   const shown = contributions.slice(0, fieldsShown);
   const sizeOf = ({ raises, lowers }: Contribution) => raises + Math.abs(lowers);
   const peak = max(shown, sizeOf) || 1;
-  const lengthOf = (value: number) => ((width - left - right) * Math.abs(value)) / peak;
   return (
     <>
-      <svg
-        class="chart"
-        viewBox={`0 0 ${width} ${step * shown.length + 6}`}
-        role="img"
-        aria-label="Mean contribution of each field to the scores of the golden records"
+      <ul class="legend small">
+        {[
+          ['raises', 'bar'],
+          ['lowers', 'bad'],
+        ].map(([words, color]) => (
+          <li key={words}>
+            <svg viewBox="0 0 10 10" aria-hidden="true">
+              <rect width="10" height="10" rx="3" fill={`var(--${color})`} />
+            </svg>
+            {words}
+          </li>
+        ))}
+      </ul>
+      <Chart
+        height={step * shown.length + 6}
+        label="Mean contribution of each field to the scores of the golden records"
       >
-        {shown.map((each, row) => {
-          const y = 6 + step * row;
-          const middle = left + lengthOf(each.raises);
-          const end = middle + lengthOf(each.lowers);
-          return (
-            <g key={each.field}>
-              <text x={left - 10} y={y + 16} text-anchor="end">
-                {each.label.length > 26 ? `${each.label.slice(0, 25)}…` : each.label}
-              </text>
-              <rect class="bar" x={left} y={y + 4} width={Math.max(middle - left - 1, 0)} height="16" rx="3" />
-              <rect class="lower" x={middle} y={y + 4} width={Math.max(end - middle, 0)} height="16" rx="3" />
-              <text class="strong" x={end + 8} y={y + 16}>
-                {sizeOf(each).toFixed(3)}
-              </text>
-            </g>
-          );
-        })}
-      </svg>
+        {(width) => {
+          const left = Math.min(190, 0.38 * width);
+          const lengthOf = (value: number) => ((width - left - right) * Math.abs(value)) / peak;
+          return shown.map((each, row) => {
+            const y = 6 + step * row;
+            const middle = left + lengthOf(each.raises);
+            const end = middle + lengthOf(each.lowers);
+            return (
+              <g key={each.field}>
+                <text x={left - 10} y={y + 16} text-anchor="end">
+                  {cutText(each.label, left - 10)}
+                </text>
+                <rect class="bar" x={left} y={y + 4} width={Math.max(middle - left - 1, 0)} height="16" rx="3" />
+                <rect class="lower" x={middle} y={y + 4} width={Math.max(end - middle, 0)} height="16" rx="3" />
+                <text class="strong" x={end + 8} y={y + 16}>
+                  {sizeOf(each).toFixed(3)}
+                </text>
+              </g>
+            );
+          });
+        }}
+      </Chart>
       <ShowAsTable
         label="Mean contributions in log-odds"
         columns={['Field', 'Raises', 'Lowers']}

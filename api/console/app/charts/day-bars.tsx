@@ -1,47 +1,62 @@
 import { max, ticks } from 'd3-array';
 import { compactText, countText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
+import { Chart } from './chart.js';
 
-/** Bars of records by day, and the same figures as a table. */
-export function DayBars({ days }: { readonly days: readonly { day: string; records: number }[] }) {
-  const [width, height, left, bottom] = [1000, 200, 40, 24];
-  const marks = ticks(0, Math.max(max(days, ({ records }) => records) ?? 0, 4), 5);
-  const top = marks.at(-1) ?? 1;
-  const peak = Math.max(top, max(days, ({ records }) => records) ?? 0);
-  const yOf = (value: number) => 8 + (height - bottom - 8) * (1 - value / peak);
-  const step = (width - left) / Math.max(days.length, 1);
+interface Day {
+  readonly day: string;
+  readonly records: number;
+}
+
+const [height, left, bottom] = [200, 40, 24];
+
+/** Bars of records by day until the end of the month, and the same figures as a table. Today's bar is pale. */
+export function DayBars({ days }: { readonly days: readonly Day[] }) {
+  const peak = max(days, ({ records }) => records) ?? 0;
+  const marks = ticks(0, Math.max(peak, 4), 5);
+  const top = Math.max(marks.at(-1) ?? 1, peak);
+  const yOf = (value: number) => 8 + (height - bottom - 8) * (1 - value / top);
+  const today = new Date().toISOString().slice(0, 10);
+  const shown = [...days.map((each) => ({ ...each, look: each.day === today ? 'bar pale' : 'bar' })), ...restOf(days)];
   return (
     <>
-      <svg class="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label="Records by day">
-        {marks.map((mark) => (
-          <g key={mark}>
-            <line class="grid" x1={left} x2={width} y1={yOf(mark)} y2={yOf(mark)} />
-            <text x={left - 8} y={yOf(mark) + 4} text-anchor="end">
-              {compactText(mark)}
-            </text>
-          </g>
-        ))}
-        {days.map(({ day, records }, index) => {
-          const date = Number(day.slice(8));
+      <Chart label="Records by day" height={height}>
+        {(width) => {
+          const step = (width - left) / Math.max(shown.length, 1);
           return (
-            <g key={day}>
-              <rect
-                class="bar"
-                x={left + step * (index + 0.16)}
-                y={Math.min(yOf(records), height - bottom - 1)}
-                width={step * 0.68}
-                height={Math.max(height - bottom - yOf(records), 1)}
-                rx="3"
-              />
-              {(date === 1 || date % 5 === 0) && (
-                <text x={left + step * (index + 0.5)} y={height - 6} text-anchor="middle">
-                  {date}
-                </text>
-              )}
-            </g>
+            <>
+              {marks.map((mark) => (
+                <g key={mark}>
+                  <line class="grid" x1={left} x2={width} y1={yOf(mark)} y2={yOf(mark)} />
+                  <text x={left - 8} y={yOf(mark) + 4} text-anchor="end">
+                    {compactText(mark)}
+                  </text>
+                </g>
+              ))}
+              {shown.map(({ day, records, look }, index) => {
+                const date = Number(day.slice(8));
+                return (
+                  <g key={day}>
+                    <rect
+                      class={look}
+                      x={left + step * (index + 0.16)}
+                      y={Math.min(yOf(records), height - bottom - 2)}
+                      width={step * 0.68}
+                      height={Math.max(height - bottom - yOf(records), 2)}
+                      rx={Math.min(3, step / 4)}
+                    />
+                    {(date === 1 || date % 5 === 0) && (
+                      <text x={Math.min(left + step * (index + 0.5), width - 8)} y={height - 6} text-anchor="middle">
+                        {date}
+                      </text>
+                    )}
+                  </g>
+                );
+              })}
+            </>
           );
-        })}
-      </svg>
+        }}
+      </Chart>
       <ShowAsTable
         label="Records by day"
         columns={['Day', 'Records']}
@@ -49,4 +64,16 @@ export function DayBars({ days }: { readonly days: readonly { day: string; recor
       />
     </>
   );
+}
+
+/** The days of the month that have not begun. */
+function restOf(days: readonly Day[]): (Day & { readonly look: string })[] {
+  const last = days.at(-1)?.day;
+  if (last === undefined) return [];
+  const [year = 0, month = 0, date = 0] = last.split('-').map(Number);
+  const count = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return Array.from({ length: count - date }, (_, index) => {
+    const day = String(date + 1 + index).padStart(2, '0');
+    return { day: `${last.slice(0, 8)}${day}`, records: 0, look: 'to-come' };
+  });
 }

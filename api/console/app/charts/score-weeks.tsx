@@ -1,5 +1,6 @@
 import { countText, dayText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
+import { Chart } from './chart.js';
 
 interface Day {
   readonly day: string;
@@ -8,13 +9,12 @@ interface Day {
 
 const bandNames = ['0-19', '20-39', '40-59', '60-79', '80-100'];
 const weeksShown = 12;
-const [width, height, left, bottom] = [560, 240, 52, 26];
+const [height, left, bottom] = [240, 52, 26];
 const weekMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Shares of the five score bands by week, from the first scores of leads. */
 export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
   const weeks = weeksOf(days).slice(-weeksShown);
-  const step = (width - left) / Math.max(weeks.length, 1);
   const yOf = (share: number) => (height - bottom - 8) * (1 - share) + 8;
   return (
     <>
@@ -28,44 +28,52 @@ export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
           </li>
         ))}
       </ul>
-      <svg class="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label="Shares of score bands by week">
-        {[0, 0.25, 0.5, 0.75, 1].map((share) => (
-          <text key={share} x={left - 8} y={yOf(share) + 4} text-anchor="end">
-            {`${100 * share} %`}
-          </text>
-        ))}
-        {weeks.map(({ first, bands }, index) => {
-          const total = bands.reduce((sum, count) => sum + count, 0);
-          let below = 0;
+      <Chart height={height} label="Shares of score bands by week">
+        {(width) => {
+          const step = (width - left) / Math.max(weeks.length, 1);
+          const labelEvery = Math.max(1, Math.ceil(48 / step));
           return (
-            <g key={first}>
-              {bands.map((count, band) => {
-                const from = below / total;
-                below += count;
-                const y = yOf(below / total);
+            <>
+              {[0, 0.25, 0.5, 0.75, 1].map((share) => (
+                <text key={share} x={left - 8} y={yOf(share) + 4} text-anchor="end">
+                  {`${100 * share} %`}
+                </text>
+              ))}
+              {weeks.map(({ first, bands }, index) => {
+                const total = bands.reduce((sum, count) => sum + count, 0);
+                let below = 0;
                 return (
-                  <rect
-                    key={bandNames[band]}
-                    x={left + step * (index + 0.12)}
-                    y={y}
-                    width={step * 0.76}
-                    height={Math.max(yOf(from) - y - 1, 0)}
-                    rx="2"
-                    fill={`var(--band-${band})`}
-                  />
+                  <g key={first}>
+                    {bands.map((count, band) => {
+                      const from = below / total;
+                      below += count;
+                      const y = yOf(below / total);
+                      return (
+                        <rect
+                          key={bandNames[band]}
+                          x={left + step * (index + 0.12)}
+                          y={y}
+                          width={step * 0.76}
+                          height={Math.max(yOf(from) - y - 1, 0)}
+                          rx="2"
+                          fill={`var(--band-${band})`}
+                        />
+                      );
+                    })}
+                    {(weeks.length - 1 - index) % labelEvery === 0 && (
+                      <text x={left + step * (index + 0.5)} y={height - 6} text-anchor="middle">
+                        {dayText(first)
+                          .replace(/ \d{4}$/, '')
+                          .replace(/(\w{3})\w+$/, '$1')}
+                      </text>
+                    )}
+                  </g>
                 );
               })}
-              {index % 2 === weeks.length % 2 && (
-                <text x={left + step * (index + 0.5)} y={height - 6} text-anchor="middle">
-                  {dayText(first)
-                    .replace(/ \d{4}$/, '')
-                    .replace(/(\w{3})\w+$/, '$1')}
-                </text>
-              )}
-            </g>
+            </>
           );
-        })}
-      </svg>
+        }}
+      </Chart>
       <ShowAsTable
         label="Scores by week"
         columns={['Week from', ...bandNames]}

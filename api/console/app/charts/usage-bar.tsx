@@ -1,38 +1,63 @@
+import { useId } from 'preact/hooks';
 import { countText } from '../parts/formats.js';
+import { Chart } from './chart.js';
 
-/** Usage against limit and stop, with the forecast as a dashed mark. */
+/** A limit nearer to the end than this share leaves no room for the texts of the grace band. */
+const maxLimitShare = 0.75;
+
+/** Usage against limit and stop, with the forecast as a dashed mark. The hatched part is the grace band. */
 export function UsageBar(props: {
   readonly used: number;
   readonly limit: number;
   readonly backstop: number | null;
   readonly forecast: number | undefined;
 }) {
+  const hatch = useId();
   const end = Math.max(props.backstop ?? props.limit, 1);
-  const xOf = (value: number) => (1000 * Math.min(value, end)) / end;
   const label = `${countText(props.used)} of ${countText(props.limit)} included records. Calls stop at ${countText(end)}.`;
   return (
-    <div>
-      <svg class="chart" viewBox="0 0 1000 26" role="img" aria-label={label}>
-        <rect x="0" y="6" width="1000" height="13" rx="6.5" fill="var(--line)" />
-        <rect x={xOf(props.limit)} y="6" width={1000 - xOf(props.limit)} height="13" rx="6.5" fill="var(--warn-soft)" />
-        <rect x="0" y="6" width={xOf(props.used)} height="13" rx="6.5" class="bar" />
-        {props.forecast !== undefined && (
-          <line
-            x1={xOf(props.forecast)}
-            x2={xOf(props.forecast)}
-            y1="0"
-            y2="26"
-            stroke="var(--ink)"
-            stroke-width="2"
-            stroke-dasharray="4 3"
-          />
-        )}
-      </svg>
-      <p class="card-head small soft">
-        <span>0</span>
-        <span>{countText(props.limit)} included</span>
-        <span>{countText(end)} stop</span>
-      </p>
-    </div>
+    <Chart label={label} height={44}>
+      {(width) => {
+        const xOf = (value: number) => (width * Math.min(value, end)) / end;
+        const limit = xOf(props.limit);
+        const hasRoom = props.limit <= maxLimitShare * end;
+        return (
+          <>
+            <defs>
+              <pattern id={hatch} width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+                <rect width="8" height="8" fill="var(--warn-soft)" />
+                <rect width="2" height="8" fill="var(--hatch)" />
+              </pattern>
+            </defs>
+            <rect x="0" y="6" width={width} height="13" rx="6.5" fill="var(--line)" />
+            <rect x={limit} y="6" width={width - limit} height="13" rx="3" fill={`url(#${hatch})`} />
+            <rect x="0" y="6" width={xOf(props.used)} height="13" rx="6.5" class="bar" />
+            {props.forecast !== undefined && (
+              <line class="forecast" x1={xOf(props.forecast)} x2={xOf(props.forecast)} y1="1" y2="24" />
+            )}
+            <text x="0" y="40">
+              0
+            </text>
+            {hasRoom && (
+              <>
+                <text x={limit} y="40" text-anchor="middle">
+                  {countText(props.limit)} included
+                </text>
+                {width > 500 && (
+                  <text x={(limit + width) / 2} y="40" text-anchor="middle">
+                    grace
+                  </text>
+                )}
+              </>
+            )}
+            <text x={width} y="40" text-anchor="end">
+              {hasRoom
+                ? `${countText(end)} stop`
+                : `${countText(props.limit)} included, stop${end > props.limit ? ` at ${countText(end)}` : ''}`}
+            </text>
+          </>
+        );
+      }}
+    </Chart>
   );
 }

@@ -23,7 +23,9 @@ export function Table(props: {
           {props.rows.map((cells, row) => (
             <tr key={row}>
               {cells.map((cell, column) => (
-                <td key={props.columns[column]}>{cell}</td>
+                <td key={props.columns[column]} class={isShort(cell) ? 'whole' : undefined}>
+                  {cell}
+                </td>
               ))}
             </tr>
           ))}
@@ -32,6 +34,9 @@ export function Table(props: {
     </section>
   );
 }
+
+/** Figures and dates stay in one line: a narrow table scrolls. */
+const isShort = (cell: ComponentChildren): boolean => typeof cell === 'string' && cell.length < 24;
 
 /** The figures of a chart, for people who cannot see it or want to copy them. */
 export function ShowAsTable(props: Parameters<typeof Table>[0]) {

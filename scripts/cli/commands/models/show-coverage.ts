@@ -1,19 +1,17 @@
+import { printable, shareOf, valuesOf } from '../../../../shared/admin/models/field-attention.js';
 import { showCoverage as showCoverageAction } from '../../../../shared/admin/models/model-coverage.js';
+import type { coverageOutput } from '../../../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
+import { wholePercentText } from '../../../../shared/contract/figures.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { perform } from '../../context/perform.js';
 import { sparkline } from '../../output/charts.js';
 import { countText } from '../../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../../output/table.js';
 import { wrapText } from '../../output/wrap-text.js';
-import {
-  attentionOf,
-  type CoverageDocument,
-  type CoveredField,
-  percentText,
-  printable,
-  shareOf,
-  valuesOf,
-} from './field-attention.js';
+
+export type CoverageDocument = ShapeOf<typeof coverageOutput>;
+type CoveredField = CoverageDocument['fields'][number];
 
 /** Parsed options of `model coverage`. */
 export interface CoverageOptions {
@@ -42,7 +40,7 @@ export async function coverageLine(context: CliContext, modelId: string, version
   const records = recordsOf(document);
   const period = `last ${document.days.length} days`;
   if (records === 0) return `${period}: no records`;
-  const attention = attentionOf(document);
+  const { attention } = document;
   const more = attention.length - maxNamed;
   const named = [
     ...attention.slice(0, maxNamed),
@@ -59,7 +57,7 @@ const recordsOf = ({ days }: Pick<CoverageDocument, 'days'>): number =>
   days.reduce((sum, { records }) => sum + records, 0);
 
 function describeCoverage(document: CoverageDocument, width: number): string {
-  const { model_id, name, version, days, fields } = document;
+  const { model_id, name, version, days, fields, attention } = document;
   const records = recordsOf(document);
   const head = renderFields(
     [
@@ -69,10 +67,10 @@ function describeCoverage(document: CoverageDocument, width: number): string {
     { width },
   );
   if (records === 0) return `${head}\n\nNo record of a live key was scored with this version in these days.`;
-  const partText = (count: number, whole: number) => (count === 0 ? '' : percentText(shareOf(count, whole)));
+  const partText = (count: number, whole: number) => (count === 0 ? '' : wholePercentText(shareOf(count, whole)));
   const columns: Columns<CoveredField> = [
     ['Field', ({ field }) => field],
-    ['Sent', ({ sent }) => percentText(shareOf(sent, records)), 'right'],
+    ['Sent', ({ sent }) => wholePercentText(shareOf(sent, records)), 'right'],
     ['Filled', ({ filled }) => partText(filled, records), 'right'],
     ['Unread', (field) => partText(field.unread, valuesOf(field)), 'right'],
     ['Unseen', (field) => partText(field.unseen, valuesOf(field)), 'right'],
@@ -83,7 +81,6 @@ function describeCoverage(document: CoverageDocument, width: number): string {
   const note =
     'Sent and filled are shares of the records; filled values are those of earlier scores. Unread and unseen are shares ' +
     'of the values. By day: the share of records with a value.';
-  const attention = attentionOf(document);
   const advice =
     attention.length === 0
       ? 'All fields as usual.'

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import type { leadSchema } from '../../../../../shared/admin/schemas/leads.js';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import { ScoreLine } from '../../charts/score-line.js';
 import { instantText, percentText } from '../../parts/formats.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
@@ -41,6 +42,8 @@ function History({ first, path }: { readonly first: Lead; readonly path: string 
   const pages = [first, ...more];
   const scores = pages.flatMap((page) => page.scores);
   const next = pages.at(-1)?.next;
+  // Scores of two models cannot be compared.
+  const newest = scores.filter((score) => score.model_id === scores[0]?.model_id);
   const loadMore = () =>
     call<Lead>('GET', `${path}?before=${encodeURIComponent(next ?? '')}`).then((page) => {
       setProblem(undefined);
@@ -55,6 +58,7 @@ function History({ first, path }: { readonly first: Lead; readonly path: string 
       )}
       <Card title="Scores" about="A change compares with the score before under the same model.">
         {scores.length === 0 && <p class="soft">No scores are stored for this lead.</p>}
+        {newest.length > 1 && <ScoreLine points={newest.toReversed()} />}
         {scores.length > 0 && (
           <Table
             label="Scores"

@@ -13,6 +13,7 @@ import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { usePlace } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
+import { FieldsCard } from './fields.js';
 import { Gates } from './gates.js';
 import { LiveSwitch } from './models.js';
 import { Versions } from './versions.js';
@@ -48,10 +49,11 @@ export function ModelPage() {
           <>
             <Verdict model={data} />
             <Load of={report}>{(evidence) => <Evidence report={evidence} />}</Load>
-            <div class="columns">
+            <div class="columns wide even">
+              {report.data && <ContributionsCard of={report.data.contributions ?? []} />}
               <Versions model={data} changed={changed} />
-              <Fields model={data} />
             </div>
+            <FieldsCard key={`${data.model_id} ${data.version}`} model={data} />
           </>
         )}
       </Load>
@@ -75,7 +77,7 @@ function Evidence({ report }: { readonly report: Report }) {
     <>
       <Figures report={report} />
       {grade && (
-        <div class="columns">
+        <div class="columns even">
           <GatesCard report={report} />
           <Card
             title="Conversion by score"
@@ -91,15 +93,19 @@ function Evidence({ report }: { readonly report: Report }) {
       )}
       {!grade && <GatesCard report={report} />}
       {!grade && report.days.length > 0 && <ScoresCard days={report.days} stability={stability} />}
-      {report.contributions && report.contributions.length > 0 && (
-        <Card
-          title="How fields move the scores"
-          about="Mean contribution of each field to the golden records, in log-odds: raising and lowering."
-        >
-          <Contributions of={report.contributions} />
-        </Card>
-      )}
     </>
+  );
+}
+
+function ContributionsCard({ of: contributions }: { readonly of: NonNullable<Report['contributions']> }) {
+  if (contributions.length === 0) return null;
+  return (
+    <Card
+      title="How fields move the scores"
+      about="Mean contribution of each field to the golden records, in log-odds."
+    >
+      <Contributions of={contributions} />
+    </Card>
   );
 }
 
@@ -143,26 +149,4 @@ function Figures({ report: { gates, grade, ...report } }: { readonly report: Rep
     ],
   ] as const;
   return <Strip label="Figures" figures={figures} />;
-}
-
-function Fields({ model: { fields = [] } }: { readonly model: Model }) {
-  return (
-    <Card title="Fields" about="Values that the model reads. It reads other names of a field too.">
-      {fields.length === 0 && <p class="soft">The fields of this version are not known.</p>}
-      <ul class="rows">
-        {fields.map((field) => (
-          <li key={field.field}>
-            <div>
-              <strong>{field.label}</strong> {field.required && <span class="badge warn">required</span>}
-              <p class="small soft">
-                <code>{field.field}</code>
-                {field.aliases && field.aliases.length > 0 && `, also ${field.aliases.slice(0, 5).join(', ')}`}
-              </p>
-            </div>
-            <span class="badge">{field.type}</span>
-          </li>
-        ))}
-      </ul>
-    </Card>
-  );
 }

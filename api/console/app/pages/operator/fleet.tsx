@@ -92,8 +92,9 @@ function FirstOrganisations() {
 
 function Figures({ fleet }: { readonly fleet: Fleet }) {
   const { redis, mongodb } = fleet;
+  const [latest] = fleet.sweeps;
   const figures = [
-    ['Sweep of leases', fleet.sweep_is_running ? 'running' : 'not running', ''],
+    ['Last sweep', latest ? timeText(latest.at) : 'none', fleet.sweep_is_running ? '' : 'none in the last seconds'],
     ['Calls to void', countText(fleet.calls_to_void), ''],
     ['Redis', bytesText(redis.used_bytes), redis.max_bytes === null ? 'no limit' : `of ${bytesText(redis.max_bytes)}`],
     ['Versions', redis.version, `Redis; MongoDB ${mongodb.version}`],

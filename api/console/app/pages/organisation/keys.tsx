@@ -6,6 +6,7 @@ import { Copy } from '../../parts/forms/copy.js';
 import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
+import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
 import { usePlace } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
@@ -37,6 +38,8 @@ export function KeysPage() {
 function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key: Key) => void) | undefined }) {
   const valid = props.keys.filter((key) => key.revoked_at === undefined);
   const revoked = props.keys.filter((key) => key.revoked_at !== undefined);
+  const { shown, more } = useSome(valid, { words: 'keys' });
+  const revokedSome = useSome(revoked, { words: 'revoked keys' });
   const { revoke } = props;
   return (
     <>
@@ -56,7 +59,7 @@ function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key:
               'Created',
               ...(revoke ? ['Action'] : []),
             ]}
-            rows={valid.map((key) => [
+            rows={shown.map((key) => [
               <strong key="name">{key.name}</strong>,
               <KindBadge key="kind" kind={key.kind} />,
               `${countText(key.rate_per_second)} a second`,
@@ -79,6 +82,7 @@ function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key:
             ])}
           />
         )}
+        {more}
       </Card>
       {revoked.length > 0 && (
         <details class="card">
@@ -86,13 +90,14 @@ function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key:
           <Table
             label="Revoked keys"
             columns={['Name', 'Kind', 'Last used', 'Revoked']}
-            rows={revoked.map((key) => [
+            rows={revokedSome.shown.map((key) => [
               key.name,
               <KindBadge key="kind" kind={key.kind} />,
               instantText(key.last_used_at),
               instantText(key.revoked_at),
             ])}
           />
+          {revokedSome.more}
         </details>
       )}
     </>

@@ -3,6 +3,7 @@ import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import type { overviewOutput } from '../../../../../shared/admin/schemas/usage.js';
 import { liftText } from '../../../../../shared/contract/figures.js';
 import { DayBars } from '../../charts/day-bars.js';
+import { Spark } from '../../charts/spark.js';
 import { UsageBar } from '../../charts/usage-bar.js';
 import { Choice } from '../../parts/choice.js';
 import {
@@ -53,8 +54,8 @@ export function OverviewPage() {
               <UsageCard data={data} />
             </Card>
             <Activity activity={data.activity} />
-            <div class="columns">
-              <Models models={data.models} />
+            <div class="columns wide even">
+              <Models {...data} />
               <Changes entries={data.audit} />
             </div>
           </>
@@ -85,20 +86,27 @@ function UsageCard({ data: { usage, forecast, days } }: { readonly data: Overvie
 }
 
 function Activity({ activity }: { readonly activity: Overview['activity'] }) {
-  const { calls, refused } = activity;
+  const { calls, refused, days } = activity;
+  const spark = (figureOf: (day: (typeof days)[number]) => number | null) =>
+    days.length > 1 && <Spark values={days.map(figureOf)} />;
   const figures = [
-    ['Calls', countText(calls), 'this month'],
-    ['Answered', calls === 0 ? '–' : percentText(1 - refused / calls), `${countText(refused)} refused`],
-    ['Median answer', millisecondsText(activity.p50_ms), ''],
-    ['99th percentile', millisecondsText(activity.p99_ms), ''],
+    ['Calls', countText(calls), 'this month', spark((day) => day.calls)],
+    [
+      'Answered',
+      calls === 0 ? '–' : percentText(1 - refused / calls),
+      `${countText(refused)} refused`,
+      spark((day) => 1 - day.refused / Math.max(day.calls, 1)),
+    ],
+    ['Median answer', millisecondsText(activity.p50_ms), '', spark((day) => day.p50_ms)],
+    ['99th percentile', millisecondsText(activity.p99_ms), '', spark((day) => day.p99_ms)],
   ] as const;
   return <Strip label="Activity, up to a minute late" figures={figures} />;
 }
 
-function Models({ models }: { readonly models: Overview['models'] }) {
+function Models({ models, model_count: count, policy }: Pick<Overview, 'models' | 'model_count' | 'policy'>) {
   const { base } = usePlace();
   return (
-    <Card title="Models" aside={<a href={`${base}/models`}>All models</a>}>
+    <Card title="Models" aside={<a href={`${base}/models`}>All {count > models.length && countText(count)} models</a>}>
       {models.length === 0 && <p class="soft">No models yet.</p>}
       <ul class="rows">
         {models.map((model) => (
@@ -114,16 +122,26 @@ function Models({ models }: { readonly models: Overview['models'] }) {
               </p>
             </div>
             <div class="row">
-              {model.rates && <RateSpark rates={model.rates} />}
+              {model.rates?.some((rate) => rate > 0) && <RateSpark rates={model.rates} />}
               <VerdictBadge state={model.validation.state} />
               <LiveBadge isOn={model.live_api} />
             </div>
           </li>
         ))}
       </ul>
+      {models.length > 0 && (
+        <p class="note small">
+          Deploy policy <strong>{policy}</strong>: {policyTexts[policy]}
+        </p>
+      )}
     </Card>
   );
 }
+
+const policyTexts = {
+  warn: 'models that have not passed still score, with the verdict in each answer.',
+  block: 'calls of models that have not passed get 409, unless an admin overrides the verdict.',
+} as const;
 
 /** Conversion rates of the five score bands, lowest scores first. The model's page has the figures. */
 function RateSpark({ rates }: { readonly rates: readonly number[] }) {

@@ -1,8 +1,5 @@
-import type { coverageOutput } from '../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
-
-export type CoverageDocument = ShapeOf<typeof coverageOutput>;
-export type CoveredField = CoverageDocument['fields'][number];
+import { wholePercentText } from '../../contract/figures.js';
+import type { Coverage, FieldCoverage } from '../../store/models/coverage.js';
 
 /** Shares of records, or of values, from which a field needs attention. */
 const noticedShare = 0.1;
@@ -12,22 +9,16 @@ const usualShare = 0.2;
 const minRecords = 20;
 
 /** The records that had a value, sent or filled in. */
-export const valuesOf = ({ sent, filled }: Pick<CoveredField, 'sent' | 'filled'>): number => sent + filled;
+export const valuesOf = ({ sent, filled }: Pick<FieldCoverage, 'sent' | 'filled'>): number => sent + filled;
 
 export const shareOf = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
-
-/** A share for people: `98 %`. Neither a few records nor all but a few are rounded away. */
-export function percentText(share: number): string {
-  if (share > 0 && share < 0.01) return '< 1 %';
-  return `${share < 1 ? Math.min(99, Math.round(100 * share)) : 100} %`;
-}
 
 /**
  * Why fields need attention, the worst first:
  * - its values were not seen in training, or cannot be read;
  * - no record had it, or hardly any of the last day with records.
  */
-export function attentionOf({ days, fields }: CoverageDocument): string[] {
+export function attentionOf({ days, fields }: Coverage): string[] {
   const records = days.reduce((sum, day) => sum + day.records, 0);
   if (records === 0) return [];
   const found = fields.flatMap((field) => {
@@ -40,10 +31,10 @@ export function attentionOf({ days, fields }: CoverageDocument): string[] {
     return [
       ...(shares.unseen < noticedShare
         ? []
-        : [{ text: `${field.field} unseen in ${percentText(shares.unseen)}${example}`, share: shares.unseen }]),
+        : [{ text: `${field.field} unseen in ${wholePercentText(shares.unseen)}${example}`, share: shares.unseen }]),
       ...(shares.unread < noticedShare
         ? []
-        : [{ text: `${field.field} unread in ${percentText(shares.unread)}`, share: shares.unread }]),
+        : [{ text: `${field.field} unread in ${wholePercentText(shares.unread)}`, share: shares.unread }]),
       ...dropOf(field, days),
     ];
   });
@@ -52,8 +43,8 @@ export function attentionOf({ days, fields }: CoverageDocument): string[] {
 
 /** Whether less than half of the usual share of records had the field on the last day with records. */
 function dropOf(
-  { field, by_day: byDay }: CoveredField,
-  days: CoverageDocument['days'],
+  { field, by_day: byDay }: FieldCoverage,
+  days: Coverage['days'],
 ): { readonly text: string; readonly share: number }[] {
   const last = days.findLastIndex(({ records }) => records > 0);
   const earlier = days.slice(0, last).reduce((sum, { records }) => sum + records, 0);
@@ -65,12 +56,17 @@ function dropOf(
   );
   const now = shareOf(valuesOf(byDay[last] ?? { sent: 0, filled: 0 }), records);
   if (before < usualShare || now >= before / 2) return [];
-  return [{ text: `${field} in ${percentText(now)} on ${day}, in ${percentText(before)} before`, share: before - now }];
+  return [
+    {
+      text: `${field} in ${wholePercentText(now)} on ${day}, in ${wholePercentText(before)} before`,
+      share: before - now,
+    },
+  ];
 }
 
 const maxShown = 24;
 
-/** A caller's value for a terminal: in one short line, and without characters that control the terminal. */
+/** A caller's value in one short line, without characters that control a terminal. */
 export function printable(value: string): string {
   const clean = value.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '�');
   return [...clean].length <= maxShown ? clean : `${[...clean].slice(0, maxShown - 1).join('')}…`;

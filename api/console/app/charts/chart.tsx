@@ -1,0 +1,44 @@
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+const minWidth = 240;
+
+/** A drawing whose units are pixels of the page at every width, so that its text has one size on all screens. */
+export function Chart(props: {
+  /** For screen readers. */
+  readonly label: string;
+  readonly height: number | ((width: number) => number);
+  /** A further class. */
+  readonly look?: string;
+  readonly children: (width: number) => ComponentChildren;
+}) {
+  const box = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = () => setWidth(Math.max(minWidth, Math.round(element.getBoundingClientRect().width)));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const height = typeof props.height === 'number' ? props.height : props.height(width);
+  return (
+    <svg
+      ref={box}
+      class={`chart ${props.look ?? ''}`}
+      viewBox={`0 0 ${Math.max(width, minWidth)} ${height}`}
+      role="img"
+      aria-label={props.label}
+    >
+      {width > 0 && props.children(width)}
+    </svg>
+  );
+}
+
+/** A text that is cut to some pixels. The mean width of a character is taken, because SVG does not cut text. */
+export function cutText(text: string, widthPx: number): string {
+  const characters = Math.max(4, Math.floor(widthPx / 6.6));
+  return text.length > characters ? `${text.slice(0, characters - 1)}…` : text;
+}

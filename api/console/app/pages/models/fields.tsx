@@ -1,0 +1,146 @@
+import type { coverageOutput } from '../../../../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import { wholePercentText } from '../../../../../shared/contract/figures.js';
+import { Spark } from '../../charts/spark.js';
+import { countText, dayText } from '../../parts/formats.js';
+import { Card, Load } from '../../parts/page.js';
+import { useSome } from '../../parts/some.js';
+import { Table } from '../../parts/table.js';
+import { usePlace } from '../../server/session.js';
+import { useLoad } from '../../server/use-load.js';
+import type { Model } from './model.js';
+
+type Coverage = ShapeOf<typeof coverageOutput>;
+type Covered = Coverage['fields'][number];
+type Field = NonNullable<Model['fields']>[number];
+
+const maxShown = 40;
+const maxValues = 3;
+const maxAliases = 5;
+/** How a date field reads dates with slashes. */
+const orders = { dmy: 'with slashes: day first', mdy: 'with slashes: month first' } as const;
+
+/** The fields of a model, and for an admin how the last calls filled them. */
+export function FieldsCard({ model }: { readonly model: Model }) {
+  const { may } = usePlace();
+  return may('admin') ? <CoveredFields model={model} /> : <FieldTable fields={model.fields ?? []} />;
+}
+
+function CoveredFields({ model }: { readonly model: Model }) {
+  const { api } = usePlace();
+  const coverage = useLoad<Coverage>(`${api}/models/${encodeURIComponent(model.model_id)}/coverage`);
+  return <Load of={coverage}>{(data) => <FieldTable fields={model.fields ?? []} coverage={data} />}</Load>;
+}
+
+function FieldTable({ fields, coverage }: { readonly fields: readonly Field[]; readonly coverage?: Coverage }) {
+  const { shown, more } = useSome(fields, { first: maxShown, words: 'fields' });
+  // Of two features that read one field by different names, both rows show the coverage of the first.
+  const covered = new Map(coverage?.fields.toReversed().map((each) => [each.field, each]));
+  const records = coverage?.days.reduce((sum, day) => sum + day.records, 0) ?? 0;
+  return (
+    <Card title="Fields" about={aboutOf(coverage, records)}>
+      {coverage && coverage.attention.length > 0 && (
+        <div class="note warn">
+          <p>These fields need attention. A CRM may have changed.</p>
+          <ul class="small">
+            {coverage.attention.slice(0, maxShown).map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {fields.length === 0 && <p class="soft">The fields of this version are not known.</p>}
+      {fields.length > 0 && (
+        <Table
+          label="Fields"
+          columns={[
+            'Field',
+            'Type',
+            ...(records > 0 ? ['Sent', 'Filled in', 'Unread', 'Unseen', 'By day', 'Unseen values'] : []),
+          ]}
+          rows={shown.map((field) => [
+            <FieldName key="name" field={field} />,
+            <FieldType key="type" field={field} />,
+            ...(coverage && records > 0 ? cellsOf(covered.get(field.field), coverage) : []),
+          ])}
+        />
+      )}
+      {more}
+    </Card>
+  );
+}
+
+const aboutOf = (coverage: Coverage | undefined, records: number) => {
+  const known = 'Values that the model reads. It reads other names of a field too.';
+  if (coverage === undefined) return known;
+  const since = dayText(coverage.days[0]?.day ?? '');
+  return records === 0
+    ? `${known} No record of a live key was scored since ${since}.`
+    : `${known} Read in ${countText(records)} records of live keys since ${since}. Unread and unseen are shares of the values.`;
+};
+
+function FieldName({ field }: { readonly field: Field }) {
+  const { label, required, aliases = [] } = field;
+  return (
+    <>
+      <strong>{label}</strong> {required && <span class="badge warn">required</span>}
+      <p class="small soft">
+        <code>{field.field}</code>
+        {aliases.length > 0 && `, also ${aliases.slice(0, maxAliases).join(', ')}`}
+        {aliases.length > maxAliases && ` and ${countText(aliases.length - maxAliases)} more`}
+      </p>
+    </>
+  );
+}
+
+function FieldType({ field: { type, date_order: order, categories = [] } }: { readonly field: Field }) {
+  const note =
+    type === 'date'
+      ? order === undefined
+        ? 'no dates with slashes'
+        : orders[order]
+      : categories.length > 0
+        ? `${countText(categories.length)} values`
+        : '';
+  return (
+    <>
+      <span class="badge">{type}</span>
+      {note && <p class="small soft">{note}</p>}
+    </>
+  );
+}
+
+/** The counts of one field: shares of the records, then shares of the values. */
+function cellsOf(field: Covered | undefined, { days }: Coverage) {
+  if (field === undefined) return ['–', '', '', '', '', ''];
+  const records = days.reduce((sum, day) => sum + day.records, 0);
+  const values = field.sent + field.filled;
+  const byDay = days.map((day, index) => {
+    const counts = field.by_day[index];
+    return day.records === 0 || counts === undefined ? null : (counts.sent + counts.filled) / day.records;
+  });
+  return [
+    shareOf(field.sent, records),
+    shareOf(field.filled, records),
+    shareOf(field.unread, values),
+    shareOf(field.unseen, values),
+    <Spark key="days" values={byDay} top={1} />,
+    <UnseenValues key="values" of={field.unseen_values} />,
+  ];
+}
+
+function UnseenValues({ of: values }: { readonly of: Covered['unseen_values'] }) {
+  if (values.length === 0) return null;
+  return (
+    <p class="small">
+      {values
+        .slice(0, maxValues)
+        .map(({ value, records }) => `${value} (${countText(records)})`)
+        .join(', ')}
+      {values.length > maxValues && ` and ${countText(values.length - maxValues)} more`}
+    </p>
+  );
+}
+
+const shareOf = (count: number, whole: number): string =>
+  count === 0 || whole === 0 ? '–' : wholePercentText(count / whole);
