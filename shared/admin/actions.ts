@@ -6,6 +6,7 @@ import { eraseLead } from './leads/erase-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
 import { deleteModel, overrideModel, removeOverride, rollBackModel, setModel } from './models/change-models.js';
 import { showCoverage } from './models/model-coverage.js';
+import { showExample } from './models/model-example.js';
 import { reportModel } from './models/model-report.js';
 import { listModels, showModel } from './models/read-models.js';
 import { importUpload, showUpload } from './models/upload-actions.js';
@@ -51,6 +52,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('post', '/orgs/:org_id/models/:model_id/rollback', rollBackModel),
   route('get', '/orgs/:org_id/models/:model_id/report', reportModel),
   route('get', '/orgs/:org_id/models/:model_id/coverage', showCoverage),
+  route('get', '/orgs/:org_id/models/:model_id/example', showExample),
   route('get', '/orgs/:org_id/overview', showOverview),
   route('get', '/orgs/:org_id/usage', showUsage),
   route('get', '/orgs/:org_id/crm', showCrm),

@@ -133,6 +133,14 @@ export const modelReportSchema = object({
   records_this_month: countOrNull,
 });
 
+/** One of the golden records; null for a bundle without them. */
+export const exampleOutput = object({
+  record: {
+    type: ['object', 'null'],
+    additionalProperties: { type: ['string', 'number', 'boolean', 'array'] },
+  },
+});
+
 export const coverageInput = object({
   'org_id?': organisationId,
   model_id: modelId,

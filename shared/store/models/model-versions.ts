@@ -107,6 +107,17 @@ export async function loadBundle(database: Db, modelId: string, version: string)
 }
 
 /**
+ * The stored file of a version's golden records; undefined without one.
+ * @throws the driver's error, or MongoTimeout
+ */
+export async function goldenFileOf(database: Db, modelId: string, version: string): Promise<ObjectId | undefined> {
+  const document = await withMongoTimeout(versionTimeoutMs, (signal) =>
+    versions(database).findOne({ _id: versionId(modelId, version) }, { projection: { 'files.golden': 1 }, signal }),
+  );
+  return document?.files.golden;
+}
+
+/**
  * The versions of a model without their manifests, latest import first.
  * @throws the driver's error, or MongoTimeout
  */

@@ -29,6 +29,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'model.rollback': 'admin',
   'model.report': 'viewer',
   'model.coverage': 'admin',
+  'model.example': 'admin',
   'overview.show': 'viewer',
   'usage.show': 'viewer',
   'crm.show': 'viewer',
@@ -47,7 +48,24 @@ const leastRole: Readonly<Record<string, Role>> = {
   'token.list': 'operator',
   'token.create': 'operator',
   'token.revoke': 'operator',
+  'playground.score': 'admin',
+  'upload.create': 'admin',
+  'usage.csv': 'viewer',
 };
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly name: string;
+}
+
+/** All routes that need a role: those of the table of actions, and three of their own. */
+const routes: readonly Route[] = [
+  ...actionRoutes.map(({ method, path, action }) => ({ method, path, name: action.name })),
+  { method: 'post', path: '/orgs/:org_id/playground', name: 'playground.score' },
+  { method: 'post', path: '/orgs/:org_id/uploads', name: 'upload.create' },
+  { method: 'get', path: '/orgs/:org_id/usage?format=csv', name: 'usage.csv' },
+];
 
 /** A body that each changing action accepts. */
 const bodies: Readonly<Record<string, object>> = {
@@ -60,6 +78,9 @@ const bodies: Readonly<Record<string, object>> = {
   'member.add': { email: 'new@example.com', role: 'viewer' },
   'member.set': { role: 'viewer' },
   'token.create': { name: 'New' },
+  // No worker runs that could score a record.
+  'playground.score': { model_id: 'mdl_none', fields: {} },
+  'upload.create': new Uint8Array([1]),
 };
 
 describe('the permissions of the console', () => {
@@ -101,17 +122,26 @@ describe('the permissions of the console', () => {
 
   const pathOf = (path: string, organisationId: string, named = organisationId): string =>
     `/admin/v1${(path.endsWith('/leads') ? `${path}?prefix=LEAD` : path).replace(/:(\w+)/g, (_, name: string) => ids.get(name === 'org_id' ? organisationId : named)?.[name] ?? '')}`;
-  const bodyOf = (name: string, organisationId: string) =>
-    name === 'link.create' ? { org_id: organisationId, name: 'Eve', role: 'viewer' } : bodies[name];
+  const bodyOf = (name: string, organisationId: string): object | undefined => {
+    if (name === 'link.create') return { org_id: organisationId, name: 'Eve', role: 'viewer' };
+    return bodies[name];
+  };
   const send = (caller: Caller, { method, path }: { method: string; path: string }, body: object | undefined) =>
-    caller(method.toUpperCase(), path, body === undefined ? {} : { body });
+    caller(method.toUpperCase(), path, {
+      ...(body === undefined ? {} : { body }),
+      ...(body instanceof Uint8Array ? { headers: { 'content-type': 'application/gzip' } } : {}),
+    });
 
-  it('are stated for every action', () => {
-    expect(actionRoutes.map(({ action }) => action.name)).to.have.members(Object.keys(leastRole));
+  it('are stated for every published route, except those of a session itself', async () => {
+    const { body } = await service.anyone('GET', '/admin/v1/openapi.json');
+    const paths = Object.values(body.paths as Record<string, Record<string, { operationId: string }>>);
+    const published = paths.flatMap((item) => Object.values(item).map(({ operationId }) => operationId));
+    const withRole = [...published.filter((name) => !name.startsWith('session.')), 'usage.csv'];
+    expect(withRole).to.have.members(Object.keys(leastRole));
+    expect(routes.map(({ name }) => name)).to.have.members(Object.keys(leastRole));
   });
 
-  for (const { method, path, action } of actionRoutes) {
-    const { name } = action;
+  for (const { method, path, name } of routes) {
     const isOfOrganisation = path.includes(':org_id') || name === 'link.create';
 
     it(`let ${name} be done from the role ${leastRole[name]} on, and not without a session`, async () => {
@@ -122,7 +152,7 @@ describe('the permissions of the console', () => {
         if (caller === undefined) throw new Error(`no ${role}`);
         const { status, body } = await send(caller, target, bodyOf(name, own));
         const isAllowed = roles.indexOf(role) >= roles.indexOf(leastRole[name] ?? 'operator');
-        const expected = isAllowed ? [200, 404, 409, 422] : [403];
+        const expected = isAllowed ? [200, 202, 404, 409, 422] : [403];
         // A second call may find its target gone: that is no refusal of the role.
         expect(expected, `${role}: ${JSON.stringify(body)}`).to.include(status);
       }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { crmSchema, playgroundOutput } from '../../../../../shared/admin/schemas/leads.js';
-import type { listModelsOutput, modelSchema } from '../../../../../shared/admin/schemas/models.js';
+import type { exampleOutput, listModelsOutput, modelSchema } from '../../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { Gauge } from '../../charts/gauge.js';
 import { Waterfall } from '../../charts/waterfall.js';
@@ -54,7 +54,14 @@ function Bench({ modelId }: { readonly modelId: string }) {
   const crm = useLoad<ShapeOf<typeof crmSchema>>(`${api}/crm`);
   const sender = useSend();
   const [values, setValues] = useState<RecordValues>({});
+  const [drawn, setDrawn] = useState('');
   const [result, setResult] = useState<Result>();
+  const draw = async () => {
+    const path = `${api}/models/${encodeURIComponent(modelId)}/example`;
+    const example = await sender.send<ShapeOf<typeof exampleOutput>>('GET', path);
+    if (example?.record) setValues(example.record);
+    setDrawn(example !== undefined && example.record === null ? 'The bundle of this model has no golden records.' : '');
+  };
   const score = async () => {
     const body = { model_id: modelId, fields: values };
     setResult(await sender.send<Result>('POST', `${api}/playground`, body));
@@ -71,9 +78,11 @@ function Bench({ modelId }: { readonly modelId: string }) {
                 set={setValues}
                 submit={score}
                 isBusy={sender.isBusy}
+                draw={draw}
               />
             </Card>
             <div class="stack" role="status">
+              {drawn && <p class="note">{drawn}</p>}
               {sender.problem && <Problem problem={sender.problem} />}
               {result ? <ResultCards result={result} /> : <p class="card soft">The score appears here.</p>}
             </div>

@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { modelSchema } from '../../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { Choice } from '../../parts/choice.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
+import { useSome } from '../../parts/some.js';
 
 type ModelField = NonNullable<ShapeOf<typeof modelSchema>['fields']>[number];
 export type RecordValues = Readonly<Record<string, string | number | boolean | null | readonly unknown[]>>;
@@ -13,6 +14,8 @@ interface RecordFormProps {
   readonly set: (values: RecordValues) => void;
   readonly submit: () => void;
   readonly isBusy: boolean;
+  /** Fills the form with a record of the model's author. */
+  readonly draw: () => void;
 }
 
 const ways = ['form', 'JSON'] as const;
@@ -21,10 +24,9 @@ const maxFields = 40;
 /** A record as a form made from the fields of a model, or as JSON. */
 export function RecordForm(props: RecordFormProps) {
   const [way, setWay] = useState<(typeof ways)[number]>('form');
-  const [isLong, setLong] = useState(false);
   const [problem, setProblem] = useState('');
-  const { fields, values, set } = props;
-  const shown = isLong ? fields : fields.slice(0, maxFields);
+  const { fields, values, set, draw } = props;
+  const { shown, more } = useSome(fields, { first: maxFields, words: 'fields' });
   const submit = (event: Event) => {
     event.preventDefault();
     if (problem === '') props.submit();
@@ -40,14 +42,13 @@ export function RecordForm(props: RecordFormProps) {
           ))}
         </div>
       )}
-      {way === 'form' && shown.length < fields.length && (
-        <button type="button" class="button" onClick={() => setLong(true)}>
-          Show {fields.length - shown.length} more fields
-        </button>
-      )}
+      {way === 'form' && more}
       <div class="row">
         <button type="submit" class="button main" disabled={props.isBusy}>
           Score this record
+        </button>
+        <button type="button" class="button" onClick={draw}>
+          Random lead
         </button>
         <button type="button" class="button" onClick={() => set({})}>
           Clear
@@ -57,6 +58,8 @@ export function RecordForm(props: RecordFormProps) {
   );
 }
 
+const isoDay = /^\d{4}-\d{2}-\d{2}$/;
+
 function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'set'> & { readonly field: ModelField }) {
   const { field: name, label, type, categories = [] } = field;
   const value = values[name];
@@ -64,9 +67,10 @@ function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'se
     const { [name]: _, ...rest } = values;
     set(next === undefined || next === '' ? rest : { ...rest, [name]: next });
   };
-  if (type === 'boolean') {
-    const options = [['', ''] as const, ['true', 'yes'] as const, ['false', 'no'] as const];
+  // A record of another source has values that no option has: they are shown as text.
+  if (type === 'boolean' && (value === undefined || typeof value === 'boolean')) {
     const text = value === undefined ? '' : String(value);
+    const options = [['', ''] as const, ['true', 'yes'] as const, ['false', 'no'] as const];
     return (
       <SelectField
         label={label}
@@ -76,11 +80,11 @@ function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'se
       />
     );
   }
-  if (type === 'category' && categories.length > 0) {
+  if (type === 'category' && categories.length > 0 && (value === undefined || categories.includes(String(value)))) {
     const options = ['', ...categories].map((each) => [each, each] as const);
     return <SelectField label={label} value={String(value ?? '')} set={put} options={options} />;
   }
-  if (type === 'multi') {
+  if (type === 'multi' && (value === undefined || Array.isArray(value))) {
     const chosen = Array.isArray(value) ? value : [];
     const toggle = (category: string, isOn: boolean) => {
       const next = isOn ? [...chosen, category] : chosen.filter((each) => each !== category);
@@ -93,6 +97,7 @@ function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'se
           <label key={category}>
             <input
               type="checkbox"
+              class="visually-hidden"
               checked={chosen.includes(category)}
               onChange={(event) => toggle(category, event.currentTarget.checked)}
             />
@@ -105,7 +110,7 @@ function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'se
   return (
     <Field
       label={label}
-      type={type === 'date' ? 'date' : 'text'}
+      type={type === 'date' && (value === undefined || isoDay.test(String(value))) ? 'date' : 'text'}
       value={String(value ?? '')}
       set={put}
       maxLength={1_000}
@@ -120,6 +125,12 @@ function JsonField(
   },
 ) {
   const [text, setText] = useState(() => JSON.stringify(props.values, null, 2));
+  useEffect(() => {
+    // The record was cleared or drawn, not typed here.
+    if (JSON.stringify(props.values) === compact(text)) return;
+    setText(JSON.stringify(props.values, null, 2));
+    props.setProblem('');
+  }, [props.values]);
   const read = (next: string) => {
     setText(next);
     try {
@@ -148,4 +159,13 @@ function JsonField(
       </span>
     </div>
   );
+}
+
+/** The same JSON without white space; undefined for text that is not JSON. */
+function compact(text: string): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }

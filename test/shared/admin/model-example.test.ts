@@ -1,0 +1,27 @@
+import { expect } from 'chai';
+import { recordAt } from '../../../shared/admin/models/model-example.js';
+
+describe('the example record of a model', () => {
+  const lines = [
+    '{"record":{"crm_id":"LEAD-1","Country":"Österreich","Size":5},"score":3}',
+    '{"record":{"Tags":["a"]}}',
+  ];
+  const records = [{ Country: 'Österreich', Size: 5 }, { Tags: ['a'] }];
+
+  it('is that of the line with the byte, at every byte of the file, without crm_id', () => {
+    for (const ending of ['', '\n', '\n\n\n']) {
+      const file = Buffer.from(lines.join('\n') + ending);
+      const firstBytes = Buffer.byteLength(lines[0] ?? '');
+      for (let at = 0; at <= file.length; at += 1)
+        expect(recordAt(file, at), `${at} of ${file.length}`).to.deep.equal(records[at <= firstBytes ? 0 : 1]);
+    }
+  });
+
+  it('leaves out values that a form cannot show, and is absent for an empty file or a very long line', () => {
+    const untidy = '{"record":{"A":{"b":1},"C":null,"D":false}}';
+    expect(recordAt(Buffer.from(untidy), 3)).to.deep.equal({ D: false });
+    expect(recordAt(Buffer.from('\n\n'), 1)).to.equal(undefined);
+    const long = Buffer.from(JSON.stringify({ record: { A: 'x'.repeat(70_000) } }));
+    expect(recordAt(long, 3)).to.equal(undefined);
+  });
+});
