@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { type ServiceProcess, startService } from '../../scripts/servers/service-process.js';
@@ -20,6 +22,8 @@ describe('the story of a new admin in a browser', function () {
   let opened: ConsolePage;
   let page: Page;
   let secret: string;
+  /** The call that the playground shows. */
+  let shownCall: string;
 
   before(async function () {
     browser = await openBrowser(this);
@@ -135,6 +139,9 @@ describe('the story of a new admin in a browser', function () {
       expect(await page.getByRole('switch', { name: 'Live API' }).getAttribute('aria-checked')).to.equal('true'),
     );
     await choose('Playground');
+    await page.getByRole('button', { name: 'Random lead' }).click();
+    await page.getByLabel('Call in curl').filter({ hasText: '"company_size"' }).waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByLabel('Company size').fill('50');
     await page.getByLabel('Demo requested').selectOption('true');
     await page.getByRole('button', { name: 'Score this record' }).click();
@@ -142,20 +149,26 @@ describe('the story of a new admin in a browser', function () {
     await opened.check('playground-scored');
     for (const summary of await page.getByText('Show as table').all()) await summary.click();
     await page.getByRole('cell', { name: 'Company size' }).first().waitFor();
+    shownCall = (await page.getByLabel('Call in curl').locator('pre').textContent()) ?? '';
     await page.getByRole('button', { name: 'JSON' }).click();
     await page.getByLabel('Record as JSON').fill('{"company_size": ');
     await page.getByText('The text is not valid JSON').waitFor();
   });
 
-  it('scores by HTTP with the shown key, and sees the call counted', async () => {
+  it('scores by the shown curl call with the shown key, and sees the calls counted', async () => {
     await choose('Models');
     const model = await modelId();
+    expect(shownCall).to.include('"company_size": "50"').and.include('$LEADSCORE_KEY');
+    const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', LEADSCORE_KEY: secret };
+    const call = shownCall.replace(/http:\/\/[^/]+/, gatewayUrl);
+    const { stdout } = await promisify(execFile)('sh', ['-c', call], { env: environment });
+    expect(JSON.parse(stdout)).to.include({ model_id: model, records_scored: 1 });
     for (const size of [20, 60]) {
       const reply = await score({ model_id: model, records: [{ crm_id: 'LEAD-1', company_size: size }] });
       expect(reply.status, reply.text).to.equal(200);
     }
     await choose('Overview');
-    await page.getByText('2 of 10,000 included').waitFor();
+    await page.getByText('3 of 10,000 included').waitFor();
     await choose('CRM set-up');
     await page.getByText('First call').waitFor();
     await opened.check('crm-called');
@@ -167,7 +180,12 @@ describe('the story of a new admin in a browser', function () {
     await page.getByRole('button', { name: 'Cancel' }).click();
     expect(await page.getByRole('switch', { name: 'Live API' }).getAttribute('aria-checked')).to.equal('true');
     await page.getByRole('switch', { name: 'Live API' }).click();
-    await page.getByRole('button', { name: 'Switch off' }).click();
+    const switchOff = page.getByRole('button', { name: 'Switch off' });
+    expect(await switchOff.isDisabled()).to.equal(true);
+    await page
+      .getByLabel(/^Type .* to confirm$/)
+      .fill((await page.locator('main li strong').first().textContent()) ?? '');
+    await switchOff.click();
     const call = { model_id: await modelId(), records: [{ company_size: 5 }] };
     await eventually(async () => expect((await score(call)).status).to.equal(403));
   });

@@ -13,6 +13,7 @@ import { KeysPage } from './pages/organisation/keys.js';
 import { OverviewPage } from './pages/organisation/overview.js';
 import { SettingsPage } from './pages/organisation/settings.js';
 import { UsagePage } from './pages/organisation/usage.js';
+import type { IconName } from './parts/icon.js';
 
 /** A page: its address below the base, the least role, and its place in the menu. */
 interface PageEntry {
@@ -21,25 +22,34 @@ interface PageEntry {
   readonly component: FunctionComponent;
   /** Absent for pages that other pages link to. */
   readonly menu?: string;
+  /** The drawing before the name in the menu. */
+  readonly icon?: IconName;
   readonly group: '' | 'Connect' | 'Settings' | 'Operator';
   readonly isOfOperator?: boolean;
 }
 
 /** All pages behind the sign-in, in the order of the menu. */
 export const pages: readonly PageEntry[] = [
-  { address: '/', role: 'viewer', component: OverviewPage, menu: 'Overview', group: '' },
-  { address: '/models', role: 'viewer', component: ModelsPage, menu: 'Models', group: '' },
+  { address: '/', role: 'viewer', component: OverviewPage, menu: 'Overview', icon: 'home', group: '' },
+  { address: '/models', role: 'viewer', component: ModelsPage, menu: 'Models', icon: 'cube', group: '' },
   { address: '/models/:id', role: 'viewer', component: ModelPage, group: '' },
-  { address: '/leads', role: 'admin', component: LeadsPage, menu: 'Leads', group: '' },
+  { address: '/leads', role: 'admin', component: LeadsPage, menu: 'Leads', icon: 'people', group: '' },
   { address: '/leads/:id', role: 'admin', component: LeadPage, group: '' },
-  { address: '/playground', role: 'admin', component: PlaygroundPage, menu: 'Playground', group: '' },
-  { address: '/keys', role: 'admin', component: KeysPage, menu: 'API keys', group: 'Connect' },
-  { address: '/crm', role: 'viewer', component: CrmPage, menu: 'CRM set-up', group: 'Connect' },
-  { address: '/usage', role: 'viewer', component: UsagePage, menu: 'Usage', group: 'Settings' },
-  { address: '/settings', role: 'viewer', component: SettingsPage, menu: 'Settings', group: 'Settings' },
-  { address: '/audit', role: 'viewer', component: AuditPage, menu: 'Audit log', group: 'Settings' },
+  { address: '/playground', role: 'admin', component: PlaygroundPage, menu: 'Playground', icon: 'play', group: '' },
+  { address: '/keys', role: 'admin', component: KeysPage, menu: 'API keys', icon: 'key', group: 'Connect' },
+  { address: '/crm', role: 'viewer', component: CrmPage, menu: 'CRM set-up', icon: 'plug', group: 'Connect' },
+  { address: '/usage', role: 'viewer', component: UsagePage, menu: 'Usage', icon: 'bars', group: 'Settings' },
+  {
+    address: '/settings',
+    role: 'viewer',
+    component: SettingsPage,
+    menu: 'Settings',
+    icon: 'sliders',
+    group: 'Settings',
+  },
+  { address: '/audit', role: 'viewer', component: AuditPage, menu: 'Audit log', icon: 'page', group: 'Settings' },
   ...[
-    { address: '/orgs', component: OrganisationsPage, menu: 'Organisations' },
-    { address: '/fleet', component: FleetPage, menu: 'Queues and workers' },
+    { address: '/orgs', component: OrganisationsPage, menu: 'Organisations', icon: 'building' as const },
+    { address: '/fleet', component: FleetPage, menu: 'Queues and workers', icon: 'queue' as const },
   ].map((page) => ({ ...page, role: 'operator', group: 'Operator', isOfOperator: true }) as const),
 ];

@@ -1,7 +1,8 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso';
 import { mayActAs, type Role } from '../../../shared/admin/schemas/people.js';
 import { pages } from './pages.js';
+import { Icon } from './parts/icon.js';
 import { SchemeChoice } from './parts/scheme-choice.js';
 import { call } from './server/call.js';
 import { PlaceContext, type Session } from './server/session.js';
@@ -14,6 +15,13 @@ export function Shell({ session }: { readonly session: Session }) {
   const organisationId = chosen === undefined ? (session.organisation_id ?? '') : decodeURIComponent(chosen);
   const base = chosen === undefined ? '' : `/o/${chosen}`;
   useEffect(() => setOpen(false), [path]);
+  const shownPath = useRef(path);
+  useEffect(() => {
+    if (shownPath.current === path) return;
+    shownPath.current = path;
+    // Screen readers read the title of the new page, and Tab goes on from there.
+    document.querySelector<HTMLElement>('main h1')?.focus();
+  }, [path]);
   useEffect(() => {
     if (organisationId === '' && path === '/') route('/orgs', true);
   }, [organisationId, path, route]);
@@ -58,11 +66,12 @@ export function Shell({ session }: { readonly session: Session }) {
               return links.length === 0 ? null : (
                 <div key={group}>
                   {group && <h2>{group}</h2>}
-                  {links.map(({ address, menu, isOfOperator }) => {
+                  {links.map(({ address, menu, icon, isOfOperator }) => {
                     const target = isOfOperator ? address : `${base}${address}`;
                     const isHere = address === '/' ? path === `${base}/` || path === base : path.startsWith(target);
                     return (
                       <a key={address} href={target} aria-current={isHere ? 'page' : undefined}>
+                        {icon && <Icon of={icon} />}
                         {menu}
                       </a>
                     );
@@ -98,7 +107,7 @@ export function Shell({ session }: { readonly session: Session }) {
 function NoPage() {
   return (
     <section class="card">
-      <h1>No such page</h1>
+      <h1 tabIndex={-1}>No such page</h1>
       <p>This address has no page, or your role may not open it. Choose a page from the menu.</p>
     </section>
   );

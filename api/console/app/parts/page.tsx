@@ -17,7 +17,7 @@ export function Page(props: {
     <>
       <div class="page-head">
         <div>
-          <h1>{props.title}</h1>
+          <h1 tabIndex={-1}>{props.title}</h1>
           {props.about && <p class="soft">{props.about}</p>}
         </div>
         <div class="row">{props.actions}</div>

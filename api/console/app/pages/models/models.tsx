@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { listModelsOutput } from '../../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
-import { Dialog, DialogButtons } from '../../parts/forms/dialog.js';
+import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Switch } from '../../parts/forms/switch.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
+import { useSome } from '../../parts/some.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { usePlace } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
@@ -18,22 +19,27 @@ export function ModelsPage() {
   const models = useLoad<ShapeOf<typeof listModelsOutput>>(`${api}/models`);
   return (
     <Page title="Models" about="A model scores calls while its Live API is on.">
-      <Load of={models}>
-        {(data) => (
-          <Card title="Models">
-            {data.models.length === 0 && (
-              <p class="soft">No models yet. {may('admin') ? 'Upload a bundle below.' : 'An admin can upload one.'}</p>
-            )}
-            <ul class="rows">
-              {data.models.map((model) => (
-                <ModelRow key={model.model_id} model={model} changed={models.reload} />
-              ))}
-            </ul>
-          </Card>
-        )}
-      </Load>
+      <Load of={models}>{(data) => <ModelList models={data.models} changed={models.reload} />}</Load>
       {may('admin') && <UploadCard models={models.data?.models ?? []} imported={models.reload} />}
     </Page>
+  );
+}
+
+function ModelList({ models, changed }: { readonly models: readonly Model[]; readonly changed: () => void }) {
+  const { may } = usePlace();
+  const { shown, more } = useSome(models, { words: 'models' });
+  return (
+    <Card title="Models">
+      {models.length === 0 && (
+        <p class="soft">No models yet. {may('admin') ? 'Upload a bundle below.' : 'An admin can upload one.'}</p>
+      )}
+      <ul class="rows">
+        {shown.map((model) => (
+          <ModelRow key={model.model_id} model={model} changed={changed} />
+        ))}
+      </ul>
+      {more}
+    </Card>
   );
 }
 
@@ -83,11 +89,16 @@ export function LiveSwitch(props: {
       />
       {sender.problem && !isAsking && <Problem problem={sender.problem} />}
       {isAsking && (
-        <Dialog title={`Switch the Live API of ${name} off?`} close={() => setAsking(false)} submit={() => set(false)}>
+        <ConfirmDialog
+          title={`Switch the Live API of ${name} off?`}
+          action="Switch off"
+          name={name}
+          sender={sender}
+          close={() => setAsking(false)}
+          run={() => set(false)}
+        >
           <p>Calls to this model get 403 until it is on again. Scores and keys stay.</p>
-          {sender.problem && <Problem problem={sender.problem} />}
-          <DialogButtons action="Switch off" close={() => setAsking(false)} isBusy={sender.isBusy} isDanger />
-        </Dialog>
+        </ConfirmDialog>
       )}
     </>
   );

@@ -181,6 +181,7 @@ function ImportForm({ upload, models, imported }: UploadProps & { readonly uploa
       {modelId === '' && (isStored || isSecond) && (
         <Switch label="New model of the same bundle" isOn={isSecond} set={setSecond} />
       )}
+      {modelId !== '' && <p class="small soft">New calls of this model are scored by the new version at once.</p>}
       <div class="row">
         <button type="submit" class="button main" disabled={sender.isBusy}>
           Make it score

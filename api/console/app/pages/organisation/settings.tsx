@@ -4,6 +4,7 @@ import type { createLinkOutput } from '../../../../../shared/admin/schemas/peopl
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
 import { Code } from '../../parts/forms/copy.js';
+import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { usePlace } from '../../server/session.js';
@@ -91,16 +92,22 @@ function NameCard({ of: organisation, changed }: PartProps) {
   const [name, setName] = useState(organisation.name);
   const [policy, setPolicy] = useState<string>(organisation.policy);
   const [isSaved, setSaved] = useState(false);
-  const save = async (event: Event) => {
-    event.preventDefault();
+  const [isAsking, setAsking] = useState(false);
+  const save = async () => {
     setSaved(false);
     if ((await sender.send('PATCH', api, { name, policy })) === undefined) return;
+    setAsking(false);
     setSaved(true);
     changed();
   };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (policy === 'block' && organisation.policy !== 'block') setAsking(true);
+    else void save();
+  };
   return (
     <Card title="Organisation" about="The policy decides about models that have not passed their validation.">
-      <form class="form" onSubmit={save}>
+      <form class="form" onSubmit={submit}>
         <Field label="Name" value={name} set={setName} isRequired />
         <SelectField label="Deploy policy" value={policy} set={setPolicy} options={policies} />
         <div class="row">
@@ -112,7 +119,21 @@ function NameCard({ of: organisation, changed }: PartProps) {
           </span>
         </div>
       </form>
-      {sender.problem && <Problem problem={sender.problem} />}
+      {sender.problem && !isAsking && <Problem problem={sender.problem} />}
+      {isAsking && (
+        <ConfirmDialog
+          title="Block models that have not passed?"
+          action="Block them"
+          name={organisation.name}
+          sender={sender}
+          close={() => setAsking(false)}
+          run={save}
+        >
+          <p>
+            Calls of models that have not passed get 409 at once. Their pages show which have, and take an override.
+          </p>
+        </ConfirmDialog>
+      )}
     </Card>
   );
 }

@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { createKey } from '../../shared/admin/keys/key-actions.js';
+import { setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
+import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { createModel } from '../../shared/store/models/store-version.js';
+import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { sampleBundle } from '../support/models/sample-bundle.js';
+import { startTimeoutMs } from '../support/service/service.js';
+
+const many = 60;
+const longName = 'W'.repeat(200);
+
+describe('a page of the console', function () {
+  this.timeout(3 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+  let organisationId: string;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+    organisationId = await service.newOrganisation();
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.leave();
+  });
+
+  /** An open page of an owner, and the address of its request for the overview. */
+  async function opened(expected: readonly number[] = []): Promise<ConsolePage> {
+    const found = await openPage(browser, service, {}, [401, ...expected]);
+    await found.signIn('owner', organisationId);
+    await found.page.getByText('Records scored in').waitFor();
+    return found;
+  }
+  const overview = '**/admin/v1/orgs/*/overview*';
+  const alertOf = (page: Page) => page.getByRole('alert');
+
+  it('says that it is loading until the reply comes', async () => {
+    const { page, check, close } = await opened();
+    let answer = () => {};
+    const asked = new Promise<void>((done) => {
+      answer = done;
+    });
+    await page.route(overview, async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await page.reload();
+    await page.getByRole('status').filter({ hasText: 'Loading…' }).waitFor();
+    await check('overview-loading');
+    answer();
+    await page.getByText('Records scored in').waitFor();
+    expect(await page.getByText('Loading…').count()).to.equal(0);
+    await close();
+  });
+
+  it('says that the database or the console does not answer, and loads at the second try', async () => {
+    const { page, check, close } = await opened([503]);
+    const message = 'The database did not answer in time.';
+    const body = { error: { code: 'unavailable', message, request_id: 'the-request' } };
+    await page.route(overview, (route) => route.fulfill({ status: 503, json: body }));
+    await page.reload();
+    await alertOf(page).filter({ hasText: message }).filter({ hasText: 'the-request' }).waitFor();
+    await check('overview-unavailable');
+    await page.unroute(overview);
+    await page.route(overview, (route) => route.abort());
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await alertOf(page).filter({ hasText: 'The console does not answer' }).waitFor();
+    await page.unroute(overview);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Records scored in').waitFor();
+    await close();
+  });
+
+  for (const look of looks.filter(({ colorScheme }) => colorScheme === 'light')) {
+    it(`shows many keys and models with long names, some at first, at ${look.viewport.width}`, async () => {
+      const org = await service.newOrganisation();
+      await service.act(setOrganisation, { org_id: org, name: longName });
+      const bundle = checkBundle(sampleBundle({ name: longName }));
+      const now = new Date();
+      for (let count = 0; count < many; count += 1) {
+        await createModel(service.database, { organisationId: org, bundle, now });
+        await service.act(createKey, { org_id: org, name: count === 0 ? longName : `Key ${count}`, kind: 'live' });
+      }
+      const { page, signIn, check, problems, close } = await openPage(browser, service, look);
+      await signIn('owner', org);
+      await page.getByRole('link', { name: `All ${many} models` }).waitFor();
+      await check('overview-many');
+      await page.goto(`${service.url}/models`);
+      await page.getByRole('button', { name: `Show ${many - 50} more models` }).waitFor();
+      await check('models-many');
+      await page.getByRole('button', { name: `Show ${many - 50} more models` }).click();
+      expect(await page.getByRole('switch').count()).to.be.at.least(many);
+      await page.goto(`${service.url}/keys`);
+      await page.getByRole('button', { name: `Show ${many - 50} more keys` }).waitFor();
+      await check('keys-many');
+      await page.goto(`${service.url}/audit`);
+      await page.getByRole('button', { name: 'Show earlier changes' }).click();
+      await page.getByText('org create').waitFor();
+      await check('audit-many');
+      await page.goto(`${service.url}/playground`);
+      await page.getByText('The same call from your code').waitFor();
+      await check('playground-many');
+      expect(problems).to.deep.equal([]);
+      await close();
+    });
+  }
+});
