@@ -15,7 +15,7 @@ interface FieldCounts {
   readonly unseen: number;
 }
 
-interface FieldCoverage extends FieldCounts {
+export interface FieldCoverage extends FieldCounts {
   readonly field: string;
   /** One entry for each of the days. */
   readonly by_day: readonly ({ readonly day: string } & FieldCounts)[];
