@@ -53,7 +53,7 @@ describe('leadscore job create --wait', () => {
       follow();
     };
     const cut = async (): Promise<void> => front.cutAll();
-    /** Runs when so many thousandths of the rows have been sent. Five of them break the upload off. */
+    /** Faults when so many thousandths of the rows have been sent. Five of them break the upload off. */
     const duringUpload = new Map<number, () => Promise<void>>([
       [200, cut],
       [350, die('gateway')],
