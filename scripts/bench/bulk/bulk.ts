@@ -4,8 +4,8 @@ import { stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import { rounded } from '../report/figures.js';
 import { type Columns, type ReportSection, reportTable, type SectionOptions, wholeNumber } from '../report/tables.js';
 import { type BenchService, startBenchService, startGenerator } from '../service/bench-service.js';
-import { writeBulkFile } from './bulk-file.js';
-import { BulkCaller, type JobTimes } from './bulk-job.js';
+import { maxLeads, writeBulkFile } from './bulk-file.js';
+import { BulkCaller } from './bulk-job.js';
 
 export const bulkRowName = 'bulk';
 
@@ -51,7 +51,7 @@ export async function bulkSection(_names: readonly string[], options: SectionOpt
   const service = await startBenchService({ ...options, withRunner: true }, onEnd);
   const caller = new BulkCaller(service.gateway, service.source.modelId);
   say('bulk: a first job, so that all leads have a previous score');
-  await caller.run(path);
+  await caller.run(rows > maxLeads ? await fileOfAllLeads(directory) : path);
   const jobs: JobFigures[] = [];
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     const figures = await measureJob(service, caller, { path, rows });
@@ -61,6 +61,13 @@ export async function bulkSection(_names: readonly string[], options: SectionOpt
   const singles = isQuick ? undefined : await measureSingles(service, caller, path, options);
   const document = { rows, bytes, jobs, ...(singles === undefined ? {} : { singles }) };
   return { document, text: [jobTable(jobs), ...(singles === undefined ? [] : [singlesText(singles)])].join('\n\n') };
+}
+
+/** Each lead once: the rows of a larger file repeat them. @returns its path */
+async function fileOfAllLeads(directory: string): Promise<string> {
+  const path = join(directory, 'all-leads.csv');
+  await writeBulkFile(path, maxLeads);
+  return path;
 }
 
 /** All processes that serve a job. The pool has started those of low priority by the end of the first job. */
@@ -75,41 +82,46 @@ async function measureJob(
   { path, rows }: { readonly path: string; readonly rows: number },
 ): Promise<JobFigures> {
   const groups = groupsOf(service);
-  const max = { gateway: 0, runner: 0 };
-  const watch = setInterval(() => {
-    const usage = readUsage(groups);
-    max.gateway = Math.max(max.gateway, usage.gateway?.rssMb ?? 0);
-    max.runner = Math.max(max.runner, usage.runner?.rssMb ?? 0);
-  }, rssEveryMs);
-  const [before, busyBefore, own] = [readUsage(groups), machineBusyMs(), process.cpuUsage()];
-  let jobId: string;
-  let times: JobTimes;
+  const memory = watchMemory(groups);
   try {
-    ({ jobId, times } = await caller.run(path));
+    const [before, busyBefore, own] = [readUsage(groups), machineBusyMs(), process.cpuUsage()];
+    const { jobId, times } = await caller.run(path);
+    const [after, busyAfter, ownUsed] = [readUsage(groups), machineBusyMs(), process.cpuUsage(own)];
+    const downloadS = await caller.download(jobId, rows);
+    const used = Object.keys(groups).map(
+      (name) => [name, (after[name]?.cpuMs ?? 0) - (before[name]?.cpuMs ?? 0)] as const,
+    );
+    const total = used.reduce((sum, [, ms]) => sum + ms, 0);
+    const { uploadedS, readS, completedS } = times;
+    const ownMs = (ownUsed.user + ownUsed.system) / 1_000;
+    return {
+      rows,
+      rows_per_s: rounded(rows / completedS),
+      scoring_rows_per_s: rounded(rows / (completedS - readS)),
+      upload_s: rounded(uploadedS),
+      reading_s: rounded(readS - uploadedS),
+      scoring_s: rounded(completedS - readS),
+      download_s: rounded(downloadS),
+      cpu_ms_per_1000: Object.fromEntries(
+        [...used, ['total', total] as const].map(([name, ms]) => [name, rounded((1_000 * ms) / rows)]),
+      ),
+      max_rss_mb: { gateway: rounded(memory.max.gateway), runner: rounded(memory.max.runner) },
+      others_cores: rounded(Math.max(0, busyAfter - busyBefore - total - ownMs) / (1_000 * completedS)),
+    };
   } finally {
-    clearInterval(watch);
+    memory.stop();
   }
-  const [after, busyAfter, ownUsed] = [readUsage(groups), machineBusyMs(), process.cpuUsage(own)];
-  const used = Object.keys(groups).map(
-    (name) => [name, (after[name]?.cpuMs ?? 0) - (before[name]?.cpuMs ?? 0)] as const,
-  );
-  const total = used.reduce((sum, [, ms]) => sum + ms, 0);
-  const { uploadedS, readS, completedS } = times;
-  const ownMs = (ownUsed.user + ownUsed.system) / 1_000;
-  return {
-    rows,
-    rows_per_s: rounded(rows / completedS),
-    scoring_rows_per_s: rounded(rows / (completedS - readS)),
-    upload_s: rounded(uploadedS),
-    reading_s: rounded(readS - uploadedS),
-    scoring_s: rounded(completedS - readS),
-    download_s: rounded(await caller.download(jobId, rows)),
-    cpu_ms_per_1000: Object.fromEntries(
-      [...used, ['total', total] as const].map(([name, ms]) => [name, rounded((1_000 * ms) / rows)]),
-    ),
-    max_rss_mb: { gateway: rounded(max.gateway), runner: rounded(max.runner) },
-    others_cores: rounded(Math.max(0, busyAfter - busyBefore - total - ownMs) / (1_000 * completedS)),
-  };
+}
+
+/** Reads the memory of the gateway and the runner from now on: upload, reading, scoring and download need different parts. */
+function watchMemory(groups: ProcessGroups) {
+  const max = { gateway: 0, runner: 0 };
+  const timer = setInterval(() => {
+    const { gateway, runner } = readUsage(groups);
+    max.gateway = Math.max(max.gateway, gateway?.rssMb ?? 0);
+    max.runner = Math.max(max.runner, runner?.rssMb ?? 0);
+  }, rssEveryMs);
+  return { max, stop: () => clearInterval(timer) };
 }
 
 async function measureSingles(
