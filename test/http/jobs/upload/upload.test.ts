@@ -138,6 +138,33 @@ describe('uploads of /v1/jobs/{job_id}/input', () => {
       });
     }
 
+    it('is stored once after five breaks of one upload', async function () {
+      this.timeout(60_000);
+      const file = randomBytes(8 * megabyte + 7);
+      for (const cut of [megabyte, megabyte + 1, 1.5 * megabyte, megabyte + 70_000, 2 * megabyte - 1]) {
+        // The rest of the upload before is perhaps stored meanwhile. Then this one gets 409, as a client would.
+        await eventually(async () => {
+          const from = await offset();
+          const connection = await begin('PATCH', file.subarray(from, from + cut), {
+            ...patchHeaders(from, file.length),
+            'Content-Length': String(file.length - from),
+          });
+          try {
+            await eventually(async () => expect(await offset()).to.be.at.least(from + megabyte), 3_000);
+          } finally {
+            connection.destroy();
+          }
+        }, 20_000);
+        expect(await offset()).to.be.below(file.length);
+      }
+      await eventually(async () => {
+        const from = await offset();
+        expect((await patch(file.subarray(from), from, file.length)).status).to.equal(204);
+      }, 10_000);
+      expect((await storedUpload(service, jobId)).equals(file)).to.equal(true);
+      expect(jobOf(await own.call(`/v1/jobs/${jobId}`)).state).to.equal('reading');
+    });
+
     it('ends by HEAD when the gateway stored all bytes and ended before it stored that', async () => {
       await patch(Buffer.from('abc'), 0);
       await changeJob(service, jobId, { upload: { length: 3, bytes: 3 } });
