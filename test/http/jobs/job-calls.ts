@@ -16,7 +16,7 @@ export interface JobBody {
   readonly input: { readonly bytes_received: number; readonly bytes?: number };
   readonly progress: Readonly<Record<string, number | null>>;
   readonly pause?: { readonly reason: string };
-  readonly error?: { readonly message: string };
+  readonly error?: { readonly message: string; readonly line?: number; readonly column?: number };
   readonly notices?: readonly string[];
   readonly usage: { readonly limit: number };
   readonly validation: { readonly state: string };

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { eventually } from '../../support/eventually.js';
 import { refused } from '../../support/http/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
@@ -43,5 +44,19 @@ describe('the places of a gateway for long transfers', () => {
       expect(reply.headers.get('retry-after')).to.equal('5');
     }
     await held.end();
+  });
+
+  it('are eight uploads for all organisations', async function () {
+    this.timeout(30_000);
+    const holders = await Promise.all([workspace(service), workspace(service)]);
+    const held = await Promise.all(holders.map((own) => holdUploads(own, 4)));
+    const third = await workspace(service);
+    const { job_id: jobId } = await newJob(third);
+    const call = { method: 'PUT', body: 'a\n1\n', gateway: 0 } as const;
+    const reply = await third.call(`/v1/jobs/${jobId}/input`, call);
+    refused(reply, '429 job_limit_exceeded');
+    expect(reply.headers.get('retry-after')).to.equal('5');
+    for (const each of held) await each.end();
+    await eventually(async () => expect((await third.call(`/v1/jobs/${jobId}/input`, call)).status).to.equal(200));
   });
 });

@@ -91,6 +91,44 @@ describe('a bulk job through the API', () => {
     });
   });
 
+  it('fails on each broken file with its line and column, and counts nothing', async function () {
+    this.timeout(120_000);
+    const mib = 1024 * 1024;
+    const header = 'crm_id,company_size\n';
+    const zipped = gzipSync(`${header}${'a,1\n'.repeat(9)}`);
+    const endless = gzipSync(Buffer.concat([Buffer.from(header), Buffer.alloc(50 * mib, 'x')]));
+    const broken: Readonly<Record<string, readonly [Uint8Array | string, RegExp, number, number?]>> = {
+      'no header': ['a,1\nb,2\n', /has no column that the model knows. Its columns: "a", "1"/, 1],
+      'no known column': ['crm_id,x\na,1\n', /has no column that the model knows. Its columns: "crm_id", "x"/, 1],
+      'two columns of one name': [
+        'crm_id,company_size,company_size\na,1,2\n',
+        /two columns have the name "company_size" \(line 1, columns 2 and 3\)/i,
+        1,
+      ],
+      'an unclosed quote': [`${header}a,1\nb,"2\nc,3\n`, /quote in line 3, column 3 is not closed/, 3, 3],
+      'broken UTF-16': [
+        Buffer.concat([Buffer.from(`\uFEFF${header}a,`, 'utf16le'), Buffer.from([0, 0xd8, 0x31, 0])]),
+        /not UTF-16 throughout \(line 2, column 3\)/,
+        2,
+        3,
+      ],
+      'a NUL': [`${header}a,1\0\n`, /NUL character \(line 2, column 4\)/, 2, 4],
+      'a row of 2 MB': [`${header}a,${'1'.repeat(2 * mib)}\n`, /Row 1 \(line 2, column 1\) has more than 1 MiB/, 2, 1],
+      'gzip that ends early': [zipped.subarray(0, -8), /ends early \(read up to line 11, column 1\)/, 11, 1],
+      'gzip that inflates to a row without end': [endless, /Row 1 \(line 2, column 1\) has more than 1 MiB/, 2, 1],
+    };
+    const before = await own.ledgerSum();
+    for (const [name, [file, message, line, column]] of Object.entries(broken)) {
+      const { job_id: id } = await newJob(own);
+      await upload(id, Buffer.from(file));
+      const { error, progress } = await until(id, 'failed');
+      expect(error?.message, name).to.match(message);
+      expect([error?.line, error?.column], name).to.deep.equal([line, column]);
+      expect(progress.scored, name).to.equal(0);
+    }
+    expect(await own.ledgerSum()).to.equal(before);
+  });
+
   it('goes on after too many errors when it is resumed', async function () {
     this.timeout(90_000);
     const { job_id: id } = await newJob(own, { input: { format: 'jsonl' }, max_errors: 10 });
