@@ -1,6 +1,6 @@
 import { bar, gauge, type HistogramBin, renderHistogram } from '../../cli/output/charts.js';
 import { countText, readableDuration } from '../../cli/output/readable-numbers.js';
-import { renderFields, renderTable } from '../../cli/output/table.js';
+import { type Columns, renderFields, tableOf } from '../../cli/output/table.js';
 import { wrapJson } from '../../cli/output/wrap-text.js';
 import type { ReplyUsage, ScoreRow } from '../../cli/score/calls/api-reply.js';
 import { inputTable } from '../../cli/score/output/input-table.js';
@@ -12,7 +12,6 @@ import type { ScoreCall, ScoredPass } from './score-calls.js';
 import type { Screen } from './screen.js';
 
 const tableWidth = { width: 78 };
-const number = { align: 'right', whole: true } as const;
 
 /** The members of an answer that are shown apart. */
 export type ScoreReply = Readonly<Record<string, unknown>> & {
@@ -37,20 +36,18 @@ export function bestAndWorst(
 ): void {
   const { best, worst } = leads;
   const reasons = new Map(leads.reasons.map((row) => [row.crm_id, row.top_reason_1]));
-  const cells = ({ row }: ScoredLead): string[] => {
-    const reason = (reasons.get(row.crm_id) ?? '-').replace(/\s+/g, ' ').trim(); // CRM values may hold line breaks
-    return [row.crm_id ?? '', String(row.score), row.conversion_likelihood.toFixed(4), reason];
-  };
+  // Values of a CRM may hold line breaks.
+  const reasonOf = ({ row }: ScoredLead): string => (reasons.get(row.crm_id) ?? '-').replace(/\s+/g, ' ').trim();
   const isAll = worst.length === 0;
   screen.heading(isAll ? 'The leads, best first' : `The ${best.length} best leads, and the last ${worst.length}`);
-  const columns = [
-    { name: 'Lead', whole: true },
-    { name: 'Score', ...number },
-    { name: 'Likelihood', ...number },
-    { name: 'Main reason' },
+  const columns: Columns<ScoredLead | undefined> = [
+    ['Lead', (lead) => (lead === undefined ? '…' : (lead.row.crm_id ?? '')), 'whole'],
+    ['Score', (lead) => String(lead?.row.score ?? ''), 'right'],
+    ['Likelihood', (lead) => lead?.row.conversion_likelihood.toFixed(4) ?? '', 'right'],
+    ['Main reason', (lead) => (lead === undefined ? '' : reasonOf(lead))],
   ];
-  const rows = [...best.map(cells), ...(isAll ? [] : [['…']]), ...worst.map(cells)];
-  screen.block(renderTable(columns, rows, tableWidth));
+  const leftOut = isAll ? [] : [undefined];
+  screen.block(tableOf([...best, ...leftOut, ...worst], columns, tableWidth));
   screen.note(
     'A separate call asked for the reasons, with "explain": true and only the crm_ids: Leadscore remembers the ' +
       'fields.',
@@ -110,19 +107,15 @@ export function movement(screen: Screen, { summary }: ScoredPass, { up, down, sa
   const answered = JSON.stringify({ ...example.row, row: undefined }); // `row` is the line of the file
   screen.print(`\n${wrapJson(JSON.stringify(example.change.record), { label: '  sent      ' })}`);
   screen.print(`${wrapJson(answered, { label: '  answered  ' })}\n`);
-  const columns = [
-    { name: 'Company' },
-    { name: 'What happened' },
-    { name: 'Before', ...number },
-    { name: 'Now', ...number },
-    { name: 'Delta', ...number },
+  const columns: Columns<(typeof biggest)[number]> = [
+    ['Company', ({ lead }) => String(lead.record.Company ?? '-')],
+    ['What happened', ({ change }) => change.what ?? 'nothing'],
+    ['Before', ({ row }) => String(row.previous_score ?? '-'), 'right'],
+    ['Now', ({ row }) => String(row.score), 'right'],
+    ['Delta', ({ delta }) => (delta > 0 ? `+${delta}` : String(delta)), 'right'],
   ];
-  const rows = biggest.map(({ lead, change, row, delta }) => {
-    const figures = [row.previous_score ?? '-', row.score, delta > 0 ? `+${delta}` : delta].map(String);
-    return [String(lead.record.Company ?? '-'), change.what ?? 'nothing', ...figures];
-  });
   const coloured = (delta: string): string => screen.styled(delta.startsWith('+') ? 'green' : 'red', delta);
-  screen.block(renderTable(columns, rows, tableWidth).replace(/[+-]\d+$/gm, coloured));
+  screen.block(tableOf(biggest, columns, tableWidth).replace(/[+-]\d+$/gm, coloured));
 }
 
 /** Shows what the command line says of a file that does not fit the model, and the effect of the correction. */
