@@ -1,3 +1,4 @@
+// biome-ignore lint/style/noRestrictedImports: the one file that imports ONNX Runtime
 import { InferenceSession as OnnxSession, Tensor } from 'onnxruntime-node';
 import type { OnnxReference } from '../../shared/bundle/manifest/manifest.js';
 import { silenceOnnxRuntime } from '../../shared/config/config.js';

@@ -1,4 +1,4 @@
-import type { SourceFile, SourceImport } from './source-file.js';
+import type { SourceFile } from './source-file.js';
 
 /** A breach of a rule, as `path:line description`. */
 export type Finding = string;
@@ -8,89 +8,24 @@ export type StructureRule = (sources: readonly SourceFile[]) => Finding[];
 
 const product = /^(api|worker|shared|scripts)\//;
 const isTypeScript = (source: SourceFile): boolean => /\.(ts|mts|mjs)$/.test(source.path);
-const topFolderOf = (path: string): string => path.slice(0, path.indexOf('/'));
 const isProduct = (source: SourceFile): boolean => product.test(source.path);
 const found = (source: SourceFile, line: number, breach: string): Finding => `${source.path}:${line} ${breach}`;
 
-/** The top-level folders that each may import from. A folder without an entry may import from all. */
-const allowedFolders: Readonly<Record<string, readonly string[]>> = {
-  api: ['api', 'shared'],
-  worker: ['worker', 'shared'],
-  shared: ['shared'],
-};
-
-/** api and worker never import each other, shared imports neither, and none of them imports scripts or tests. */
-export const importsKeepTheBorders: StructureRule = (sources) =>
-  sources.filter(isTypeScript).flatMap((source) => {
-    const allowed = allowedFolders[topFolderOf(source.path)];
-    if (allowed === undefined) return [];
-    return source.imports
-      .filter(({ target }) => target !== undefined && !allowed.includes(topFolderOf(target)))
-      .map(({ line, target }) => found(source, line, `imports ${target}`));
-  });
-
-const browserCode = /^(api\/console\/app\/|shared\/admin\/schemas\/|shared\/contract\/figures\.ts$)/;
-
-/**
- * The browser side of the console imports itself, the schemas of the management API, the text of figures and packages.
- */
-export const browserCodeStandsAlone: StructureRule = (sources) =>
+/** Files and folders are named for their subject. An index (barrel) has none: its names belong to the defining file. */
+export const namesTellTheSubject: StructureRule = (sources) =>
   sources
-    .filter(({ path }) => path.startsWith('api/console/app/'))
+    .filter(({ path }) => /(^|\/)((utils?|helpers?|lib|libs|common|misc)\/|index\.(ts|mts|mjs)$)/i.test(path))
+    .map((source) => found(source, 1, 'has a name that fits any content'));
+
+/** Nothing takes the environment out of `process`. Biome finds the other ways to read it. */
+export const environmentStaysInProcess: StructureRule = (sources) =>
+  sources
+    .filter(isTypeScript)
     .flatMap((source) =>
-      source.imports
-        .filter(
-          ({ specifier, target }) => specifier.startsWith('node:') || !browserCode.test(target ?? 'api/console/app/'),
-        )
-        .map(({ line, specifier, target }) => found(source, line, `imports ${target ?? specifier}`)),
-    );
-
-/** No file imports itself through other files, type imports included. Reports each cycle once. */
-export const noImportCycles: StructureRule = (sources) => {
-  const byPath = new Map(sources.filter(isTypeScript).map((source) => [source.path, source]));
-  const findings: Finding[] = [];
-  const done = new Set<string>();
-  const visit = (source: SourceFile, trail: readonly string[]): void => {
-    for (const { target = '', line } of source.imports) {
-      const next = byPath.get(target);
-      const since = trail.indexOf(target);
-      if (since !== -1) {
-        const cycle = [...trail.slice(since), target].join(' -> ');
-        findings.push(found(source, line, `closes the cycle ${cycle}`));
-      } else if (next !== undefined && !done.has(target)) visit(next, [...trail, target]);
-    }
-    done.add(source.path);
-  };
-  for (const source of byPath.values()) if (!done.has(source.path)) visit(source, [source.path]);
-  return findings;
-};
-
-/** No index files (barrels). */
-export const noIndexFiles: StructureRule = (sources) =>
-  sources
-    .filter((source) => /(^|\/)index\.(ts|mts|mjs)$/.test(source.path))
-    .map((source) => found(source, 1, 'is an index: import from the defining file'));
-
-/** No folder has a name that fits any content. */
-export const foldersNameTheirSubject: StructureRule = (sources) =>
-  sources
-    .filter((source) => /(^|\/)(utils?|helpers?|lib|libs|common|misc)\//i.test(source.path))
-    .map((source) => found(source, 1, 'is in a folder whose name fits any content'));
-
-/**
- * Only shared/config/config.ts reads the environment. The set-up is exempt: it runs on plain Node before anything is
- * compiled, so it cannot import the configuration.
- */
-export const environmentIsReadInOnePlace: StructureRule = (sources) =>
-  sources
-    .filter((source) => isTypeScript(source) && source.path !== 'shared/config/config.ts')
-    .filter((source) => !/^scripts\/setup(\/[^/]+)?\.mjs$/.test(source.path))
-    .flatMap((source) => [
-      ...source.linesWith(/\bprocess\s*\??\.\s*env\b/).map((line) => found(source, line, 'reads process.env')),
-      ...source
+      source
         .linesWith(/\{[^}]*\benv\b[^}]*\}\s*(=\s*process\b|from\s*['"])/)
         .map((line) => found(source, line, 'takes env out of process')),
-    ]);
+    );
 
 /** Programs, modules that Node preloads, and test files, whose `describe` runs when Mocha imports them. */
 const entryFiles = [
@@ -118,16 +53,6 @@ export const nothingHappensAtImport: StructureRule = (sources) =>
         const awaits = /^(export\s+)?(const|let)\b(?:(?!=>|\b(async|function)\b).)*\bawait\b/s.test(code);
         return awaits ? [found(source, line, 'awaits at import time')] : [];
       }),
-    );
-
-/** All exports are named. */
-export const noDefaultExports: StructureRule = (sources) =>
-  sources
-    .filter(isTypeScript)
-    .flatMap((source) =>
-      source
-        .linesWith(/\bexport\s+default\b|\bexport\s*\{[^}]*\bas\s+default\b/)
-        .map((line) => found(source, line, 'has a default export')),
     );
 
 /** A skipped test prints its reason. */
@@ -239,14 +164,3 @@ export const oneFileNormalises: StructureRule = (sources) =>
     .flatMap((source) =>
       source.linesWith(/\.normalize\(/).map((line) => found(source, line, 'calls normalize: use boundedNfkc')),
     );
-
-/** One product file imports ONNX Runtime. */
-export const oneFileImportsOnnx: StructureRule = (sources) => {
-  const isOnnx = ({ specifier }: SourceImport): boolean => /^onnxruntime-node(\/|$)/.test(specifier);
-  return sources
-    .filter((source) => isTypeScript(source) && isProduct(source))
-    .filter((source) => source.path !== 'worker/models/inference-session.ts')
-    .flatMap((source) =>
-      source.imports.filter(isOnnx).map(({ line }) => found(source, line, 'imports onnxruntime-node')),
-    );
-};

@@ -1,7 +1,9 @@
+import type { modelReportSchema } from '../../../../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { figureText, liftText, shareText } from '../../../../../shared/contract/figures.js';
 import { countText } from '../../parts/formats.js';
-import type { Report } from './model.js';
 
+export type Report = ShapeOf<typeof modelReportSchema>;
 type Gate = Report['gates'][number];
 type Figures = Gate['figures'];
 

@@ -1,6 +1,4 @@
 import { useRoute } from 'preact-iso';
-import type { modelReportSchema, modelSchema } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { liftText } from '../../../../../shared/contract/figures.js';
 import { Calibration } from '../../charts/calibration.js';
 import { Contributions } from '../../charts/contributions.js';
@@ -14,12 +12,9 @@ import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { usePlace } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { FieldsCard } from './fields.js';
-import { Gates } from './gates.js';
+import { Gates, type Report } from './gates.js';
 import { LiveSwitch } from './models.js';
-import { Versions } from './versions.js';
-
-export type Model = ShapeOf<typeof modelSchema>;
-export type Report = ShapeOf<typeof modelReportSchema>;
+import { type Model, Versions } from './versions.js';
 
 /** One model: its verdict and evidence, what moves its scores, and its versions. */
 export function ModelPage() {

@@ -1,11 +1,14 @@
 import { useState } from 'preact/hooks';
+import type { modelSchema } from '../../../../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { instantText } from '../../parts/formats.js';
 import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.js';
 import { Field } from '../../parts/forms/field.js';
 import { Card, Problem } from '../../parts/page.js';
 import { usePlace } from '../../server/session.js';
 import { useSend } from '../../server/use-send.js';
-import type { Model } from './model.js';
+
+export type Model = ShapeOf<typeof modelSchema>;
 
 interface VersionsProps {
   readonly model: Model;
