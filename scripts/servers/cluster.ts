@@ -8,10 +8,9 @@ import { childProcessIds } from './process-usage.js';
 import { type RedisCluster, startRedisCluster } from './redis/redis-cluster.js';
 import { startRedis } from './redis/redis-server.js';
 import { type LocalServer, signal } from './server-process.js';
-import type { ServiceKind, ServiceProcess, Settings } from './service-process.js';
+import { type ServiceKind, type ServiceProcess, type Settings, startPart } from './service-process.js';
 import type { Link } from './slots/server-link.js';
 import { ServiceSlot } from './slots/service-slot.js';
-import { startPart } from './slots/start-part.js';
 
 export interface ClusterOptions {
   /** One per gateway. */

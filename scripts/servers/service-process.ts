@@ -1,5 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { childEnvironment } from '../../shared/config/config.js';
+import { messageOf } from '../../shared/contract/errors.js';
 import { projectFile } from '../../shared/process/project-root.js';
 
 /** A gateway, a worker pool, a console or a runner of bulk jobs as a separate process. */
@@ -122,4 +125,31 @@ export function endWithThisProcess(part: ServiceProcess): void {
   };
   process.on('exit', kill);
   void part.ended.then(() => process.off('exit', kill));
+}
+
+/** The file to which all processes of a service log. */
+export interface SharedLog {
+  readonly file: string;
+  readonly descriptor: number;
+}
+
+/**
+ * Starts a process of a service, which ends with this one.
+ * @throws Error with the fatal line of the log if it does not become ready
+ */
+export async function startPart(
+  kind: ServiceKind,
+  environment: Readonly<Record<string, string | undefined>>,
+  { file, descriptor }: SharedLog,
+): Promise<ServiceProcess> {
+  const loggedBefore = statSync(file).size;
+  try {
+    const part = await startService({ kind, environment, log: descriptor });
+    endWithThisProcess(part);
+    return part;
+  } catch (cause) {
+    const lines = (await readFile(file)).subarray(loggedBefore).toString('utf8').split('\n');
+    const last = lines.findLast((line) => line.includes('"level":"fatal"'));
+    throw new Error(`${messageOf(cause)}${last === undefined ? '' : `; ${last}`}`, { cause });
+  }
 }

@@ -3,10 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { projectFile } from '../../shared/process/project-root.js';
 import { runToEnd, UsageError } from '../servers/run-to-end.js';
-import { filesToRepeat, flakyText, replaceResult } from './flaky.js';
 import { GroupProcess } from './group-process.js';
 import { Progress } from './progress.js';
-import { failuresText, timesText, totalsOf, totalsText } from './report.js';
+import { failuresText, filesToRepeat, flakyText, replaceResult, timesText, totalsOf, totalsText } from './report.js';
 import { isFull, matchingTests, testFiles, testGroups } from './test-files.js';
 
 /*

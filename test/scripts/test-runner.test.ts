@@ -1,7 +1,14 @@
 import { expect } from 'chai';
-import { filesToRepeat, flakyText, replaceResult } from '../../scripts/test/flaky.js';
 import type { FileResult } from '../../scripts/test/group-process.js';
-import { failuresText, timesText, totalsOf, totalsText } from '../../scripts/test/report.js';
+import {
+  failuresText,
+  filesToRepeat,
+  flakyText,
+  replaceResult,
+  timesText,
+  totalsOf,
+  totalsText,
+} from '../../scripts/test/report.js';
 import { isFull, matchingTests, testFiles, testGroups } from '../../scripts/test/test-files.js';
 
 const compiled = (...names: string[]) => names.map((name) => `dist/test/${name}.test.js`);

@@ -1,6 +1,6 @@
 import { Queue, type Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { Limit } from '../../shared/async/limit.js';
+import { Limit } from '../../shared/async/at-once.js';
 import {
   type ChunkJob,
   type ChunkReply,

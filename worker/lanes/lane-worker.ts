@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Limit } from '../../shared/async/limit.js';
+import type { Limit } from '../../shared/async/at-once.js';
 import { type ChunkJob, type Lane, laneQueueName } from '../../shared/messages/score-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import { isRedisRefusal } from '../../shared/redis/connect.js';

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Limit } from '../../shared/async/limit.js';
+import { Limit } from '../../shared/async/at-once.js';
 import { retryAtStart } from '../../shared/async/retry.js';
 import { partitionSharing, type RegisteredWorker } from '../../shared/messages/partitions.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';

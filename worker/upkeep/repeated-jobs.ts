@@ -1,10 +1,9 @@
 import { redisNowMs } from '../../shared/redis/connect.js';
 import { ErasureStore, erasingStores } from '../../shared/store/calls/erasures.js';
 import type { UpkeepConnections } from './connect.js';
-import { removeOldJobs } from './job-retention.js';
 import type { UpkeepJob } from './jobs.js';
 import { removeUnscoredOutcomes } from './outcome-retention.js';
-import { removeOldPredictions, retentionTimings } from './retention.js';
+import { removeOldJobs, removeOldPredictions, retentionTimings } from './retention.js';
 import { eraseAgain } from './second-erasure.js';
 import { rollUpUsage } from './usage-rollup.js';
 

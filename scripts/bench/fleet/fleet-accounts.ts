@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Limit } from '../../../shared/async/limit.js';
+import { Limit } from '../../../shared/async/at-once.js';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { goldenFile, manifestFile } from '../../../shared/bundle/bundle-files.js';
 import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bundle.js';

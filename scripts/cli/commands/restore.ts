@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { UnusableServer } from '../../../shared/async/retry.js';
-import type { Redis } from '../../../shared/redis/connect.js';
+import { isRedisRefusal, type Redis } from '../../../shared/redis/connect.js';
 import { anyLatestScoresKey, anyUsageKey } from '../../../shared/redis/keys.js';
 import { claimRedis } from '../../../shared/redis/owner.js';
+import { type ProcessKind, runningProcesses } from '../../../shared/redis/running-processes.js';
 import { allKeys } from '../../../shared/redis/scan.js';
 import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { type KeySettings, KeySettingsStore, otherKeySettings } from '../../../shared/store/accounts/key-settings.js';
@@ -16,7 +17,6 @@ import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { type ChangeCounts, type LostChange, readChanges, writeChanges } from '../restore/change-file.js';
 import { eraseRestored } from '../restore/erase-restored.js';
-import { requireStopped } from '../restore/require-stopped.js';
 import { defineCommand, type JsonOption } from './define-command.js';
 
 /** Adds `restore export` and `restore finish`. */
@@ -151,4 +151,33 @@ async function dropDerived(redis: Redis): Promise<number> {
   for (const pattern of [anyUsageKey, anyLatestScoresKey])
     for await (const keys of allKeys(redis, pattern)) for (const key of keys) dropped += await redis.unlink(key);
   return dropped;
+}
+
+const names = {
+  gateway: ['gateway', 'gateways'],
+  pool: ['worker pool', 'worker pools'],
+  bulk: ['runner', 'runners'],
+  console: ['console', 'consoles'],
+} as const satisfies Record<ProcessKind, readonly [one: string, more: string]>;
+const kinds = Object.keys(names) as ProcessKind[];
+
+const remedy = 'Stop all gateways, pools, runners and consoles, and run the command again; or add --yes';
+
+/**
+ * Refuses to work beside running processes: they put counters and scores from before the restore back into Redis.
+ * @throws CliError that names how many there are of each kind, or says that Redis does not tell
+ */
+async function requireStopped(redis: Redis): Promise<void> {
+  const running = await runningProcesses(redis).catch((cause: unknown) => {
+    if (!isRedisRefusal(cause)) throw cause;
+    const problem = `Redis does not tell which processes are running, because it refused CLIENT LIST (${cause.message})`;
+    throw new CliError(`${problem}. ${remedy} once they are stopped`, { code: 'unknown_processes', cause });
+  });
+  const found = kinds.filter((kind) => running[kind] > 0);
+  if (found.length === 0) return;
+  const counted = found.map((kind) => `${running[kind]} ${names[kind][running[kind] === 1 ? 0 : 1]}`);
+  throw new CliError(
+    `Still running on this Redis: ${counted.join(', ')}. They may put back what this command drops. ${remedy}`,
+    { code: 'still_running', details: { running } },
+  );
 }

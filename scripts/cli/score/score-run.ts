@@ -14,9 +14,8 @@ import { type BatchLimits, recordBatches, withFirstRead } from './input/record-b
 import type { OpenRun } from './output/open-run.js';
 import { headerText, type KeptColumns, keptColumns, scoredText } from './output/scored-output.js';
 import { rangesOf } from './progress/journal.js';
-import { skipRows, unchangedBatches } from './progress/match-file.js';
 import type { ResultPool } from './progress/result-pool.js';
-import { FileDigest, textDigest } from './progress/row-digests.js';
+import { FileDigest, skipRows, textDigest, unchangedBatches } from './progress/row-digests.js';
 import type { Replay } from './progress/run-progress.js';
 import { FigureSums, reusedScores } from './run-figures.js';
 import type { RunReport, ScoreFileOptions } from './run-report.js';

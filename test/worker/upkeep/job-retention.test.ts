@@ -3,7 +3,7 @@ import { connectMongo, type Mongo } from '../../../shared/store/connection/conne
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
-import { removeOldJobs } from '../../../worker/upkeep/job-retention.js';
+import { removeOldJobs } from '../../../worker/upkeep/retention.js';
 import { sampleJob } from '../../support/jobs/sample-job.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
