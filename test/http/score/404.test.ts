@@ -36,12 +36,6 @@ describe('404 of POST /v1/score: models', () => {
     refused(foreign, '404 model_not_found');
   });
 
-  it('returns 404 for a deleted model', async () => {
-    const gone = await own.addModel();
-    await service.stores.models.update(gone._id, { deleted_at: new Date(service.clock.now()) });
-    refused(await own.score([lead], { modelId: gone._id }), '404 model_not_found');
-  });
-
   it('returns 404 on both gateways within 2 s of deleting the model', async () => {
     for (const gateway of [0, 1]) scored(await own.score([lead], { gateway }));
     await own.changeModel(own.model._id, { deleted_at: new Date(service.clock.now()) });
