@@ -18,7 +18,7 @@ const foldersOf = {
   faults: ['faults', 'deploys'],
   http: ['http'],
   programs: ['scripts', 'console', 'entry'],
-  service: ['security', 'cluster', 'overload', 'chaos'],
+  service: ['security', 'cluster', 'versions', 'overload', 'chaos'],
 } as const;
 
 /**
