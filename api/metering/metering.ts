@@ -2,7 +2,7 @@ import { withTimeout } from '../../shared/async/timeouts.js';
 import { type Clock, monthEndMs, monthOf } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../../shared/contract/plans.js';
-import type { ScoredLeads } from '../../shared/latest-scores/latest-scores.js';
+import type { ScoredLeads } from '../../shared/latest-scores/note-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { hasCallsInFlight } from '../../shared/quota/calls-in-flight.js';
 import { QuotaLeaseLost, QuotaTooLate, QuotaWouldCrossStop } from '../../shared/quota/commands.js';

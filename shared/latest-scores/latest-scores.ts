@@ -1,7 +1,7 @@
 import { writtenForms } from '../contract/crm-id.js';
 import { randomBase62 } from '../contract/identifiers.js';
 import type { Redis } from '../redis/connect.js';
-import { latestScoresKey, type UsageCounter } from '../redis/keys.js';
+import { latestScoresKey } from '../redis/keys.js';
 import { integerReply, luaCommand, stringsReply } from '../redis/lua-command.js';
 import type { LeadScores } from '../store/calls/lead-lookup.js';
 
@@ -26,8 +26,9 @@ export interface CachedLeads {
 }
 
 /**
- * Cache of the latest scores of each lead, in Redis: one hash an organisation. Only settling a counted live call adds
- * to it (`settle.lua`). An entry is never older than the last settled call; MongoDB knows what is missing.
+ * Cache of the latest scores of each lead, in Redis: one hash an organisation. Only a live call that is
+ * about to be settled adds to it (note-scores.ts). An entry is never older than the last settled call; MongoDB knows what
+ * is missing.
  *
  * The hash is dropped:
  * - when Redis has restarted;
@@ -91,58 +92,3 @@ function cachedLead(entry: string, number: string): LeadScores | undefined {
 }
 
 const idOf = (entry: string, at: number): string => `${entry.slice(at, at + 26)}.${entry.slice(at + 26, at + 30)}`;
-
-/** Scores of one call: one entry a row. */
-export interface ScoredLeads {
-  readonly modelId: string;
-  readonly crmIds: readonly (string | null)[];
-  readonly scores: readonly number[];
-  /** Epoch under which the leads were read; empty when they must not be added, because a later prediction may exist. */
-  readonly epoch: string;
-}
-
-/** Max rows of a note with several calls: Lua takes a limited number of arguments at once. */
-const maxNoteRows = 1_000;
-
-interface SettledCall {
-  readonly counter: Pick<UsageCounter, 'organisationId'>;
-  readonly latest?: ScoredLeads | undefined;
-}
-
-/** Scores of some calls of one command under one model and epoch. */
-interface Note {
-  readonly modelId: string;
-  readonly epoch: string;
-  /** For each call, its index in the command (from 1) and its number of rows. */
-  readonly spans: number[];
-  readonly scored: ScoredLeads[];
-  rows: number;
-}
-
-/** The key and the arguments of the notes of `settle.lua`, when it settles these calls of one organisation. */
-export function notesOf(calls: readonly SettledCall[]): { readonly keys: readonly string[]; readonly args: string[] } {
-  const notes: Note[] = [];
-  for (const [index, { latest }] of calls.entries()) {
-    if (latest === undefined) continue;
-    const { modelId, epoch } = latest;
-    const rows = latest.scores.length;
-    const isOpen = (note: Note) => note.modelId === modelId && note.epoch === epoch && note.rows + rows <= maxNoteRows;
-    let note = notes.find(isOpen);
-    if (note === undefined) {
-      note = { modelId, epoch, spans: [], scored: [], rows: 0 };
-      notes.push(note);
-    }
-    note.spans.push(index + 1, rows);
-    note.scored.push(latest);
-    note.rows += rows;
-  }
-  const [first] = calls;
-  return {
-    keys: first === undefined || notes.length === 0 ? [] : [latestScoresKey(first.counter.organisationId)],
-    args: notes.flatMap(({ modelId, epoch, spans, scored }) => {
-      const crmIds = scored.flatMap((leads) => leads.crmIds);
-      const scores = scored.flatMap((leads) => leads.scores);
-      return [epoch, modelId, ...[spans, crmIds, scores].map((list) => JSON.stringify(list))];
-    }),
-  };
-}

@@ -1,5 +1,5 @@
 import { Batcher } from '../async/batcher.js';
-import { latestTtlMs, maxLatestLeads, notesOf, type ScoredLeads } from '../latest-scores/latest-scores.js';
+import { type ScoredLeads, ScoreNotes } from '../latest-scores/note-scores.js';
 import type { Redis } from '../redis/connect.js';
 import { callKey, endedCallsKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../redis/keys.js';
 import { integersReply, luaCommand, stringsReply } from '../redis/lua-command.js';
@@ -159,17 +159,19 @@ export function quotaCommands(redis: Redis): QuotaCommands {
         args: [leaseMs, ...calls.flatMap((call) => [call.callId, call.records, call.stop, call.deadlineRedisMs])],
       }),
   });
+  const notes = new ScoreNotes(redis);
   const settles = new Batcher<SettleCall, QuotaReply>({
-    run: (calls, { counter, leaseMs }) => {
-      const notes = notesOf(calls);
-      return settle({
-        keys: [...endingKeys(counter, calls), ...notes.keys],
-        args: [
-          ...[calls.length, leaseMs, latestTtlMs, maxLatestLeads],
-          ...calls.map(({ callId }) => callId),
-          ...notes.args,
-        ],
-      });
+    run: async (calls, { counter, leaseMs }) => {
+      // Sent first, in the same write. A failure is no reason to leave the replies of settle.lua unread.
+      const noted = notes.add(calls).then(
+        () => undefined,
+        (cause: unknown) => new QuotaUnavailable('the scores of the call may not be noted', { cause }),
+      );
+      const args = [leaseMs, ...calls.map(({ callId }) => callId)];
+      const replies = await settle({ keys: endingKeys(counter, calls), args });
+      const failure = await noted;
+      if (failure === undefined) return replies;
+      return replies.map((reply, index) => (reply.code > 0 && calls[index]?.latest !== undefined ? failure : reply));
     },
   });
   const release = command('release');

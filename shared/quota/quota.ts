@@ -1,6 +1,6 @@
 import { withTimeout } from '../async/timeouts.js';
 import { type Clock, machineClock } from '../contract/dates.js';
-import type { ScoredLeads } from '../latest-scores/latest-scores.js';
+import type { ScoredLeads } from '../latest-scores/note-scores.js';
 import { type Redis, redisNowMs } from '../redis/connect.js';
 import type { UsageCounter } from '../redis/keys.js';
 import { Locks } from '../redis/lock.js';

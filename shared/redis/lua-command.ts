@@ -18,7 +18,8 @@ export type LuaCommand<Reply> = (call: LuaCall) => Promise<Reply>;
  * script (after a restart or SCRIPT FLUSH), the whole script follows.
  * @param options.file path from the project's root
  * @param options.reply parses the script's reply
- * @param options.atOnce for calls that are batches already: the connection must not batch them again (see `sendAtOnce`)
+ * @param options.atOnce for calls that are batches already: the connection must not batch them again (see `sendAtOnce`).
+ * `whole` sends the whole script each time. A missing script would run after the commands that were sent behind it.
  * @throws Error when the file cannot be read
  */
 export function luaCommand<Reply>(
@@ -26,13 +27,14 @@ export function luaCommand<Reply>(
   options: {
     readonly file: string;
     readonly reply: (raw: unknown) => Reply;
-    readonly atOnce?: boolean;
+    readonly atOnce?: boolean | 'whole';
   },
 ): LuaCommand<Reply> {
   const { file, reply, atOnce = false } = options;
   const script = readFileSync(projectFile(file), 'utf8');
   const digest = createHash('sha1').update(script).digest('hex');
   return async ({ keys, args }) => {
+    if (atOnce === 'whole') return reply(await sendAtOnce(redis, 'eval', [script, keys.length, ...keys, ...args]));
     try {
       if (atOnce) return reply(await sendAtOnce(redis, 'evalsha', [digest, keys.length, ...keys, ...args]));
       return reply(await redis.evalsha(digest, keys.length, ...keys, ...args));

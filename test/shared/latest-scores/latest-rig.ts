@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { callIdFloor } from '../../../shared/contract/identifiers.js';
-import { LatestScores, maxLatestLeads, notesOf } from '../../../shared/latest-scores/latest-scores.js';
+import { LatestScores, maxLatestLeads } from '../../../shared/latest-scores/latest-scores.js';
+import { ScoreNotes } from '../../../shared/latest-scores/note-scores.js';
 import type { ChunkPayload } from '../../../shared/messages/score-job.js';
-import { callKey, endedCallsKey, latestScoresKey, leasesKey, usageKey } from '../../../shared/redis/keys.js';
-import { integersReply, luaCommand } from '../../../shared/redis/lua-command.js';
+import { quotaCode } from '../../../shared/quota/commands.js';
+import { latestScoresKey } from '../../../shared/redis/keys.js';
 import type { LeadQuery, LeadScores } from '../../../shared/store/calls/lead-lookup.js';
 import { predictionId } from '../../../shared/store/calls/prediction-segment.js';
 import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { findKnownLeads, requestLatestScores } from '../../../worker/scoring/lead-lookup.js';
-import { freshCounter, QuotaRig } from '../quota/rig/quota-rig.js';
+import { freshCounter, leaseMs, QuotaRig } from '../quota/rig/quota-rig.js';
 
 const modelId = 'mdl_A';
 
@@ -40,12 +41,10 @@ export class LatestRig {
   /** Max fields of the hash: its leads and what it has besides. */
   maxFields = maxLatestLeads;
   private readonly calls = new Map<string, Call>();
-  private readonly settleScript;
 
   constructor(redisUrl: string) {
     this.quota = new QuotaRig(redisUrl);
     this.latest = new LatestScores(this.quota.redis);
-    this.settleScript = luaCommand(this.redis, { file: 'shared/quota/lua/settle.lua', reply: integersReply });
   }
 
   get redis(): Redis {
@@ -103,20 +102,28 @@ export class LatestRig {
       if (crmId !== null) this.predictions.push({ crmId, modelId: call.modelId, id: predictionId(callId, row), score });
   }
 
-  /** Settles a call by the script, with `maxFields`. */
+  /** Notes the scores of a call, with `maxFields`. */
+  async note(callId: string): Promise<void> {
+    const notes = new ScoreNotes(this.redis, this.maxFields);
+    await notes.add([{ counter: this.counter, callId, latest: this.scoredLeads(callId) }]);
+  }
+
+  /** Notes and settles a call, as a gateway does, with `maxFields`. */
   async settle(callId: string): Promise<void> {
-    const { counter, organisationId } = this;
-    const notes = notesOf([{ counter, latest: this.scoredLeads(callId) }]);
-    await this.settleScript({
-      keys: [
-        usageKey(counter),
-        leasesKey(counter),
-        endedCallsKey(counter),
-        callKey(organisationId, callId),
-        ...notes.keys,
-      ],
-      args: [1, 60_000, 60_000, this.maxFields, callId, ...notes.args],
-    });
+    await this.note(callId);
+    await this.quota.quota.settle(this.counter, callId);
+  }
+
+  /** Settles the records of a call and nothing else. @returns whether it is settled; undefined while the counter is lost */
+  async settleRecords(callId: string): Promise<boolean | undefined> {
+    const { code } = await this.quota.quota.commands.settle({ counter: this.counter, callId, leaseMs });
+    return code === quotaCode.unknownCounter ? undefined : code > 0;
+  }
+
+  /** Drops all keys of the organisation, as when Redis is emptied. */
+  async empty(): Promise<void> {
+    const keys = await this.redis.keys(`{${this.organisationId}}:*`);
+    if (keys.length > 0) await this.redis.del(keys);
   }
 
   /** Settles calls as gateways do, in one batch. */
@@ -155,8 +162,9 @@ export class LatestRig {
     await this.latest.forgetLead({ organisationId: this.organisationId, crmId });
   }
 
-  /** Voids a recorded call: its predictions first, then Redis. */
+  /** Voids a recorded call: its row and predictions first, then Redis. Its reservation is left. */
   async voidCall(callId: string): Promise<void> {
+    this.quota.ledger.voidCall(callId);
     this.predictions = this.predictions.filter(({ id }) => !id.startsWith(callId));
     await this.forget();
   }

@@ -20,7 +20,10 @@ class Story {
   private readonly arrived: Call[] = [];
   private readonly lookedUp: Call[] = [];
   private recorded: Call[] = [];
+  /** Calls whose scores were noted, or whose organisation's hash the sweep has dropped. The settle comes any time later. */
+  private readonly settling: { readonly call: Call; readonly isSwept: boolean }[] = [];
   private readonly settled = new Set<string>();
+  private readonly voided: Call[] = [];
   private readonly erasures: { readonly crmId: string; readonly atMs: number }[] = [];
   /** Two gateways. The clock of one is ahead. */
   private readonly gateways = [callIdGenerator(), callIdGenerator()];
@@ -49,28 +52,54 @@ class Story {
     this.recorded.push(call);
   }
 
-  /** Settles a call, maybe for the second time. */
-  async settle(which: number): Promise<void> {
-    const call = this.recorded[which % Math.max(1, this.recorded.length)];
+  /** The first of the two commands that settle a call, maybe for the second time. */
+  async note(which: number): Promise<void> {
+    const call = chosenOf(this.recorded, which);
     if (call === undefined) return;
-    await this.rig.settle(call.id);
-    this.settled.add(call.id);
+    await this.rig.note(call.id);
+    this.settling.push({ call, isSwept: false });
   }
 
-  /** Settles a call without its scores, as the sweep does. */
+  /** The sweep drops the hash before it settles a call without its scores. */
   async sweep(which: number): Promise<void> {
-    const call = this.recorded[which % Math.max(1, this.recorded.length)];
+    const call = chosenOf(this.recorded, which);
     if (call === undefined) return;
     await this.rig.forget();
-    this.settled.add(call.id);
+    this.settling.push({ call, isSwept: true });
+  }
+
+  /** The second of the two commands. A gateway sends both again when the counter was lost. */
+  async settle(which: number): Promise<void> {
+    const { call, isSwept } = taken(this.settling, which) ?? {};
+    if (call === undefined) return;
+    let isSettled = await this.rig.settleRecords(call.id);
+    if (isSettled === undefined && !isSwept) {
+      await this.rig.quota.quota.usage(this.rig.counter);
+      await this.rig.note(call.id);
+      isSettled = await this.rig.settleRecords(call.id);
+    }
+    if (isSettled === true) this.settled.add(call.id);
   }
 
   async voidCall(which: number): Promise<void> {
-    const call = this.recorded[which % Math.max(1, this.recorded.length)];
+    const call = chosenOf(this.recorded, which);
     if (call === undefined) return;
     this.settled.delete(call.id);
     this.recorded = this.recorded.filter((each) => each !== call);
     await this.rig.voidCall(call.id);
+    this.voided.push(call);
+  }
+
+  /** A note of a voided call that was under way all the time. */
+  async noteLate(which: number): Promise<void> {
+    const call = chosenOf(this.voided, which);
+    if (call !== undefined) await this.rig.note(call.id);
+  }
+
+  /** The last step of a void. */
+  async release(which: number): Promise<void> {
+    const call = chosenOf(this.voided, which);
+    if (call !== undefined) await this.rig.quota.quota.release(this.rig.counter, call.id);
   }
 
   async erase(crmId: string): Promise<void> {
@@ -119,6 +148,9 @@ class Story {
   }
 }
 
+const chosenOf = <Item>(items: readonly Item[], which: number): Item | undefined =>
+  items[which % Math.max(1, items.length)];
+
 function taken<Item>(items: Item[], which: number): Item | undefined {
   return items.splice(which % Math.max(1, items.length), 1)[0];
 }
@@ -140,12 +172,16 @@ const step = fc.oneof(
   { weight: 5, arbitrary: arrival },
   { weight: 5, arbitrary: chosen('look up', (story, which) => story.lookUp(which)) },
   { weight: 5, arbitrary: chosen('record', (story, which) => story.record(which)) },
+  { weight: 5, arbitrary: chosen('note', (story, which) => story.note(which)) },
   { weight: 5, arbitrary: chosen('settle', (story, which) => story.settle(which)) },
   { weight: 1, arbitrary: chosen('sweep', (story, which) => story.sweep(which)) },
   { weight: 1, arbitrary: chosen('void', (story, which) => story.voidCall(which)) },
+  { weight: 1, arbitrary: chosen('note late', (story, which) => story.noteLate(which)) },
+  { weight: 1, arbitrary: chosen('release', (story, which) => story.release(which)) },
   { weight: 1, arbitrary: lead.map((crmId): Step => [`erase ${crmId}`, (story) => story.erase(crmId)]) },
   { weight: 1, arbitrary: chosen('erase again', (story, which) => story.eraseAgain(which)) },
   { weight: 1, arbitrary: fc.constant<Step>(['evict', (story) => story.rig.forget()]) },
+  { weight: 1, arbitrary: fc.constant<Step>(['empty', (story) => story.rig.empty()]) },
   { weight: 1, arbitrary: fc.constant<Step>(['restart', (story) => story.rig.restart()]) },
 );
 

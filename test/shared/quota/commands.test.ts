@@ -3,7 +3,14 @@ import { Redis } from 'ioredis';
 import { type QuotaCommands, quotaCommands } from '../../../shared/quota/commands.js';
 import type { RecordedCall } from '../../../shared/quota/ledger-view.js';
 import { redisNowMs } from '../../../shared/redis/connect.js';
-import { callKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
+import {
+  callKey,
+  latestScoresKey,
+  leasesKey,
+  rebuildLockKey,
+  type UsageCounter,
+  usageKey,
+} from '../../../shared/redis/keys.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { freshCounter } from './rig/quota-rig.js';
 
@@ -131,6 +138,28 @@ describe('quotaCommands', () => {
       await redis.del(callKey(counter.organisationId, 'call'));
       expect(await settle('call')).to.include({ code: -6 });
       expect(await redis.exists(leasesKey(counter))).to.equal(0);
+    });
+
+    it('rejects a settled call whose scores cannot be noted, and no other call of the batch', async () => {
+      await reserve('scored', 400);
+      await reserve('other', 50);
+      await reserve('released', 20);
+      await release('released');
+      await redis.set(latestScoresKey(counter.organisationId), 'no hash');
+      const latest = { modelId: 'mdl_A', crmIds: ['L-1'], scores: [50], epoch: 'epoch' };
+      const [scored, ...others] = await Promise.allSettled([
+        commands.settle({ counter, callId: 'scored', leaseMs, latest }),
+        settle('other'),
+        commands.settle({ counter, callId: 'released', leaseMs, latest }),
+      ]);
+      expect(scored)
+        .to.have.nested.property('reason.cause.message')
+        .that.matches(/WRONGTYPE/);
+      expect(others.map((settled) => 'value' in settled && settled.value)).to.deep.equal([
+        { code: 1, used: 450, leased: 0 },
+        { code: -5, used: 450, leased: 0 },
+      ]);
+      expect(await settle('scored')).to.deep.equal({ code: 2, used: 450, leased: 0 });
     });
   });
 

@@ -64,7 +64,7 @@ describe('Quota', () => {
     expect(await rig.quota.release(counter, 'call')).to.equal(false);
   });
 
-  it('sends one command for a reserve, and one for a settle', async () => {
+  it('sends one command for a reserve and one for a settle, after one for its scores', async () => {
     await rig.reserve(counter, 'first', 1);
     const commandsOf = async (work: () => Promise<unknown>) => {
       const sent: string[] = [];
@@ -84,6 +84,9 @@ describe('Quota', () => {
     const deadlineRedisMs = await rig.deadline();
     const call = { counter, callId: 'second', records: 1, stop: 10, deadlineRedisMs };
     expect(await commandsOf(() => rig.quota.reserve(call))).to.deep.equal(['evalsha']);
+    const latest = { modelId: 'mdl_A', crmIds: ['L-1'], scores: [50], epoch: '' };
+    const settle = () => rig.quota.settle(counter, 'second', { latest });
+    expect(await commandsOf(settle)).to.deep.equal(['eval', 'evalsha']);
     expect(await commandsOf(() => rig.quota.settle(counter, 'second'))).to.deep.equal(['evalsha']);
   });
 

@@ -1,0 +1,87 @@
+import type { Redis } from '../redis/connect.js';
+import { latestScoresKey, type UsageCounter } from '../redis/keys.js';
+import { luaCommand } from '../redis/lua-command.js';
+import { latestTtlMs, maxLatestLeads } from './latest-scores.js';
+
+/** Scores of one call: one entry a row. */
+export interface ScoredLeads {
+  readonly modelId: string;
+  readonly crmIds: readonly (string | null)[];
+  readonly scores: readonly number[];
+  /** Epoch under which the leads were read; empty when they must not be added, because a later prediction may exist. */
+  readonly epoch: string;
+}
+
+/** A recorded call; one without `latest` has no scores to note. */
+interface NotedCall {
+  readonly counter: Pick<UsageCounter, 'organisationId'>;
+  readonly callId: string;
+  readonly latest?: ScoredLeads | undefined;
+}
+
+/** Makes the scores of recorded calls of one organisation the latest scores of their leads. See note-scores.lua. */
+export class ScoreNotes {
+  private readonly note;
+
+  /** @param maxFields of an organisation's hash: its leads, and what it has besides */
+  constructor(
+    redis: Redis,
+    private readonly maxFields = maxLatestLeads,
+  ) {
+    this.note = luaCommand(redis, {
+      file: 'shared/latest-scores/note-scores.lua',
+      reply: () => undefined,
+      atOnce: 'whole',
+    });
+  }
+
+  /**
+   * Sends the command before it returns, so that a settle sent next on the same connection arrives after it.
+   * @throws the error of Redis; the scores may be noted or not
+   */
+  async add(calls: readonly NotedCall[]): Promise<void> {
+    const notes = notesOf(calls);
+    const [first] = calls;
+    if (first === undefined || notes.length === 0) return;
+    const args = [latestTtlMs, this.maxFields, ...notes.flatMap(argsOf)];
+    await this.note({ keys: [latestScoresKey(first.counter.organisationId)], args });
+  }
+}
+
+/** Max rows of a note with several calls: Lua takes a limited number of arguments at once. */
+const maxNoteRows = 1_000;
+
+/** Scores of some calls of one command under one model and epoch. */
+interface Note {
+  readonly modelId: string;
+  readonly epoch: string;
+  /** Id and number of rows of each call, in turn. */
+  readonly calls: (string | number)[];
+  readonly scored: ScoredLeads[];
+  rows: number;
+}
+
+function notesOf(calls: readonly NotedCall[]): Note[] {
+  const notes: Note[] = [];
+  for (const { callId, latest } of calls) {
+    if (latest === undefined) continue;
+    const { modelId, epoch } = latest;
+    const rows = latest.scores.length;
+    const isOpen = (note: Note) => note.modelId === modelId && note.epoch === epoch && note.rows + rows <= maxNoteRows;
+    let note = notes.find(isOpen);
+    if (note === undefined) {
+      note = { modelId, epoch, calls: [], scored: [], rows: 0 };
+      notes.push(note);
+    }
+    note.calls.push(callId, rows);
+    note.scored.push(latest);
+    note.rows += rows;
+  }
+  return notes;
+}
+
+function argsOf({ modelId, epoch, calls, scored }: Note): string[] {
+  const crmIds = scored.flatMap((leads) => leads.crmIds);
+  const scores = scored.flatMap((leads) => leads.scores);
+  return [epoch, modelId, ...[calls, crmIds, scores].map((list) => JSON.stringify(list))];
+}
