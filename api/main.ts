@@ -84,7 +84,7 @@ async function startServices(gateway: Gateway, connections: Connections) {
     ...scoring,
     largeCalls,
     outcomes,
-    outcomeLimit: new OutcomeLimit({ ...scoring, outcomes, clock, retentionDays: config.retentionDays }),
+    outcomeLimit: new OutcomeLimit({ outcomes, retentionDays: config.retentionDays }),
     predictions: new PredictionStore(database),
     idempotencyKeys: new IdempotencyKeys({ redis: commands, store: scoring.idempotency, clock }),
   };

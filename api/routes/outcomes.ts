@@ -39,9 +39,9 @@ interface ReportedLeads {
 }
 
 /**
- * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by what was scored, and idempotent. Its
- * rate is that of scoring, because a call costs the gateway as much. Works in every state of the organisation. Calls of
- * test keys are validated and answered, but not stored.
+ * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by the plan, and idempotent. Its rate is
+ * that of scoring, because a call costs the gateway as much. Works in every state of the organisation. Calls of test
+ * keys are validated and answered, but not stored.
  */
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
   const { store, limit, predictions, largeBodies, limits, bodies } = outcomesDeps;
@@ -82,7 +82,7 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
         // One call at a time: a thousand upserts keep a core of MongoDB busy for 0.1 s.
         return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async () => {
           const between = () => nextStep();
-          const took = await limit.take(organisationId, leads);
+          const took = await limit.take(organisation, leads);
           took(await store.record({ organisationId, outcomes, receivedAt, between }));
           // The outcomes are stored: without these figures the call has still succeeded.
           const known = await knownLeads({ organisationId, leads, outcomes, sent, between }).catch(() => undefined);

@@ -52,8 +52,8 @@ const maxOthersShare = 0.15;
 const redisBytesPerRecord = 1_500;
 /** Counters of the organisation, and differences in the queues. */
 const redisSlackBytes = 64 * 1024;
-/** MongoDB may grow by this without a counted record: the 10,000 outcomes that every organisation may store. */
-const mongoSlackBytes = 8 * 1024 * 1024;
+/** MongoDB may grow by this without a counted record: the 50,000 outcomes that the trial of an attacker may store. */
+const mongoSlackBytes = 40 * 1024 * 1024;
 
 export function rowOf(measured: {
   readonly attack: { readonly name: string; readonly does: string };

@@ -40,6 +40,21 @@ export function allowanceOf(organisation: Subscriber, bucket: UsageBucket): Allo
   return { limit, hardStop: 2 * limit, backstop: 2 * limit };
 }
 
+/** Leads whose outcomes every organisation may report over HTTP. */
+const minOutcomes = 10_000;
+/** Leads with an outcome for each record of the monthly limit. Most leads are scored more than once. */
+const outcomesPerRecord = 5;
+
+/**
+ * Leads whose outcomes an organisation may report over HTTP. It is five times the monthly limit for each month of 30 days
+ * that predictions are kept. A trial counts as one month.
+ * @param retentionDays days for which predictions are kept
+ */
+export function outcomeLimitOf(organisation: Subscriber, retentionDays: number): number {
+  const months = organisation.plan === 'trial' ? 1 : Math.ceil(retentionDays / 30);
+  return Math.max(minOutcomes, outcomesPerRecord * allowanceOf(organisation, 'live').limit * months);
+}
+
 /** Whether the organisation's plan lets live keys score. */
 export const hasLiveApi = (organisation: Subscriber): boolean => organisation.plan !== 'free';
 

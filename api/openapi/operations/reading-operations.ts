@@ -114,9 +114,9 @@ export const outcomesOperation = (docsUrl: string): Operation => ({
     'Stores which leads converted and which did not; models are graded by it. Report every scored ' +
     'lead, also those that did not convert. Report a lead again when its outcome changes; the latest ' +
     'report counts, and of several conversions the earliest. Sending a call twice changes nothing. With a test key, the call is validated and ' +
-    `nothing is stored. A body has at most ${maxValues.ofOutcomes} values. A workspace may have outcomes of 10,000 leads, or of ` +
-    'five for each scored record if that is more. A call above that is refused with 400, and nothing of it is ' +
-    'stored. The outcome of a lead that has no stored score is removed 180 days after its report.',
+    `nothing is stored. A body has at most ${maxValues.ofOutcomes} values. A workspace may have outcomes of 10,000 leads. ` +
+    'If that is more, it may have five for each record of its monthly limit, in each month that scores are kept. A trial ' +
+    'counts as one month. A call above that is refused with 400, and nothing of it is stored. The outcome of a lead that has no stored score is removed 180 days after its report.',
   tags: ['Outcomes'],
   parameters: [parameters.requestId],
   requestBody: {

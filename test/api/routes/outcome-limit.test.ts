@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { OutcomeLimit } from '../../../api/routes/outcome-limit.js';
-import { machineClock, monthOf } from '../../../shared/contract/dates.js';
-import type { UsageCounter } from '../../../shared/redis/keys.js';
+import { outcomeLimitOf } from '../../../shared/contract/plans.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const leads = (count: number, from = 0): Set<string> =>
@@ -10,13 +9,11 @@ const leads = (count: number, from = 0): Set<string> =>
 describe('OutcomeLimit', () => {
   let stored: Set<string>;
   let counts: number;
-  let records: Readonly<Record<string, number>>;
   let limit: OutcomeLimit;
 
   beforeEach(() => {
     stored = new Set();
     counts = 0;
-    records = {};
     limit = newLimit();
   });
 
@@ -30,22 +27,22 @@ describe('OutcomeLimit', () => {
           return stored.size;
         },
       },
-      ledger: {
-        snapshot: async ({ month }: UsageCounter) => ({ records: records[month] ?? 0, recent: [] }),
-      },
-      clock: machineClock(),
       retentionDays: 100,
     });
 
-  const report = async (crmIds: ReadonlySet<string>, gateway = limit): Promise<void> => {
-    const took = await gateway.take('org', crmIds);
+  const free = { _id: 'org', plan: 'free' } as const;
+  const report = async (
+    crmIds: ReadonlySet<string>,
+    { gateway = limit, organisation = free as Parameters<OutcomeLimit['take']>[0] } = {},
+  ): Promise<void> => {
+    const took = await gateway.take(organisation, crmIds);
     const before = stored.size;
     for (const crmId of crmIds) stored.add(crmId);
     took(stored.size - before);
   };
   const refusal = async (crmIds: ReadonlySet<string>) => (await failureOf(report(crmIds))).message;
 
-  it('accepts outcomes of 10,000 leads of an organisation that has scored nothing, and no further one', async () => {
+  it('accepts outcomes of 10,000 leads on a plan without live keys, and no further one', async () => {
     for (let call = 0; call < 10; call += 1) await report(leads(1_000, 1_000 * call));
     expect(stored.size).to.equal(10_000);
     expect(await refusal(leads(1, 10_000))).to.include('outcomes of 10000 leads');
@@ -53,13 +50,12 @@ describe('OutcomeLimit', () => {
     expect(await refusal(leads(1_000, 9_001)), 'one of them is new').to.include('No outcome of the call was recorded');
   });
 
-  it('accepts outcomes of five leads for each record scored in the months of retention', async () => {
-    const monthMs = 31 * 24 * 60 * 60 * 1_000;
-    const monthsAgo = (months: number) => monthOf(Date.now() - months * monthMs);
-    records = { [monthsAgo(0)]: 1_000, [monthsAgo(2)]: 1_100, [monthsAgo(6)]: 1_000_000 };
+  it('accepts outcomes of five leads for each record of the plan in the months of retention', async () => {
+    const organisation = { _id: 'org', plan: 'pro', limit: 525 } as const; // 5 x 525 x 4 months of 30 days
     stored = leads(9_900);
-    for (let lead = 9_900; lead < 10_500; lead += 100) await report(leads(100, lead));
-    expect(await refusal(leads(1, 10_500))).to.include('outcomes of 10500 leads');
+    for (let lead = 9_900; lead < 10_500; lead += 100) await report(leads(100, lead), { organisation });
+    const { message } = await failureOf(report(leads(1, 10_500), { organisation }));
+    expect(message).to.include('outcomes of 10500 leads under its plan');
   });
 
   it('counts no more often than each time a tenth of the room is used', async () => {
@@ -97,12 +93,26 @@ describe('OutcomeLimit', () => {
           return 0;
         },
       },
-      ledger: { snapshot: async () => ({ records: 0, recent: [] }) },
-      clock: machineClock(),
       retentionDays: 100,
     });
-    expect((await failureOf(report(leads(1), flaky))).message).to.equal('down');
+    expect((await failureOf(report(leads(1), { gateway: flaky }))).message).to.equal('down');
     isDown = false;
-    await report(leads(1), flaky);
+    await report(leads(1), { gateway: flaky });
+  });
+});
+
+describe('outcomeLimitOf', () => {
+  it('is five for each record of the monthly limit and each 30 days of retention, and at least 10,000', () => {
+    expect(outcomeLimitOf({ plan: 'free' }, 760)).to.equal(10_000);
+    expect(outcomeLimitOf({ plan: 'pro' }, 760)).to.equal(1_300_000);
+    expect(outcomeLimitOf({ plan: 'enterprise' }, 30)).to.equal(150_000);
+    expect(outcomeLimitOf({ plan: 'pro', limit: 1_000 }, 31)).to.equal(10_000);
+    expect(outcomeLimitOf({ plan: 'pro', limit: 1_001 }, 31)).to.equal(10_010);
+    expect(outcomeLimitOf({ plan: 'pro', limit: 0 }, 36_500)).to.equal(10_000);
+  });
+
+  it('counts one month for a trial, which is free', () => {
+    expect(outcomeLimitOf({ plan: 'trial' }, 760)).to.equal(50_000);
+    expect(outcomeLimitOf({ plan: 'trial', limit: 20_000 }, 1)).to.equal(100_000);
   });
 });

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
-import { dayMs, monthOf } from '../../../shared/contract/dates.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { dayMs } from '../../../shared/contract/dates.js';
 import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused } from '../../support/http/score-reply.js';
-import { documentsOfCall } from '../../support/service/prediction-rows.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
@@ -97,8 +95,9 @@ describe('4xx of POST /v1/outcomes', () => {
     expect(JSON.parse(reply.text)).to.include({ accepted: 2 });
   });
 
-  it('returns 400 for a new lead above the limit, and 200 for a known one and after more was scored', async () => {
-    const { database, calls } = service.stores;
+  it('returns 400 for a new lead above the limit, and 200 for a known one and under a larger plan', async () => {
+    const { database } = service.stores;
+    own = await workspace(service, { limit: 0 });
     const stored = Array.from({ length: 9_999 }, (_, lead) => ({
       ...{ _id: outcomeId(own.id, `S${lead}`), org: own.id, crm_id: `S${lead}`, converted: false },
       ...{ at: new Date(at), received_at: new Date(at), changed_at: new Date(at) },
@@ -115,11 +114,7 @@ describe('4xx of POST /v1/outcomes', () => {
     expect((await own.call(path, { body: { outcomes: known }, gateway: 0 })).status).to.equal(200);
     expect(await count()).to.equal(10_000);
 
-    const nowMs = service.clock.now();
-    const row = { org: own.id, bucket: 'live', month: monthOf(nowMs), records: 2_001, at: new Date(nowMs) } as const;
-    const [head] = documentsOfCall({ ...row, _id: callIdGenerator()(nowMs, own.id) });
-    if (head === undefined) throw new Error('a call has no document');
-    await calls.insertOne(head);
+    await own.change({ limit: 10_000 });
     const gateway = await service.startGateway();
     expect((await own.call(path, { body: { outcomes }, url: gateway.url })).status).to.equal(200);
     expect(await count()).to.equal(10_001);

@@ -38,7 +38,7 @@ describe('the judge of npm run attack', () => {
     expect(promises({ unexpected: { '500 overloaded': '' } })).to.deep.equal([]);
     expect(promises({ failure: 'a mistake in the attack' })).to.deep.equal(['answers']);
     expect(promises({ redis_bytes: { before: 0, after: 64 * 1024 + 1 } })).to.deep.equal(['redis']);
-    expect(promises({ mongo_bytes: { before: 0, after: 8 * 1024 * 1024 + 1 } })).to.deep.equal(['mongodb']);
+    expect(promises({ mongo_bytes: { before: 0, after: 40 * 1024 * 1024 + 1 } })).to.deep.equal(['mongodb']);
   });
 
   it('lets p99 be three times the quiet one', () => {
