@@ -46,8 +46,8 @@ const minOutcomes = 10_000;
 const outcomesPerRecord = 5;
 
 /**
- * Leads whose outcomes an organisation may report over HTTP. It is five times the monthly limit for each month of 30 days
- * that predictions are kept. A trial counts as one month.
+ * Leads whose outcomes an organisation may report over HTTP. It is five times the monthly limit for each month of 30
+ * days that predictions are kept. A trial counts as one month.
  * @param retentionDays days for which predictions are kept
  */
 export function outcomeLimitOf(organisation: Subscriber, retentionDays: number): number {

@@ -1,29 +1,35 @@
 #!lua flags=allow-oom
--- note-scores.lua: makes the scores of some recorded calls the latest scores of their leads. Runs even when memory is full.
--- Safe to repeat. Comes right before settle.lua of the same calls, so that no settled call is missing:
+-- note-scores.lua: makes the scores of some recorded calls the latest scores of their leads. Runs even when memory is
+-- full. Safe to repeat. Comes right before settle.lua of the same calls, so that no settled call is missing. Both are
+-- one write on one connection. A command of another client may still come between them, or the second may be lost:
 --
 -- - A noted call that is not settled after all is voided, or settled by the sweep. Both drop the hash.
 -- - A command that comes after that finds another epoch, and stores nothing.
+-- - A call whose state is lost, because Redis was emptied, finds another epoch as well.
 --
--- KEYS[1] hash of the organisation's leads.
+-- KEYS[1] hash of the organisation's leads.   KEYS[2..] state of each call, in the order of the notes.
 -- ARGV[1] TTL of latest scores, ms.   ARGV[2] max fields of the hash.
 -- ARGV[3..] five for each note, which has the scores of some calls under one model.
 --    `1` the epoch of the hash, read before the calls were recorded.   `2` the model.
 --    `3` JSON: id and number of rows of each call, in turn.
 --    `4` JSON: the crm_id of each row, or null.   `5` JSON: the score of each row.
 --
--- Returns nothing. A later call that was noted before keeps its scores. Only an existing hash is written to. read-scores.lua
--- says when a score may be stored; else an entry that lacks it is dropped. A full hash loses the oldest of some random
--- entries.
+-- Returns for each call, in the order of the keys: 1, or 0 when nothing was noted because it was released. A later call
+-- that was noted before keeps its scores. Only an existing hash is written to. read-scores.lua says when a score may be
+-- stored; else an entry that lacks it is dropped. A full hash loses the oldest of some random entries.
 
 local call, sub = redis.call, string.sub
+local reply, noted = {}, 0
+for place, state in ipairs(call('MGET', unpack(KEYS, 2))) do
+  reply[place] = sub(state or '', 1, 9) == 'released:' and 0 or 1
+end
 
 -- The latest item of each of a note's leads, and the crm_ids without repetition.
 local function items_of(number, calls, crm_ids, scores)
   local items, leads, at = {}, {}, 0
   for place = 1, #calls, 2 do
     local id, rows = calls[place], calls[place + 1]
-    for row = 1, rows do
+    for row = 1, rows * reply[noted + (place + 1) / 2] do
       local crm_id = crm_ids[at + row]
       if crm_id ~= cjson.null then
         local item, other = string.format('%s%04d%03d%s', id, row - 1, scores[at + row], number), items[crm_id]
@@ -111,4 +117,6 @@ end
 for first = 3, #ARGV, 5 do
   local calls, crm_ids, scores = cjson.decode(ARGV[first + 2]), cjson.decode(ARGV[first + 3]), cjson.decode(ARGV[first + 4])
   store(ARGV[first], ARGV[first + 1], calls, crm_ids, scores)
+  noted = noted + #calls / 2
 end
+return reply

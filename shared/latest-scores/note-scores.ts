@@ -1,6 +1,6 @@
 import type { Redis } from '../redis/connect.js';
-import { latestScoresKey, type UsageCounter } from '../redis/keys.js';
-import { luaCommand } from '../redis/lua-command.js';
+import { callKey, latestScoresKey, type UsageCounter } from '../redis/keys.js';
+import { integersReply, luaCommand } from '../redis/lua-command.js';
 import { latestTtlMs, maxLatestLeads } from './latest-scores.js';
 
 /** Scores of one call: one entry a row. */
@@ -30,21 +30,26 @@ export class ScoreNotes {
   ) {
     this.note = luaCommand(redis, {
       file: 'shared/latest-scores/note-scores.lua',
-      reply: () => undefined,
+      reply: integersReply,
       atOnce: 'whole',
     });
   }
 
   /**
    * Sends the command before it returns, so that a settle sent next on the same connection arrives after it.
+   * @returns the ids of calls that were released, whose scores are not noted
    * @throws the error of Redis; the scores may be noted or not
    */
-  async add(calls: readonly NotedCall[]): Promise<void> {
+  async add(calls: readonly NotedCall[]): Promise<ReadonlySet<string>> {
     const notes = notesOf(calls);
     const [first] = calls;
-    if (first === undefined || notes.length === 0) return;
+    if (first === undefined || notes.length === 0) return new Set();
+    const { organisationId } = first.counter;
+    const callIds = notes.flatMap((note) => note.callIds);
     const args = [latestTtlMs, this.maxFields, ...notes.flatMap(argsOf)];
-    await this.note({ keys: [latestScoresKey(first.counter.organisationId)], args });
+    const keys = [latestScoresKey(organisationId), ...callIds.map((callId) => callKey(organisationId, callId))];
+    const noted = await this.note({ keys, args });
+    return new Set(callIds.filter((_, index) => noted[index] !== 1));
   }
 }
 
@@ -55,8 +60,7 @@ const maxNoteRows = 1_000;
 interface Note {
   readonly modelId: string;
   readonly epoch: string;
-  /** Id and number of rows of each call, in turn. */
-  readonly calls: (string | number)[];
+  readonly callIds: string[];
   readonly scored: ScoredLeads[];
   rows: number;
 }
@@ -70,17 +74,18 @@ function notesOf(calls: readonly NotedCall[]): Note[] {
     const isOpen = (note: Note) => note.modelId === modelId && note.epoch === epoch && note.rows + rows <= maxNoteRows;
     let note = notes.find(isOpen);
     if (note === undefined) {
-      note = { modelId, epoch, calls: [], scored: [], rows: 0 };
+      note = { modelId, epoch, callIds: [], scored: [], rows: 0 };
       notes.push(note);
     }
-    note.calls.push(callId, rows);
+    note.callIds.push(callId);
     note.scored.push(latest);
     note.rows += rows;
   }
   return notes;
 }
 
-function argsOf({ modelId, epoch, calls, scored }: Note): string[] {
+function argsOf({ modelId, epoch, callIds, scored }: Note): string[] {
+  const calls = scored.flatMap((leads, index) => [callIds[index], leads.scores.length]);
   const crmIds = scored.flatMap((leads) => leads.crmIds);
   const scores = scored.flatMap((leads) => leads.scores);
   return [epoch, modelId, ...[calls, crmIds, scores].map((list) => JSON.stringify(list))];

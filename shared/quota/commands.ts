@@ -163,15 +163,18 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   const settles = new Batcher<SettleCall, QuotaReply>({
     run: async (calls, { counter, leaseMs }) => {
       // Sent first, in the same write. A failure is no reason to leave the replies of settle.lua unread.
-      const noted = notes.add(calls).then(
-        () => undefined,
-        (cause: unknown) => new QuotaUnavailable('the scores of the call may not be noted', { cause }),
+      const noting = notes.add(calls).then(
+        (released) => ({ released, cause: undefined }),
+        (cause: unknown) => ({ released: undefined, cause }),
       );
       const args = [leaseMs, ...calls.map(({ callId }) => callId)];
       const replies = await settle({ keys: endingKeys(counter, calls), args });
-      const failure = await noted;
-      if (failure === undefined) return replies;
-      return replies.map((reply, index) => (reply.code > 0 && calls[index]?.latest !== undefined ? failure : reply));
+      const { released, cause } = await noting;
+      const isLacking = ({ callId, latest }: SettleCall) => latest !== undefined && (released?.has(callId) ?? true);
+      return calls.map((call, index) => {
+        const reply = replies[index] as QuotaReply;
+        return reply.code > 0 && isLacking(call) ? new QuotaUnavailable('the scores are not noted', { cause }) : reply;
+      });
     },
   });
   const release = command('release');

@@ -18,8 +18,8 @@ export type LuaCommand<Reply> = (call: LuaCall) => Promise<Reply>;
  * script (after a restart or SCRIPT FLUSH), the whole script follows.
  * @param options.file path from the project's root
  * @param options.reply parses the script's reply
- * @param options.atOnce for calls that are batches already: the connection must not batch them again (see `sendAtOnce`).
- * `whole` sends the whole script each time. A missing script would run after the commands that were sent behind it.
+ * @param options.atOnce for calls that are batches already: the connection must not batch them again (see
+ * `sendAtOnce`). `whole` sends the whole script each time. A missing script would run after the commands behind it.
  * @throws Error when the file cannot be read
  */
 export function luaCommand<Reply>(

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- settle.lua: turns the leases of some recorded calls of one counter into usage, each exactly once. Takes the calls in
--- order, as if each had been sent alone. Runs even when memory is full. note-scores.lua of the same calls comes before it.
+-- order, as if each had been sent alone. Runs even when memory is full. Comes right after note-scores.lua of the same
+-- calls.
 --
 -- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.
 -- KEYS[3] list of ended calls (see begin-recount.lua).   KEYS[4..] state of each call.
@@ -11,8 +12,8 @@
 --    `-2` unknown counter: restore it, then send the call again. Nothing was changed.
 --    `-5` already released: the lease had expired, and the call was not in the ledger.
 --    `-6` no such lease: Redis was emptied, and the counter was restored before the call was in the ledger.
--- After `-5` and `-6` the call is not counted, and its row must be voided. In case that never happens, the counter gets a
--- recount (`recount_at`) one lease from now, when the row must be void.
+-- After `-5` and `-6` the call is not counted, and its row must be voided. In case that never happens, the counter gets
+-- a recount (`recount_at`) one lease from now, when the row must be void.
 
 local call = redis.call
 local usage = call('HMGET', KEYS[1], 'used', 'leased')

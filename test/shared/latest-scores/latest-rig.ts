@@ -102,10 +102,11 @@ export class LatestRig {
       if (crmId !== null) this.predictions.push({ crmId, modelId: call.modelId, id: predictionId(callId, row), score });
   }
 
-  /** Notes the scores of a call, with `maxFields`. */
-  async note(callId: string): Promise<void> {
+  /** Notes the scores of a call, with `maxFields`. @returns false when it was released */
+  async note(callId: string): Promise<boolean> {
     const notes = new ScoreNotes(this.redis, this.maxFields);
-    await notes.add([{ counter: this.counter, callId, latest: this.scoredLeads(callId) }]);
+    const released = await notes.add([{ counter: this.counter, callId, latest: this.scoredLeads(callId) }]);
+    return released.size === 0;
   }
 
   /** Notes and settles a call, as a gateway does, with `maxFields`. */
@@ -114,7 +115,7 @@ export class LatestRig {
     await this.quota.quota.settle(this.counter, callId);
   }
 
-  /** Settles the records of a call and nothing else. @returns whether it is settled; undefined while the counter is lost */
+  /** Settles the records of a call and nothing else. @returns whether it is settled; undefined without a counter */
   async settleRecords(callId: string): Promise<boolean | undefined> {
     const { code } = await this.quota.quota.commands.settle({ counter: this.counter, callId, leaseMs });
     return code === quotaCode.unknownCounter ? undefined : code > 0;
