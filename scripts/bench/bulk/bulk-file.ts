@@ -6,7 +6,7 @@ import { leadsCsv } from '../../leads/lead-record.js';
 /** Leads whose other columns repeat: making up each row would take longer than scoring it. */
 const madeUpLeads = 20_000;
 /** Redis knows half a million leads of an organisation, so the rows of larger files repeat their crm_ids. */
-const maxLeads = 400_000;
+export const maxLeads = 400_000;
 const rowsPerWrite = 5_000;
 
 export const crmIdOf = (row: number): string => `BULK-${row % maxLeads}`;

@@ -113,7 +113,10 @@ async function measureJob(
   }
 }
 
-/** Reads the memory of the gateway and the runner from now on: upload, reading, scoring and download need different parts. */
+/**
+ * Reads the memory of the gateway and the runner from now on. Upload, reading, scoring and download need different
+ * parts.
+ */
 function watchMemory(groups: ProcessGroups) {
   const max = { gateway: 0, runner: 0 };
   const timer = setInterval(() => {

@@ -8,7 +8,7 @@ import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
 import { usePlace } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
-import type { Model } from './model.js';
+import type { Model } from './versions.js';
 
 type Coverage = ShapeOf<typeof coverageOutput>;
 type Covered = Coverage['fields'][number];
