@@ -6,6 +6,7 @@ import { runProgram } from '../run-program.js';
 /** The modules in which a process or a thread of the package begins. */
 const entryModules = [
   'api/main.js',
+  'api/large-calls-thread.js',
   'api/bulk/main.js',
   'api/console/main.js',
   'worker/main.js',
