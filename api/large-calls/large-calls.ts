@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
+import { CallerGone } from '../request/read-body.js';
 import type { Answer, ArrivedCall, ScoringRoute } from './arrived-call.js';
 import {
   type MessageFromThread,
@@ -63,6 +64,8 @@ export class LargeCalls implements Stoppable {
    */
   async answer(route: ScoringRoute, call: ArrivedCall): Promise<LargeAnswer> {
     const { hasHungUp, onHangUp, ...received } = call.received;
+    // While a body is inflated, the caller may hang up before anything listens for it.
+    if (hasHungUp()) throw new CallerGone('the caller hung up before its call was handed over');
     const body = ownMemory(received.body);
     const deadline = { ...received.deadline, monotonicMs: received.deadline.monotonicMs + ownStartMs };
     const id = this.nextId();

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import type { ArrivedCall } from '../../../api/large-calls/arrived-call.js';
 import { LargeCalls } from '../../../api/large-calls/large-calls.js';
+import { CallerGone } from '../../../api/request/read-body.js';
 import { failureOf } from '../../support/failure-of.js';
 
 /** A thread that runs `onMessage` for each message, with `send` to answer. */
@@ -78,6 +79,14 @@ describe('LargeCalls', () => {
       callOf(Buffer.from('{}'), { requestId: 'waits', hangUp: (listener) => setTimeout(listener, 20) }),
     );
     expect(String(reply.body)).to.include('waits');
+    await calls.stop();
+  });
+
+  it('hands over no call whose caller has hung up before', async () => {
+    await start(threadOf(echo));
+    const { received, ...call } = callOf(Buffer.from('{}'));
+    const gone = calls.answer('/score', { ...call, received: { ...received, hasHungUp: () => true } });
+    expect(await failureOf(gone)).to.be.an.instanceOf(CallerGone);
     await calls.stop();
   });
 
