@@ -38,6 +38,15 @@ export class Unanswered extends Error {
 }
 
 /**
+ * For the `catch` of a call that may remain without an answer.
+ * @throws the error if it is another one: the call itself was wrong
+ */
+export function unanswered(error: unknown): Unanswered {
+  if (error instanceof Unanswered) return error;
+  throw error;
+}
+
+/**
  * Sends one call and reads its answer.
  * @throws Unanswered, or the error of `onBytes`
  */

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { UsageBucket } from '../../../shared/redis/keys.js';
 import { closedLoop, openLoop } from '../../load/loops.js';
 import { openSocket, RawConnection } from '../../load/raw-connection.js';
-import { type LoadAnswer, type LoadCall, sendCall, type Unanswered } from '../../load/send-call.js';
+import { type LoadAnswer, type LoadCall, sendCall, unanswered } from '../../load/send-call.js';
 import { type AnswerName, type AttackReport, type HostileTarget, overloaded } from './messages.js';
 
 /** A call that hangs up needs no answer. */
@@ -78,9 +78,10 @@ export class Hostile {
   async call({ key = 'live', path, ...call }: HostileCall): Promise<HostileAnswer | undefined> {
     const secret = typeof key === 'string' ? this.secretOf(key) : key?.secret;
     const sent = { ...call, secret, agent: this.agent, limitMs: answerLimitMs };
-    const answer = await sendCall(`${this.target.url}${path}`, sent).then(answerOf, ({ how, message }: Unanswered) =>
-      how === 'hung-up' ? undefined : { name: how === 'late' ? 'no answer' : 'closed', text: message },
-    );
+    const answer = await sendCall(`${this.target.url}${path}`, sent).then(answerOf, (error: unknown) => {
+      const { how, message } = unanswered(error);
+      return how === 'hung-up' ? undefined : { name: how === 'late' ? 'no answer' : 'closed', text: message };
+    });
     if (answer !== undefined) this.note(answer);
     return answer;
   }

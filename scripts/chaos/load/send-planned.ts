@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type LoadAnswer, sendCall, type Unanswered } from '../../load/send-call.js';
+import { type LoadAnswer, sendCall, unanswered } from '../../load/send-call.js';
 import type { CallEvent } from '../check/history.js';
 import type { PlannedCall } from './plan-call.js';
 
@@ -24,7 +24,10 @@ export async function sendPlanned(
   const sent = { secret, body: bodyOf(call), headers, hangUpAfterMs, limitMs: forgottenAfterMs };
   return await sendCall(`${url}${paths[route]}`, sent).then(
     (answer) => seen(call, answer),
-    ({ how, message }: Unanswered) => ({ outcome: how === 'late' ? 'lost' : how, problem: message, isReplay: false }),
+    (error: unknown) => {
+      const { how, message } = unanswered(error);
+      return { outcome: how === 'late' ? 'lost' : how, problem: message, isReplay: false };
+    },
   );
 }
 

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import { sendCall, Unanswered } from '../../../scripts/load/send-call.js';
+import { sendCall, Unanswered, unanswered } from '../../../scripts/load/send-call.js';
 import { listen } from '../../../shared/process/admin-server.js';
 
 describe('sendCall', () => {
@@ -91,6 +91,11 @@ describe('sendCall', () => {
     it(`rejects as "${how}" after ${title}`, async () => {
       expect(await howOf(sendCall(await serve(answer), call))).to.equal(how);
     });
+
+  it('throws the error of a call that cannot be sent, instead of a lack of an answer', async () => {
+    const call = sendCall(await serve(echo), { headers: { 'x-name': 'a\nb' } });
+    expect(await howOf(call.catch(unanswered))).to.have.property('code', 'ERR_INVALID_CHAR');
+  });
 
   it('rejects as "refused" when nothing listens', async () => {
     const url = await serve(echo);
