@@ -42,25 +42,11 @@ const stepCharacters = 256 * 1024;
 /**
  * Parses an inflated slice, with pauses for other work.
  * @param first place of its first row in the file
- * @param pause resolves in a later turn of the event loop
  */
-export async function parseRows(
-  bytes: Uint8Array,
-  shape: FileShape,
-  first: SlicePlace,
-  pause: () => Promise<void> = () => nextStep(),
-): Promise<ParsedRow[]> {
+export async function parseRows(bytes: Uint8Array, shape: FileShape, first: SlicePlace): Promise<ParsedRow[]> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  await pause();
-  return shape.format === 'csv'
-    ? await parseCsv(text, { shape, first, pause })
-    : await parseJsonl(text, { shape, first, pause });
-}
-
-interface Parsing {
-  readonly shape: FileShape;
-  readonly first: SlicePlace;
-  readonly pause: () => Promise<void>;
+  await nextStep();
+  return shape.format === 'csv' ? await parseCsv(text, shape, first) : await parseJsonl(text, shape, first);
 }
 
 /** The fate of a row: see `ParsedRow`. */
@@ -73,7 +59,7 @@ const failed = (field: string, message: string, crmId: string | null = null): Fa
   problem: { field, message },
 });
 
-async function parseCsv(text: string, { shape, first, pause }: Parsing): Promise<ParsedRow[]> {
+async function parseCsv(text: string, shape: FileShape, first: SlicePlace): Promise<ParsedRow[]> {
   const { columns, delimiter } = shape;
   const read = csvReader(shape);
   const cells = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine: first.line });
@@ -87,7 +73,7 @@ async function parseCsv(text: string, { shape, first, pause }: Parsing): Promise
     const row = first.row + rows.length;
     rows.push({ row, line, text: whole, input, ...(row < footerRow ? read(cells) : emptyRow) });
     if (end < pauseAt) continue;
-    await pause();
+    await nextStep();
     pauseAt = end + stepCharacters;
   }
   return rows;
@@ -125,7 +111,7 @@ function setMember(record: Record<string, unknown>, name: string, value: unknown
   else record[name] = value;
 }
 
-async function parseJsonl(text: string, { shape, first, pause }: Parsing): Promise<ParsedRow[]> {
+async function parseJsonl(text: string, shape: FileShape, first: SlicePlace): Promise<ParsedRow[]> {
   const crmIdField = shape.crm_id_field ?? 'crm_id';
   const rows: ParsedRow[] = [];
   for (let from = 0, pauseAt = stepCharacters; from < text.length; ) {
@@ -136,7 +122,7 @@ async function parseJsonl(text: string, { shape, first, pause }: Parsing): Promi
     rows.push({ ...place, text: line, ...(await readJson(line, crmIdField)) });
     from = to + 1;
     if (from < pauseAt) continue;
-    await pause();
+    await nextStep();
     pauseAt = from + stepCharacters;
   }
   return rows;
