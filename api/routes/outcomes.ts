@@ -1,4 +1,3 @@
-import { setImmediate as nextStep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import { type CrmIdProblem, readCrmId, storedCrmId } from '../../shared/contract/crm-id.js';
 import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../shared/contract/dates.js';
@@ -35,7 +34,6 @@ interface ReportedLeads {
   readonly outcomes: readonly Outcome[];
   /** The crm_id of each outcome, as it was sent. */
   readonly sent: readonly string[];
-  readonly between: () => Promise<void>;
 }
 
 /**
@@ -47,8 +45,8 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
   const { store, limit, predictions, largeBodies, limits, bodies } = outcomesDeps;
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   /** How many of the leads were ever scored, with an example of each side. */
-  async function knownLeads({ organisationId, leads, outcomes, sent, between }: ReportedLeads) {
-    const scored = await predictions.scoredAmong({ organisationId, crmIds: [...leads], between }, deps.timeoutMs);
+  async function knownLeads({ organisationId, leads, outcomes, sent }: ReportedLeads) {
+    const scored = await predictions.scoredAmong({ organisationId, crmIds: [...leads] }, deps.timeoutMs);
     const counts = { known: scored.size, unknown: leads.size - scored.size };
     const unknown = sent[outcomes.findIndex(({ crmId }) => !scored.has(crmId))];
     if (unknown === undefined) return counts;
@@ -81,11 +79,10 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
       try {
         // One call at a time: a thousand upserts keep a core of MongoDB busy for 0.1 s.
         return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async () => {
-          const between = () => nextStep();
           const took = await limit.take(organisation, leads);
-          took(await store.record({ organisationId, outcomes, receivedAt, between }));
+          took(await store.record({ organisationId, outcomes, receivedAt, perWrite: outcomesPerWrite }));
           // The outcomes are stored: without these figures the call has still succeeded.
-          const known = await knownLeads({ organisationId, leads, outcomes, sent, between }).catch(() => undefined);
+          const known = await knownLeads({ organisationId, leads, outcomes, sent }).catch(() => undefined);
           return { accepted: outcomes.length, ...known, repeated: outcomes.length - leads.size };
         });
       } catch (cause) {

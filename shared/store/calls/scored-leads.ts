@@ -9,8 +9,6 @@ export interface ScoredAmong {
   readonly organisationId: string;
   readonly crmIds: readonly string[];
   readonly signal?: AbortSignal | undefined;
-  /** Runs between two reads of `leadsPerRead`. */
-  readonly between?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -18,10 +16,9 @@ export interface ScoredAmong {
  * @throws the driver's error
  */
 export async function scoredAmong(database: Db, leads: ScoredAmong): Promise<ReadonlySet<string>> {
-  const { organisationId, crmIds, signal, between } = leads;
+  const { organisationId, crmIds, signal } = leads;
   const scored = new Set<string>();
   for (let from = 0; from < crmIds.length; from += leadsPerRead) {
-    if (from > 0) await between?.();
     const some = scoredPipeline(organisationId, crmIds.slice(from, from + leadsPerRead));
     // One batch: MongoDB's default of 101 documents would take a round trip more. The cursor obeys `signal`.
     const options = { batchSize: leadsPerRead + 1, ...(signal === undefined ? {} : { signal }) };

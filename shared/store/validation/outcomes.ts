@@ -78,7 +78,7 @@ export class OutcomeStore {
    * Stores reports on leads. The last of several reports on one lead wins, but of several conversions the earliest. A
    * report that the lead has not converted ends them. Idempotent.
    * @param outcomes.receivedAt by the service's clock
-   * @param outcomes.between runs between two writes of `outcomesPerWrite`; without it, all are one write
+   * @param outcomes.perWrite reports of one write; without it, all are one write
    * @returns the number of leads that had no outcome before
    * @throws the driver's error, or MongoTimeout; some reports may have been written, and all may be sent again
    */
@@ -86,15 +86,14 @@ export class OutcomeStore {
     readonly organisationId: string;
     readonly outcomes: readonly Outcome[];
     readonly receivedAt: Date;
-    readonly between?: () => Promise<void>;
+    readonly perWrite?: number;
   }): Promise<number> {
-    const { organisationId, receivedAt, between } = outcomes;
+    const { organisationId, receivedAt } = outcomes;
     const latest = lastReports(outcomes.outcomes);
-    const atOnce = between === undefined ? latest.length : outcomesPerWrite;
+    const { perWrite = latest.length } = outcomes;
     let added = 0;
-    for (let from = 0; from < latest.length; from += atOnce) {
-      if (from > 0) await between?.();
-      const some = latest.slice(from, from + atOnce);
+    for (let from = 0; from < latest.length; from += perWrite) {
+      const some = latest.slice(from, from + perWrite);
       const writes = some.map((outcome) => replacement(organisationId, outcome, receivedAt));
       const { upsertedCount } = await withMongoTimeout(timeoutMs, () =>
         this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
