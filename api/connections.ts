@@ -29,8 +29,6 @@ export interface ScoringProcess {
   readonly logger: Logger;
   readonly lifecycle: Lifecycle;
   readonly clock: Clock;
-  /** The shorter deadline of the two scoring endpoints: no single step may take longer. */
-  readonly minDeadlineMs: number;
   /** Refuses a database before anything is written to it. */
   readonly checkDatabase?: (database: Db) => Promise<void>;
 }
@@ -84,5 +82,9 @@ export async function connect(owner: ScoringProcess): Promise<Connections> {
   return { ...redis, mongo };
 }
 
-export const commandTimeoutMs = ({ name, minDeadlineMs }: Pick<ScoringProcess, 'name' | 'minDeadlineMs'>): number =>
-  Math.min(maxCommandMs[name], minDeadlineMs);
+export const commandTimeoutMs = ({ name, config }: Pick<ScoringProcess, 'name' | 'config'>): number =>
+  Math.min(maxCommandMs[name], minDeadlineMsOf(config));
+
+/** The shorter deadline of the two scoring endpoints: no single step may take longer. */
+export const minDeadlineMsOf = ({ requestTimeoutMs, webhookTimeoutMs }: WorkerConfig): number =>
+  Math.min(requestTimeoutMs, webhookTimeoutMs);

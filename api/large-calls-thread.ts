@@ -30,8 +30,7 @@ async function start(port: NonNullable<typeof parentPort>): Promise<void> {
   process.on('unhandledRejection', (error) => logger.error({ error }, 'unhandled rejection'));
   const lifecycle = new Lifecycle(logger);
   const clock = machineClock(config.clockOffsetMs);
-  const minDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
-  const owner = { name: 'gateway', thread: 'large', config, logger, lifecycle, clock, minDeadlineMs } as const;
+  const owner = { name: 'gateway', thread: 'large', config, logger, lifecycle, clock } as const;
   const connections = await connect(owner);
   const { commands, jobs, subscriber, mongo } = connections;
   for (const redis of [commands, jobs, subscriber]) lifecycle.add(new RedisHealth(redis, config.timings.redis));

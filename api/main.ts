@@ -20,7 +20,7 @@ import { Authenticator } from './auth/authenticate.js';
 import { callerAddressBehind } from './auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from './auth/key-settings.js';
 import { startCaches } from './caches/caches.js';
-import { type Connections, commandTimeoutMs, connect, type ScoringProcess } from './connections.js';
+import { type Connections, commandTimeoutMs, connect, minDeadlineMsOf, type ScoringProcess } from './connections.js';
 import { createApp } from './http/app.js';
 import { CallHours } from './http/call-hours.js';
 import { Drain } from './http/drain.js';
@@ -46,10 +46,9 @@ interface Gateway extends ScoringProcess {
 
 async function start(config: Config, logger: Logger): Promise<void> {
   const lifecycle = new Lifecycle(logger);
-  const minDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
   const clock = machineClock(config.clockOffsetMs);
   const checkDatabase = (database: Mongo['database']) => checkKeySettings(database, config);
-  const gateway = { name: 'gateway', config, logger, lifecycle, clock, minDeadlineMs, checkDatabase } as const;
+  const gateway = { name: 'gateway', config, logger, lifecycle, clock, checkDatabase } as const;
   const connections = await connect(gateway);
   await claimKeySettings(connections.mongo.database, config, logger);
   const services = await startServices(gateway, connections);
@@ -91,14 +90,14 @@ async function startServices(gateway: Gateway, connections: Connections) {
 }
 
 function authenticator(
-  { config, minDeadlineMs }: Gateway,
+  { config }: Gateway,
   { database, isFollowing }: { readonly database: Mongo['database']; readonly isFollowing: () => boolean },
 ): Authenticator {
   return new Authenticator({
     keys: new ApiKeyStore(database),
     brand: config.keyBrand,
     pepper: config.keyPepper,
-    timeoutMs: minDeadlineMs,
+    timeoutMs: minDeadlineMsOf(config),
     unknownKeys: new AuthAttempts({ addressOf: callerAddressBehind(config.trustedProxies) }),
     isFollowing,
   });

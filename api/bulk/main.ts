@@ -27,8 +27,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lowerPriority();
   const lifecycle = new Lifecycle(logger);
   const clock = machineClock(config.clockOffsetMs);
-  const minDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
-  const owner: ScoringProcess = { name: 'bulk', config, logger, lifecycle, clock, minDeadlineMs };
+  const owner: ScoringProcess = { name: 'bulk', config, logger, lifecycle, clock };
   const connections = await connect(owner);
   const { commands, mongo, subscriber } = connections;
   const { database, client } = mongo;
