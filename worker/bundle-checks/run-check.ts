@@ -64,8 +64,10 @@ export async function runCheck(request: CheckRequest): Promise<BundleCheck> {
     child.once('close', (code, killedBy) => resolve({ code, killedBy }));
   }).finally(() => clearTimeout(timer));
   if (result !== undefined) return { read, result };
-  if (killedBy === null)
-    return { read, result: { problem: `The process of the check ended with exit code ${code}.`, isRefusal: false } };
+  if (killedBy === null) {
+    const problem = `The process of the check ended with exit code ${code}. Check the bundle again.`;
+    return { read, result: { problem, isRefusal: false } };
+  }
   const problem = isLate
     ? `The check took longer than ${timeoutMs / 1000} seconds. Train a smaller model, or give fewer golden records.`
     : `The model ended the process that checked it (${killedBy}). Run it in onnxruntime before the export.`;

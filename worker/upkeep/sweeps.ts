@@ -43,11 +43,12 @@ export function startSweeps(
     if (evicted > 0) logger.warn({ organisations: evicted }, 'latest scores evicted: Redis is short of memory');
   };
   const sweepCounters = async (): Promise<void> => {
-    const atMs = clock.now();
+    const [atMs, beganMs] = [clock.now(), performance.now()];
     const swept = await sweepLeases({ redis, quota, ledger, beforeSettling });
     onSwept(swept);
+    const tookMs = Math.round(performance.now() - beganMs);
     // A full Redis refuses the note. The sweep is done even so.
-    await recordSweep(redis, { ...swept, atMs, tookMs: clock.now() - atMs }).catch(() => undefined);
+    await recordSweep(redis, { ...swept, atMs, tookMs }).catch(() => undefined);
     if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
   };
   const sweepVoids = async (): Promise<void> => {
