@@ -48,6 +48,8 @@ export async function openLoop(
       .catch((error: unknown) => void failures.push(error))
       .finally(() => inFlight.delete(calling));
     inFlight.add(calling);
+    // Late calls would otherwise go out in one burst, before the process reads any answer or the end of the loop.
+    await nextTurn();
   }
   await Promise.all(inFlight);
   if (failures.length > 0) throw failures[0];

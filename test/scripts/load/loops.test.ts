@@ -38,6 +38,20 @@ describe('loops of a load', () => {
       expect(due.map((dueMs) => Math.round(dueMs - (due[0] ?? 0)))).to.deep.equal([0, 5, 10, 15]);
     });
 
+  for (const isExact of [false, true])
+    it(`open${isExact ? ', exact' : ''}: lets the event loop turn between calls that are late`, async () => {
+      const turnsAtCalls: number[] = [];
+      const isOver = () => turnsAtCalls.length === 3;
+      let turns = 0;
+      const count = (): void => {
+        turns += 1;
+        if (!isOver()) setImmediate(count);
+      };
+      setImmediate(count);
+      await openLoop({ gapMs: () => 0, isOver, isExact }, async () => void turnsAtCalls.push(turns));
+      expect(turnsAtCalls).to.deep.equal([0, 1, 2]);
+    });
+
   it('open: ends with the error of a call, when the other calls have ended', async () => {
     let [made, ended] = [0, 0];
     const call = async (): Promise<void> => {
