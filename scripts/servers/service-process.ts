@@ -37,15 +37,17 @@ export interface ServiceOptions {
 export type Settings = Readonly<Record<string, string | undefined>>;
 
 /** A service that a program starts for itself keeps the defaults of these, whatever the program's environment says. */
-const notInherited = [
-  ...['HOST', 'BASE_URL', 'DOCS_URL', 'KEY_BRAND', 'REQUEST_TIMEOUT_MS', 'WEBHOOK_TIMEOUT_MS', 'BODY_TIMEOUT_MS'],
-  ...['MAX_BODY_BYTES', 'LEGACY_ALIASES', 'RETENTION_DAYS', 'JOB_RETENTION_DAYS', 'TRUSTED_PROXIES'],
-  ...['LANES', 'BULK_WORKERS', 'CLOCK_OFFSET_MS', 'TEST_TIMINGS_PERCENT'],
-];
+export const notInherited: Settings = Object.fromEntries(
+  [
+    ...['HOST', 'BASE_URL', 'DOCS_URL', 'KEY_BRAND', 'REQUEST_TIMEOUT_MS', 'WEBHOOK_TIMEOUT_MS', 'BODY_TIMEOUT_MS'],
+    ...['MAX_BODY_BYTES', 'LEGACY_ALIASES', 'RETENTION_DAYS', 'JOB_RETENTION_DAYS', 'TRUSTED_PROXIES'],
+    ...['LANES', 'BULK_WORKERS', 'CLOCK_OFFSET_MS', 'TEST_TIMINGS_PERCENT'],
+  ].map((name) => [name, undefined]),
+);
 
 /** Settings of a service that a program starts for itself: free ports, two workers, and the defaults of all others. */
 export const ownSettings = (keyPepper: string): Settings => ({
-  ...Object.fromEntries(notInherited.map((name) => [name, undefined])),
+  ...notInherited,
   ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' },
   ...{ WORKERS: '2', LOG_LEVEL: 'warn', KEY_PEPPER: keyPepper },
 });
@@ -139,7 +141,7 @@ export interface SharedLog {
  */
 export async function startPart(
   kind: ServiceKind,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Settings,
   { file, descriptor }: SharedLog,
 ): Promise<ServiceProcess> {
   const loggedBefore = statSync(file).size;

@@ -1,4 +1,10 @@
-import { type ServiceKind, type ServiceLog, type ServiceProcess, startService } from './service-process.js';
+import {
+  type ServiceKind,
+  type ServiceLog,
+  type ServiceProcess,
+  type Settings,
+  startService,
+} from './service-process.js';
 
 /**
  * The whole service on this machine: gateways, one worker pool and, if asked for, a console and a runner of bulk jobs.
@@ -24,7 +30,7 @@ export interface StackOptions {
   readonly withConsole?: boolean;
   /** Whether to start a runner of bulk jobs; false by default. */
   readonly withRunner?: boolean | undefined;
-  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: Settings;
   /** Where their logs go; `inherit` by default. */
   readonly log?: ServiceLog | Readonly<Record<ServiceKind, ServiceLog>>;
   readonly nodeOptions?: readonly string[];

@@ -1,16 +1,15 @@
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { messageOf } from '../../shared/contract/errors.js';
 import { connectMongo, type Db } from '../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
 import { createWorkspace, type Workspace } from '../demo/tour/demo-workspace.js';
 import { privateServers } from '../servers/private-servers.js';
-import { type ServiceProcess, startService } from '../servers/service-process.js';
+import { ownSettings, type ServiceProcess, type Settings, startPart } from '../servers/service-process.js';
 
-const keyBrand = 'leadscore';
+const keyBrand = 'leadscore'; // the default
 
 /** Real databases, a real worker pool, and a gateway at any date. */
 export interface SimulatedService {
@@ -43,24 +42,14 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     const redis = new Redis(servers.redisUrl);
     stops.push(() => redis.disconnect());
     const environment = {
-      REDIS_URL: servers.redisUrl,
-      MONGODB_URL: servers.mongoUrl,
-      PORT: '0',
-      ADMIN_PORT: '0',
-      WORKER_ADMIN_PORT: '0',
-      WORKERS: '1',
-      LOG_LEVEL: 'error',
-      KEY_BRAND: keyBrand,
-      KEY_PEPPER: servers.keyPepper,
+      ...ownSettings(servers.keyPepper),
+      ...{ REDIS_URL: servers.redisUrl, MONGODB_URL: servers.mongoUrl, WORKERS: '1', LOG_LEVEL: 'error' },
     };
-    const logFile = join(directory, 'service.log');
-    const log = openSync(logFile, 'a', 0o600);
-    stops.push(() => closeSync(log));
-    const start = (kind: 'gateway' | 'worker', settings: Readonly<Record<string, string>> = {}) =>
-      startService({ kind, environment: { ...environment, ...settings }, log }).catch(async (cause: unknown) => {
-        const logged = await readFile(logFile, 'utf8');
-        throw new Error(`${messageOf(cause)}\n${logged.slice(-2_000)}`, { cause });
-      });
+    const file = join(directory, 'service.log');
+    const descriptor = openSync(file, 'a', 0o600);
+    stops.push(() => closeSync(descriptor));
+    const start = (kind: 'gateway' | 'worker', settings: Settings = {}) =>
+      startPart(kind, { ...environment, ...settings }, { file, descriptor });
     const pool = await start('worker');
     stops.push(() => pool.stop());
     const workspace = await createWorkspace({

@@ -1,10 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadKeyBrand } from '../../load/load-organisation.js';
 import { childProcessIds, type ProcessGroups } from '../../servers/process-usage.js';
 import { startRedis } from '../../servers/redis/redis-server.js';
 import type { Undo } from '../../servers/run-to-end.js';
+import { ownSettings, type Settings } from '../../servers/service-process.js';
 import { startStack } from '../../servers/stack.js';
 import { fleetPepper } from './fleet-accounts.js';
 
@@ -82,16 +82,8 @@ export async function startFleetService(options: {
   }
 }
 
-/** Overrides every setting of the caller's environment that would change the figures. */
-const settings: Readonly<Record<string, string | undefined>> = {
-  HOST: '127.0.0.1',
-  PORT: '0',
-  ADMIN_PORT: '0',
-  WORKER_ADMIN_PORT: '0',
-  LOG_LEVEL: 'warn',
-  KEY_BRAND: loadKeyBrand,
-  KEY_PEPPER: fleetPepper,
-  CLOCK_OFFSET_MS: '0',
+const settings: Settings = {
+  ...ownSettings(fleetPepper),
   /** On a busy machine, a slow call shall show in p99 instead of ending the run. */
   REQUEST_TIMEOUT_MS: '60000',
   NODE_OPTIONS: undefined,

@@ -8,19 +8,14 @@ import { projectFile } from '../../../shared/process/project-root.js';
 import { progressFolder } from '../../cli/score/progress/progress-files.js';
 import { endLeftoverServers, type PrivateServers, privateServers } from '../../servers/private-servers.js';
 import { acceptsConnections } from '../../servers/server-process.js';
+import { notInherited, type Settings } from '../../servers/service-process.js';
 import { type Stack, startStack } from '../../servers/stack.js';
 
 /** The environment may hold an installation's settings: they must not reach the demo. */
-const clearedSettings = {
-  REDIS_URL: undefined,
-  MONGODB_URL: undefined,
-  KEY_PEPPER: undefined,
-  HOST: undefined,
-  BASE_URL: undefined,
-  CONSOLE_URL: undefined,
-  DOCS_URL: undefined,
-  CLOCK_OFFSET_MS: undefined,
-  LOG_LEVEL: undefined,
+const clearedSettings: Settings = {
+  ...notInherited,
+  ...{ REDIS_URL: undefined, MONGODB_URL: undefined, KEY_PEPPER: undefined },
+  ...{ CONSOLE_URL: undefined, LOG_LEVEL: undefined },
 };
 
 const filesIn = (directory: string) => ({
