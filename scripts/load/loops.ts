@@ -19,7 +19,8 @@ export async function closedLoop(
 export interface OpenLoop {
   /** Time from one call to the next, ms. */
   readonly gapMs: () => number;
-  readonly isOver: () => boolean;
+  /** Asked before the wait for a call, and after it. `dueMs` is its planned start by `performance.now()`. */
+  readonly isOver: (dueMs: number) => boolean;
   /** More calls in flight end the loop; their latencies would only grow. By default without limit. */
   readonly maxInFlight?: number;
   /** Keeps the event loop busy for up to 2 ms before each call, so that no call is late. */
@@ -28,7 +29,7 @@ export interface OpenLoop {
 
 /**
  * Makes calls at their times, whether or not earlier ones have ended. Resolves when all have ended.
- * @param call `dueMs` is its planned start by `performance.now()`
+ * @param call `dueMs` as for `isOver`
  * @throws the error of the first call that rejects, which ends the loop
  */
 export async function openLoop(
@@ -37,11 +38,11 @@ export async function openLoop(
 ): Promise<void> {
   const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
-  for (let dueMs = performance.now(); ; dueMs += gapMs()) {
+  for (let dueMs = performance.now(); !isOver(dueMs); dueMs += gapMs()) {
     const sleepMs = Math.floor(dueMs - performance.now() - (isExact ? timerSlackMs : 0));
     if (sleepMs > 0) await pause(sleepMs);
-    while (isExact && performance.now() < dueMs && !isOver()) await nextTurn();
-    if (isOver() || failures.length > 0) break;
+    while (isExact && performance.now() < dueMs && !isOver(dueMs)) await nextTurn();
+    if (isOver(dueMs) || failures.length > 0) break;
     if (inFlight.size >= maxInFlight) throw new Error(`the service is too slow: ${inFlight.size} calls are in flight`);
     const calling = call(dueMs)
       .then(() => undefined)

@@ -1,6 +1,8 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { seededRandom } from '../../leads/seeded-random.js';
+import { openLoop } from '../../load/loops.js';
+import { sendCall } from '../../load/send-call.js';
 import { machineBusyMs, readUsage } from '../../servers/process-usage.js';
 import { percentile } from '../report/percentile.js';
 import type { FleetCall, FleetCalls } from './fleet-calls.js';
@@ -36,14 +38,14 @@ export class FleetCaller {
 
   /** @throws Error with the beginning of a reply other than 200, or of another number of rows */
   async send({ secret, body, records }: FleetCall): Promise<void> {
-    const reply = await this.ask('POST', { path: '/v1/score', secret, body });
+    const reply = await this.ask('/v1/score', secret, body);
     if (reply.includes(`"records_scored":${records},`)) return;
     throw new Error(`a call of ${records} records was answered: ${reply.slice(0, 300)}`);
   }
 
   /** Reads the usage of an organisation, so that Redis has its counter. */
   async readUsage(secret: string): Promise<void> {
-    const reply = await this.ask('GET', { path: '/v1/usage', secret });
+    const reply = await this.ask('/v1/usage', secret);
     if (!reply.includes('"current":')) throw new Error(`the usage was answered: ${reply.slice(0, 300)}`);
   }
 
@@ -51,24 +53,11 @@ export class FleetCaller {
     this.agent.destroy();
   }
 
-  private ask(
-    method: string,
-    { path, secret, body }: { readonly path: string; readonly secret: string; readonly body?: string },
-  ): Promise<string> {
+  private async ask(path: string, secret: string, body?: string): Promise<string> {
     const { gateways } = this.service;
     this.turn += 1;
     const url = `${gateways[this.turn % gateways.length]}${path}`;
-    const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' };
-    return new Promise((resolve, reject) => {
-      const sent = request(url, { method, agent: this.agent, headers }, (reply) => {
-        const chunks: Buffer[] = [];
-        reply.on('data', (chunk: Buffer) => chunks.push(chunk));
-        reply.on('end', () => resolve(Buffer.concat(chunks).toString()));
-        reply.on('error', reject);
-      });
-      sent.on('error', reject);
-      sent.end(body);
-    });
+    return (await sendCall(url, { secret, body, agent: this.agent })).body.toString();
   }
 }
 
@@ -101,31 +90,14 @@ export async function measureWindow(
   let records = 0;
   const offer = async (perSecond: number, next: () => FleetCall, latencies: number[]): Promise<void> => {
     const random = seededRandom(10);
-    const inFlight = new Set<Promise<void>>();
-    let failure: unknown;
-    let dueMs = before.atMs;
-    while (perSecond > 0 && failure === undefined) {
-      dueMs += random.exponential(1000 / perSecond);
-      if (dueMs > before.atMs + windowMs) break;
-      await wait(Math.max(0, dueMs - performance.now()));
-      if (inFlight.size >= maxInFlight)
-        throw new Error(`${perSecond} calls a second exceed the capacity of the service`);
+    const gapMs = (): number => random.exponential(1000 / perSecond);
+    const isOver = (dueMs: number): boolean => perSecond === 0 || dueMs > before.atMs + windowMs;
+    await openLoop({ gapMs, isOver, maxInFlight }, async (dueMs) => {
       const call = next();
-      const startMs = dueMs;
-      const sending = caller
-        .send(call)
-        .then(() => {
-          records += call.records;
-          latencies.push(performance.now() - startMs);
-        })
-        .catch((error: unknown) => {
-          failure = error;
-        })
-        .finally(() => inFlight.delete(sending));
-      inFlight.add(sending);
-    }
-    await Promise.all(inFlight);
-    if (failure !== undefined) throw failure;
+      await caller.send(call);
+      records += call.records;
+      latencies.push(performance.now() - dueMs);
+    });
   };
   await Promise.all([
     offer(rates.singlesPerSecond, () => calls.single(), singles),

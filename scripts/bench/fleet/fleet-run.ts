@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import { anyLatestScoresKey } from '../../../shared/redis/keys.js';
 import { keysOn } from '../../../shared/redis/scan.js';
-import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
+import { type OnEnd, stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import { coldOrganisations, type FleetOrganisation } from './fleet-accounts.js';
 import { FleetCalls } from './fleet-calls.js';
 import type { FleetData } from './fleet-data.js';
@@ -114,8 +112,7 @@ export class FleetRun {
 
   private async onStage(data: FleetData, topology: Topology, work: (stage: Stage) => Promise<void>): Promise<void> {
     const { mongod, say, onEnd } = this.deps;
-    const directory = await mkdtemp(join(tmpdir(), 'leadscore-fleet-'));
-    onEnd(() => rm(directory, { recursive: true, force: true }));
+    const directory = await temporaryDirectory(onEnd, 'fleet');
     say(`starting ${topology.gateways} gateways and ${topology.workers} worker processes on ${data.name}`);
     const starting = startFleetService({ directory, mongod, databaseName: data.name, topology });
     // Also when the run is interrupted, and before mongod stops.

@@ -52,6 +52,13 @@ describe('loops of a load', () => {
       expect(turnsAtCalls).to.deep.equal([0, 1, 2]);
     });
 
+  it('open: does not wait for a call that is due after the end', async () => {
+    const due: number[] = [];
+    const isOver = (dueMs: number): boolean => dueMs > (due[0] ?? dueMs) + 12;
+    await openLoop({ gapMs: () => (due.length < 3 ? 5 : 60_000), isOver }, async (dueMs) => due.push(dueMs));
+    expect(due).to.have.length(3);
+  });
+
   it('open: ends with the error of a call, when the other calls have ended', async () => {
     let [made, ended] = [0, 0];
     const call = async (): Promise<void> => {
