@@ -15,8 +15,8 @@ import { type Stack, startStack } from '../servers/stack.js';
  * when they change. Both processes start again when a file that they run has changed.
  */
 
-const { logLevel } = readSettings('dev', () => readOperatorConfig());
-const logger = createLogger(logLevel, 'dev');
+const config = readSettings('dev', () => readOperatorConfig());
+const logger = createLogger(config.logLevel, 'dev');
 const lifecycle = new Lifecycle(logger, 45_000);
 
 /** Compiled modules, and the Lua scripts, which are read from the sources. */
@@ -95,7 +95,8 @@ async function runProcesses(servers: PrivateServers): Promise<void> {
 async function develop(): Promise<void> {
   lifecycle.listenForSignals();
   await startCompiler();
-  const servers = await privateServers({ directory: projectFile('.local/data'), keep: true });
+  const { keyPepper } = config;
+  const servers = await privateServers({ directory: projectFile('.local/data'), keep: true, keyPepper });
   lifecycle.onStop('private servers', () => servers.stop());
   lifecycle.onStop('gateway and pool', async () => (await starting)?.stop());
   watchFiles();
