@@ -56,6 +56,8 @@ export const trialLimits = {
   beyondRange: 1e-4,
   /** Probabilities of a row add up to 1, and two logits to 0, within this, relative to the largest. */
   rowSum: 1e-3,
+  /** A base rate from which a single logit that is 0 or more for all records is believed. */
+  commonRate: 0.5,
   /** The rate of the best fifth (lift times base rate) may exceed 1 by this, because both are rounded. */
   topRate: 5e-3,
   /** The whole check of a bundle in its process, in ms. */

@@ -13,6 +13,7 @@ const sharedLimits = {
   halfLogOdds: 'HALF_LOG_ODDS',
   beyondRange: 'BEYOND_RANGE',
   rowSum: 'ROW_SUM',
+  commonRate: 'COMMON_RATE',
 } as const satisfies Partial<Record<keyof typeof trialLimits, string>>;
 
 describe('the limits of the trial of a model', () => {

@@ -2,10 +2,8 @@ import { trialLimits } from '../../../shared/bundle/limits.js';
 import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
 import type { Answers } from '../../models/inference-session.js';
 
-const { beyondRange, rowSum } = trialLimits;
+const { beyondRange, rowSum, commonRate } = trialLimits;
 
-/** A rate from which a single logit that is never below 0 is believed. */
-const commonRate = 0.5;
 /** A regression on 0 and 1 gives values a little outside. */
 const nearRange = 1;
 

@@ -17,7 +17,6 @@ from leadscore_export.errors import ExportError, failures_advise
 Rows32 = npt.NDArray[np.float32]
 Values = npt.NDArray[np.float64]
 
-_COMMON_RATE = 0.5  # from this base rate on, the service believes a single logit that is never below 0
 _HALF_TYPES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
@@ -125,7 +124,7 @@ def _check_form(model: ConvertedModel, values: Values, base_rate: float) -> None
     adds_up = bool(np.all(np.abs(known.sum(axis=1) - 1) <= limits.ROW_SUM))
     if model.kind == "logit":
         if known.shape[1] == 1:
-            if is_in_range and base_rate < _COMMON_RATE:
+            if is_in_range and base_rate < limits.COMMON_RATE:
                 raise ExportError(
                     f'the output "{model.output}" stays between 0 and 1 for every row tried, so it is a '
                     'probability; give OnnxFile(path, kind="probability")'
