@@ -1,4 +1,5 @@
 import type { FileResult } from './group-process.js';
+
 /** Counts of tests. */
 export interface Totals {
   readonly passed: number;

@@ -51,7 +51,7 @@ export class GradingData {
         return { crmId, score };
       });
       const callId = this.newCallId(at.getTime(), org);
-      const slices = segmentsOf({
+      const segments = segmentsOf({
         ...{ callId, org, model, version, at },
         crmIds: rows.map(({ crmId }) => crmId),
         scores: rows.map(({ score }) => score),
@@ -60,7 +60,7 @@ export class GradingData {
       });
       const month = at.toISOString().slice(0, 7);
       const counted = { org, key: 'key', bucket: 'live', month, records: rows.length, model, version, at } as const;
-      calls.push(...callDocuments({ _id: callId, request_id: callId, ...counted }, slices));
+      calls.push(...callDocuments({ _id: callId, request_id: callId, ...counted }, segments));
     }
     await Promise.all([
       this.database.command({ insert: callsCollection, documents: calls }),

@@ -62,11 +62,11 @@ export async function eraseRestored(
 async function* leadsOf(
   database: Db,
 ): AsyncGenerator<{ readonly org: string; readonly crmIds: readonly (string | null)[] }> {
-  const slices = database
+  const segments = database
     .collection(callsCollection)
     .find({ scores: { $exists: true } })
     .project<{ readonly org: string; readonly crm_ids: readonly (string | null)[] }>({ org: 1, crm_ids: 1 });
-  for await (const { org, crm_ids: crmIds } of slices) yield { org, crmIds };
+  for await (const { org, crm_ids: crmIds } of segments) yield { org, crmIds };
   const outcomes = database
     .collection<StoredOutcome>('outcomes')
     .find({})

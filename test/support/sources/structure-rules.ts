@@ -36,7 +36,7 @@ const entryFiles = [
   /^scripts\/(.+\/)?main\.ts$/,
   /^scripts\/chaos\/soak\.ts$/,
   /^scripts\/(start\.ts|setup\.mjs|build-console\.mjs|take-screenshots\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
-  /^scripts\/bench\/(load\/measuring-child|profile\/preload|service\/bare-process)\.ts$/,
+  /^scripts\/bench\/(load\/measuring-child|service\/bare-process)\.ts$/,
   /^test\/.+\.test\.ts$/,
 ];
 const declares =
