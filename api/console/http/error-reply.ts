@@ -1,4 +1,4 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { MongoNetworkError, MongoServerSelectionError } from 'mongodb';
 import { AdminError, type AdminErrorOptions, adminErrors } from '../../../shared/admin/admin-error.js';
 import { ApiError } from '../../../shared/contract/errors.js';
@@ -22,7 +22,7 @@ interface Refusal {
 /** Sets X-Request-Id on every reply, and answers errors of later middleware with an envelope like the public API's. */
 export function errorReply(logger: Logger): Middleware {
   return answeringErrors((context, thrown) => {
-    const { code, status, message, member, stored, retryAfterSeconds, headers = {} } = refusalOf(thrown);
+    const { code, status, message, member, stored, retryAfterSeconds, headers = {} } = refusalOf(context, thrown);
     if (status >= 500) logFailure(logger, context, thrown, causeOf(thrown));
     context.status = status;
     context.set('Cache-Control', 'no-store');
@@ -34,7 +34,7 @@ export function errorReply(logger: Logger): Middleware {
   });
 }
 
-function refusalOf(thrown: unknown): Refusal {
+function refusalOf(context: Context, thrown: unknown): Refusal {
   if (thrown instanceof AdminError) {
     const { code, message, options } = thrown;
     const { member, stored, retryAfterSeconds } = options;
@@ -45,23 +45,28 @@ function refusalOf(thrown: unknown): Refusal {
     const { entry, message, options } = thrown;
     return { code: entry.code, status: entry.status, message, ...options };
   }
-  const outage = outageText(thrown);
+  const outage = outageText(context, thrown);
   if (outage !== undefined)
     return { code: 'unavailable', status: adminErrors.unavailable, message: outage, retryAfterSeconds: 5 };
   const message = 'An unexpected error on the server. Try again, and quote the request id when you report it.';
   return { code: 'internal_error', status: 500, message };
 }
 
-/** ioredis has no classes for these. */
-const redisOutage = /^(Command timed out|Connection is closed|Stream isn't writeable|Socket timeout)/;
+const mongoOutages = [CommitUnknown, MongoTimeout, MongoNetworkError, MongoServerSelectionError];
+/** ioredis exports no classes for these. */
+const redisOutage =
+  /^(Command (timed out|aborted)|Connection is closed|Stream isn't|Socket timeout|Reached the max retries|Cluster is)/;
 
 /** Words for a MongoDB or a Redis that does not answer. */
-function outageText(thrown: unknown): string | undefined {
-  if (thrown instanceof CommitUnknown)
-    return 'The database did not confirm the change in time. Look whether it was made, then try again.';
-  const isMongo = [MongoTimeout, MongoNetworkError, MongoServerSelectionError].some((kind) => thrown instanceof kind);
+function outageText(context: Context, thrown: unknown): string | undefined {
+  const isMongo = mongoOutages.some((kind) => thrown instanceof kind);
   if (!isMongo && !(thrown instanceof Error && redisOutage.test(thrown.message))) return undefined;
+  if (thrown instanceof CommitUnknown || !isWhole(context))
+    return 'The database did not confirm the change in time. Look whether it was made, then try again.';
   return 'The database did not answer in time, so nothing was changed. Wait a moment, then try again.';
 }
+
+/** Whether a request that fails has changed nothing: it only reads, or its changes are one transaction. */
+const isWhole = ({ method, state }: Context): boolean => method === 'GET' || state.effect === 'change';
 
 const causeOf = (thrown: unknown): unknown => (thrown instanceof Error ? (thrown.cause ?? thrown) : thrown);

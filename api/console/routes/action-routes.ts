@@ -1,5 +1,5 @@
 import type Router from '@koa/router';
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { AdminContext } from '../../../shared/admin/action.js';
 import type { ActionRoute } from '../../../shared/admin/actions.js';
 import { AdminError } from '../../../shared/admin/admin-error.js';
@@ -21,12 +21,20 @@ export interface ActionRoutesDeps {
 export function addActionRoutes(router: Router, { routes, sessions, admin }: ActionRoutesDeps): void {
   const signedIn = sessions.required();
   for (const { method, path, action } of routes)
-    router[method](`/admin/v1${path}`, signedIn, jsonBody(), async (context) => {
+    router[method](`/admin/v1${path}`, noteEffect(action), signedIn, jsonBody(), async (context) => {
       const given = method === 'get' || method === 'delete' ? queryOf(context, action.input) : bodyOf(context);
       const input = { ...given, ...context.params };
       context.body = await runAction(action, input, requestContext(context, { sessions, admin }));
     });
 }
+
+/** Notes for the reply to a failure, also to one of the sign-in, what the failed action may have changed. */
+const noteEffect =
+  ({ effect }: ActionRoute['action']): Middleware =>
+  (context, next) => {
+    context.state.effect = effect;
+    return next();
+  };
 
 /** The surroundings of an action of one request. */
 export const requestContext = (

@@ -9,17 +9,18 @@ import { createLogger } from '../../../shared/process/logger.js';
 import { MongoTimeout } from '../../../shared/store/connection/connect.js';
 import { CommitUnknown } from '../../../shared/store/connection/transaction.js';
 
-/** The reply of the console to a request that ends with an error. */
-async function replyTo(thrown: unknown) {
+/** The reply of the console to a request that ends with an error, by default one that reads. */
+async function replyTo(thrown: unknown, { method = 'GET', effect }: { method?: string; effect?: string } = {}) {
   const app = new Koa();
   app.use(errorReply(createLogger('silent', 'console')));
-  app.use(() => {
+  app.use((context) => {
+    context.state.effect = effect;
     throw thrown;
   });
   const server = createServer(app.callback()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
-    const reply = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const reply = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { method });
     const { error } = (await reply.json()) as { error: { code: string; message: string } };
     return { status: reply.status, code: error.code, message: error.message, retry: reply.headers.get('retry-after') };
   } finally {
@@ -31,11 +32,25 @@ describe('a failure in the console', () => {
   const outage = { status: 503, code: 'unavailable', retry: '5' };
 
   it('is `unavailable` when MongoDB or Redis does not answer, and says that nothing was changed', async () => {
-    const failures = [new MongoTimeout(), new MongoNetworkError('socket closed'), new Error('Command timed out')];
+    const failures = [
+      ...[new MongoTimeout(), new MongoNetworkError('socket closed'), new Error('Command timed out')],
+      // A connection that breaks while a command waits.
+      new Error('Reached the max retries per request limit (which is 1).'),
+    ];
     for (const each of failures) {
       const reply = await replyTo(each);
       expect(reply, each.message).to.include(outage);
       expect(reply.message).to.include('nothing was changed');
+      const change = await replyTo(each, { method: 'DELETE', effect: 'change' });
+      expect(change.message, 'in a transaction').to.equal(reply.message);
+    }
+  });
+
+  it('asks to look when a change of several steps was interrupted', async () => {
+    for (const effect of ['steps', undefined]) {
+      const reply = await replyTo(new MongoTimeout(), { method: 'DELETE', ...(effect && { effect }) });
+      expect(reply).to.include(outage);
+      expect(reply.message, effect).to.include('Look whether it was made').and.not.include('nothing was changed');
     }
   });
 
