@@ -1,10 +1,13 @@
 import { randomInt } from 'node:crypto';
+import { decodeUtf8, goldenFile } from '../../bundle/bundle-files.js';
 import { bundleStorage, goldenFileOf } from '../../store/models/model-versions.js';
 import { defineAction } from '../action.js';
 import { exampleOutput, modelInput } from '../schemas/models.js';
 import { requireModel } from './read-models.js';
 
 const newline = 10;
+/** Newline, carriage return, space and tab. */
+const blanks: ReadonlySet<number> = new Set([newline, 13, 32, 9]);
 /** A longer record is no help in a form. */
 const maxLineBytes = 64 * 1024;
 
@@ -25,22 +28,31 @@ export const showExample = defineAction({
 });
 
 /**
- * The record of the line of `golden.jsonl` that holds a byte: the file may have megabytes, and is not parsed whole. The
- * values that a form cannot show are left out, and the id of the lead.
+ * The record of the line of `golden.jsonl` that holds a byte: the file may have megabytes, and is not parsed whole. For
+ * a blank line it is the record before it, or the last of the file. The values that a form cannot show are left out, and
+ * the id of the lead.
  */
 export function recordAt(golden: Buffer, at: number): Record<string, FormValue> | undefined {
-  // Files end with a newline. The text after the last one is no line.
-  const end = golden.indexOf(newline, at) === -1 ? golden.length : golden.indexOf(newline, at);
-  const start = golden.lastIndexOf(newline, end - 1) + 1;
-  const line = golden.subarray(start, end).toString();
-  if (line.trim() === '' && start > 0) return recordAt(golden.subarray(0, start - 1), start - 1);
-  if (line.trim() === '' || end - start > maxLineBytes) return undefined;
+  const lineEnd = golden.indexOf(newline, at);
+  const end = textEnd(golden, lineEnd === -1 ? golden.length : lineEnd) || textEnd(golden, golden.length);
+  const start = golden.subarray(0, end).lastIndexOf(newline) + 1;
+  if (end === 0 || end - start > maxLineBytes) return undefined;
+  const line = decodeUtf8(golden.subarray(start, end), goldenFile);
+  // Other blanks of Unicode.
+  if (line.trim() === '') return undefined;
   const { record } = JSON.parse(line) as { record: Readonly<Record<string, unknown>> };
   return Object.fromEntries(
     Object.entries(record).filter(
       (entry): entry is [string, FormValue] => entry[0] !== 'crm_id' && isFormValue(entry[1]),
     ),
   );
+}
+
+/** The end of the last text before a byte; 0 where only blank lines come before it. */
+function textEnd(golden: Buffer, before: number): number {
+  let end = before;
+  while (end > 0 && blanks.has(golden[end - 1] ?? 0)) end -= 1;
+  return end;
 }
 
 type FormValue = string | number | boolean | readonly unknown[];

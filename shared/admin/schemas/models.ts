@@ -133,7 +133,7 @@ export const modelReportSchema = object({
   records_this_month: countOrNull,
 });
 
-/** One of the golden records; null for a bundle without them. */
+/** One of the golden records; null for a bundle without them, and when the drawn one is too long for a form. */
 export const exampleOutput = object({
   record: {
     type: ['object', 'null'],

@@ -17,6 +17,20 @@ describe('the example record of a model', () => {
     }
   });
 
+  it('is found among any number of blank lines, and after a byte order mark', () => {
+    const blanks = ' \r\n'.repeat(100_000);
+    const file = Buffer.from(`\uFEFF${lines[0]}\n${blanks}${lines[1]}${blanks}`);
+    const second = file.lastIndexOf('{"record"');
+    for (const [at, record] of [
+      [0, 0],
+      [second - 1, 0],
+      [second, 1],
+      [file.length, 1],
+    ] as const)
+      expect(recordAt(file, at), `${at}`).to.deep.equal(records[record]);
+    expect(recordAt(Buffer.from(`${blanks}${lines[0]}`), 0)).to.deep.equal(records[0]);
+  });
+
   it('leaves out values that a form cannot show, and is absent for an empty file or a very long line', () => {
     const untidy = '{"record":{"A":{"b":1},"C":null,"D":false}}';
     expect(recordAt(Buffer.from(untidy), 3)).to.deep.equal({ D: false });

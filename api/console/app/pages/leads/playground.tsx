@@ -60,7 +60,9 @@ function Bench({ modelId }: { readonly modelId: string }) {
     const path = `${api}/models/${encodeURIComponent(modelId)}/example`;
     const example = await sender.send<ShapeOf<typeof exampleOutput>>('GET', path);
     if (example?.record) setValues(example.record);
-    setDrawn(example !== undefined && example.record === null ? 'The bundle of this model has no golden records.' : '');
+    setDrawn(
+      example !== undefined && example.record === null ? 'The bundle has no golden record that the form can show.' : '',
+    );
   };
   const score = async () => {
     const body = { model_id: modelId, fields: values };
