@@ -2,7 +2,7 @@ import { max } from 'd3-array';
 import { rateTexts } from '../../../../shared/contract/figures.js';
 import { countText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
-import { Chart } from './chart.js';
+import { Chart, Levels } from './chart.js';
 
 interface Point {
   readonly scores: string;
@@ -16,6 +16,7 @@ interface Point {
 const [left, right, top, bottom] = [52, 14, 12, 46];
 const heightOf = (width: number): number => Math.round(Math.min(width, 380) * 0.86);
 const marks = [0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.7, 1];
+const shareText = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** Converted against promised likelihood by score band. Points of a calibrated model lie on the line. */
 export function Calibration({ points }: { readonly points: readonly Point[] }) {
@@ -24,6 +25,7 @@ export function Calibration({ points }: { readonly points: readonly Point[] }) {
       point.promised !== null && point.converted !== null,
   );
   const peak = Math.min(1, Math.max(0.1, max(known, ({ promised, high }) => Math.max(promised, high)) ?? 0) * 1.1);
+  const shares = marks.filter((mark) => mark <= peak);
   const shown = points.filter(({ records }) => records > 0);
   const rateOf = rateTexts(max(shown, ({ high }) => high) ?? 0);
   const percentText = (share: number | null) => (share === null ? '–' : `${rateOf(share)} %`);
@@ -38,18 +40,13 @@ export function Calibration({ points }: { readonly points: readonly Point[] }) {
           const yOf = (share: number) => height - bottom - along(share, height - bottom - top);
           return (
             <>
-              {marks
-                .filter((mark) => mark <= peak)
-                .map((mark) => (
-                  <g key={mark}>
-                    <line class="grid" x1={left} x2={width - right} y1={yOf(mark)} y2={yOf(mark)} />
-                    <text x={left - 8} y={yOf(mark) + 4} text-anchor="end">
-                      {`${Math.round(100 * mark)} %`}
-                    </text>
-                    <text x={xOf(mark)} y={yOf(0) + 18} text-anchor="middle">
-                      {mark === 0.01 ? '' : `${Math.round(100 * mark)} %`}
-                    </text>
-                  </g>
+              <Levels marks={shares} textOf={shareText} yOf={yOf} left={left} right={width - right} />
+              {shares
+                .filter((share) => share !== 0.01)
+                .map((share) => (
+                  <text key={share} x={xOf(share)} y={yOf(0) + 18} text-anchor="middle">
+                    {shareText(share)}
+                  </text>
                 ))}
               <line class="ideal" x1={xOf(0)} y1={yOf(0)} x2={xOf(peak)} y2={yOf(peak)} />
               {known.map((point) => (

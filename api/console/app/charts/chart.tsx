@@ -8,8 +8,6 @@ export function Chart(props: {
   /** For screen readers. */
   readonly label: string;
   readonly height: number | ((width: number) => number);
-  /** A further class. */
-  readonly look?: string;
   readonly children: (width: number) => ComponentChildren;
 }) {
   const box = useRef<SVGSVGElement>(null);
@@ -27,7 +25,7 @@ export function Chart(props: {
   return (
     <svg
       ref={box}
-      class={`chart ${props.look ?? ''}`}
+      class="chart"
       viewBox={`0 0 ${Math.max(width, minWidth)} ${height}`}
       role="img"
       aria-label={props.label}
@@ -36,6 +34,40 @@ export function Chart(props: {
     </svg>
   );
 }
+
+/** The colors of a chart with their meanings. */
+export const Legend = ({ of: colors }: { readonly of: readonly (readonly [words: string, color: string])[] }) => (
+  <ul class="legend small">
+    {colors.map(([words, color]) => (
+      <li key={words}>
+        <svg viewBox="0 0 10 10" aria-hidden="true">
+          <rect width="10" height="10" rx="3" fill={`var(--${color})`} />
+        </svg>
+        {words}
+      </li>
+    ))}
+  </ul>
+);
+
+/** Level lines with a text on the left of each. */
+export const Levels = (props: {
+  readonly marks: readonly number[];
+  readonly textOf: (mark: number) => string;
+  readonly yOf: (mark: number) => number;
+  readonly left: number;
+  readonly right: number;
+}) => (
+  <>
+    {props.marks.map((mark) => (
+      <g key={mark}>
+        <line class="grid" x1={props.left} x2={props.right} y1={props.yOf(mark)} y2={props.yOf(mark)} />
+        <text x={props.left - 8} y={props.yOf(mark) + 4} text-anchor="end">
+          {props.textOf(mark)}
+        </text>
+      </g>
+    ))}
+  </>
+);
 
 /** A text that is cut to some pixels. The mean width of a character is taken, because SVG does not cut text. */
 export function cutText(text: string, widthPx: number): string {

@@ -1,6 +1,6 @@
 import { max } from 'd3-array';
 import { ShowAsTable } from '../parts/table.js';
-import { Chart, cutText } from './chart.js';
+import { Chart, cutText, Legend } from './chart.js';
 
 interface Contribution {
   readonly field: string;
@@ -19,19 +19,12 @@ export function Contributions({ of: contributions }: { readonly of: readonly Con
   const peak = max(shown, sizeOf) || 1;
   return (
     <>
-      <ul class="legend small">
-        {[
+      <Legend
+        of={[
           ['raises', 'bar'],
           ['lowers', 'bad'],
-        ].map(([words, color]) => (
-          <li key={words}>
-            <svg viewBox="0 0 10 10" aria-hidden="true">
-              <rect width="10" height="10" rx="3" fill={`var(--${color})`} />
-            </svg>
-            {words}
-          </li>
-        ))}
-      </ul>
+        ]}
+      />
       <Chart
         height={step * shown.length + 6}
         label="Mean contribution of each field to the scores of the golden records"

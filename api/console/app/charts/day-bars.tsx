@@ -1,7 +1,7 @@
 import { max, ticks } from 'd3-array';
 import { compactText, countText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
-import { Chart } from './chart.js';
+import { Chart, Levels } from './chart.js';
 
 interface Day {
   readonly day: string;
@@ -25,14 +25,7 @@ export function DayBars({ days }: { readonly days: readonly Day[] }) {
           const step = (width - left) / Math.max(shown.length, 1);
           return (
             <>
-              {marks.map((mark) => (
-                <g key={mark}>
-                  <line class="grid" x1={left} x2={width} y1={yOf(mark)} y2={yOf(mark)} />
-                  <text x={left - 8} y={yOf(mark) + 4} text-anchor="end">
-                    {compactText(mark)}
-                  </text>
-                </g>
-              ))}
+              <Levels marks={marks} textOf={compactText} yOf={yOf} left={left} right={width} />
               {shown.map(({ day, records, look }, index) => {
                 const date = Number(day.slice(8));
                 return (

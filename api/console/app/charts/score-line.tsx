@@ -1,6 +1,6 @@
 import { line } from 'd3-shape';
-import { instantText } from '../parts/formats.js';
-import { Chart } from './chart.js';
+import { shortDayText } from '../parts/formats.js';
+import { Chart, Levels } from './chart.js';
 
 interface Point {
   readonly scored_at: string;
@@ -17,7 +17,7 @@ export function ScoreLine({ points }: { readonly points: readonly Point[] }) {
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const yOf = (score: number) => 8 + (height - bottom - 8) * (1 - score / 100);
   return (
-    <Chart height={height} label={`Scores from ${dateOf(first)} to ${dateOf(last)}`}>
+    <Chart height={height} label={`Scores from ${shortDayText(first)} to ${shortDayText(last)}`}>
       {(width) => {
         const xOf = (time: number) =>
           left + 6 + ((width - left - right - 6) * (time - first)) / Math.max(last - first, 1);
@@ -27,14 +27,7 @@ export function ScoreLine({ points }: { readonly points: readonly Point[] }) {
         )([...points]);
         return (
           <>
-            {marks.map((mark) => (
-              <g key={mark}>
-                <line class="grid" x1={left} x2={width} y1={yOf(mark)} y2={yOf(mark)} />
-                <text x={left - 8} y={yOf(mark) + 4} text-anchor="end">
-                  {mark}
-                </text>
-              </g>
-            ))}
+            <Levels marks={marks} textOf={String} yOf={yOf} left={left} right={width} />
             <path class="whisker" d={path ?? ''} />
             {points.map((point) => (
               <circle
@@ -47,10 +40,10 @@ export function ScoreLine({ points }: { readonly points: readonly Point[] }) {
               />
             ))}
             <text x={left} y={height - 4}>
-              {dateOf(first)}
+              {shortDayText(first)}
             </text>
             <text x={width} y={height - 4} text-anchor="end">
-              {dateOf(last)}
+              {shortDayText(last)}
             </text>
           </>
         );
@@ -58,5 +51,3 @@ export function ScoreLine({ points }: { readonly points: readonly Point[] }) {
     </Chart>
   );
 }
-
-const dateOf = (time: number): string => instantText(new Date(time).toISOString()).replace(/,.*/, '');

@@ -1,6 +1,6 @@
-import { countText, dayText } from '../parts/formats.js';
+import { countText, dayText, shortDayText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
-import { Chart } from './chart.js';
+import { Chart, Legend } from './chart.js';
 
 interface Day {
   readonly day: string;
@@ -18,16 +18,7 @@ export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
   const yOf = (share: number) => (height - bottom - 8) * (1 - share) + 8;
   return (
     <>
-      <ul class="legend small">
-        {bandNames.map((name, band) => (
-          <li key={name}>
-            <svg viewBox="0 0 10 10" aria-hidden="true">
-              <rect width="10" height="10" rx="3" fill={`var(--band-${band})`} />
-            </svg>
-            {name}
-          </li>
-        ))}
-      </ul>
+      <Legend of={bandNames.map((name, band) => [name, `band-${band}`])} />
       <Chart height={height} label="Shares of score bands by week">
         {(width) => {
           const step = (width - left) / Math.max(weeks.length, 1);
@@ -62,9 +53,7 @@ export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
                     })}
                     {(weeks.length - 1 - index) % labelEvery === 0 && (
                       <text x={left + step * (index + 0.5)} y={height - 6} text-anchor="middle">
-                        {dayText(first)
-                          .replace(/ \d{4}$/, '')
-                          .replace(/(\w{3})\w+$/, '$1')}
+                        {shortDayText(first)}
                       </text>
                     )}
                   </g>

@@ -1,4 +1,5 @@
 import { max } from 'd3-array';
+import { line } from 'd3-shape';
 
 const [width, height] = [84, 24];
 
@@ -6,17 +7,14 @@ const [width, height] = [84, 24];
 export function Spark({ values, top }: { readonly values: readonly (number | null)[]; readonly top?: number }) {
   const peak = top ?? Math.max(max(values, (value) => value ?? 0) ?? 0, 1e-9);
   const step = width / Math.max(values.length - 1, 1);
-  let isOpen = false;
-  const path = values.map((value, index) => {
-    const command = isOpen ? 'L' : 'M';
-    isOpen = value !== null;
-    const at = `${(step * index).toFixed(1)} ${(height - 2 - ((height - 4) * (value ?? 0)) / peak).toFixed(1)}`;
-    // A line of no length shows a single value as a dot.
-    return value === null ? '' : command === 'M' ? `M${at}h0.1` : `L${at}`;
-  });
+  // A single value becomes a line of no length, which its round ends show as a dot.
+  const path = line<number | null>()
+    .defined((value) => value !== null)
+    .x((_, index) => step * index)
+    .y((value) => height - 2 - ((height - 4) * (value ?? 0)) / peak);
   return (
     <svg class="spark line" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-      <path d={path.join('')} />
+      <path d={path([...values]) ?? ''} />
     </svg>
   );
 }

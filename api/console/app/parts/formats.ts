@@ -5,6 +5,7 @@ const instants = new Intl.DateTimeFormat('en-GB', {
   ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZone: 'UTC' },
 });
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
+const shortDays = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const months = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 export const compactText = (value: number): string => compactCounts.format(value).toLowerCase();
@@ -17,6 +18,8 @@ export const instantText = (instant: string | null | undefined): string =>
 /** Time of day with seconds. */
 export const timeText = (instant: string): string => `${instant.slice(11, 19)} UTC`;
 export const dayText = (instant: string): string => days.format(new Date(instant));
+/** A day without its year: `26 Nov`. */
+export const shortDayText = (instant: string | number): string => shortDays.format(new Date(instant));
 /** @param month `YYYY-MM` */
 export const monthText = (month: string): string => months.format(new Date(`${month}-01`));
 /** Words of an identifier such as `too_early_to_grade` or `key.revoke`. */
