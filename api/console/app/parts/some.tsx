@@ -2,13 +2,15 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { countText } from './formats.js';
 
+const first = 50;
+
 /**
  * The first items of a list that may be long, and a button that shows the others.
  * @param words of the button, such as `models`
  */
 export function useSome<Item>(
   items: readonly Item[],
-  { first = 50, words }: { readonly first?: number; readonly words: string },
+  { words }: { readonly words: string },
 ): { readonly shown: readonly Item[]; readonly more: ComponentChildren } {
   const [isLong, setLong] = useState(false);
   if (isLong || items.length <= first) return { shown: items, more: null };

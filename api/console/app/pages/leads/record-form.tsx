@@ -19,14 +19,13 @@ interface RecordFormProps {
 }
 
 const ways = ['form', 'JSON'] as const;
-const maxFields = 40;
 
 /** A record as a form made from the fields of a model, or as JSON. */
 export function RecordForm(props: RecordFormProps) {
   const [way, setWay] = useState<(typeof ways)[number]>('form');
   const [problem, setProblem] = useState('');
   const { fields, values, set, draw } = props;
-  const { shown, more } = useSome(fields, { first: maxFields, words: 'fields' });
+  const { shown, more } = useSome(fields, { words: 'fields' });
   const submit = (event: Event) => {
     event.preventDefault();
     if (problem === '') props.submit();

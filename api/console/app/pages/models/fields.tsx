@@ -14,7 +14,6 @@ type Coverage = ShapeOf<typeof coverageOutput>;
 type Covered = Coverage['fields'][number];
 type Field = NonNullable<Model['fields']>[number];
 
-const maxShown = 40;
 const maxValues = 3;
 const maxAliases = 5;
 /** How a date field reads dates with slashes. */
@@ -33,20 +32,22 @@ function CoveredFields({ model }: { readonly model: Model }) {
 }
 
 function FieldTable({ fields, coverage }: { readonly fields: readonly Field[]; readonly coverage?: Coverage }) {
-  const { shown, more } = useSome(fields, { first: maxShown, words: 'fields' });
+  const { shown, more } = useSome(fields, { words: 'fields' });
+  const attention = useSome(coverage?.attention ?? [], { words: 'reasons' });
   // Of two features that read one field by different names, both rows show the coverage of the first.
   const covered = new Map(coverage?.fields.toReversed().map((each) => [each.field, each]));
   const records = coverage?.days.reduce((sum, day) => sum + day.records, 0) ?? 0;
   return (
     <Card title="Fields" about={aboutOf(coverage, records)}>
-      {coverage && coverage.attention.length > 0 && (
+      {attention.shown.length > 0 && (
         <div class="note warn">
           <p>These fields need attention. A CRM may have changed.</p>
           <ul class="small">
-            {coverage.attention.slice(0, maxShown).map((text) => (
+            {attention.shown.map((text) => (
               <li key={text}>{text}</li>
             ))}
           </ul>
+          {attention.more}
         </div>
       )}
       {fields.length === 0 && <p class="soft">The fields of this version are not known.</p>}
@@ -61,7 +62,7 @@ function FieldTable({ fields, coverage }: { readonly fields: readonly Field[]; r
           rows={shown.map((field) => [
             <FieldName key="name" field={field} />,
             <FieldType key="type" field={field} />,
-            ...(coverage && records > 0 ? cellsOf(covered.get(field.field), coverage) : []),
+            ...(coverage && records > 0 ? cellsOf(covered.get(field.field), coverage.days, records) : []),
           ])}
         />
       )}
@@ -111,13 +112,12 @@ function FieldType({ field: { type, date_order: order, categories = [] } }: { re
 }
 
 /** The counts of one field: shares of the records, then shares of the values. */
-function cellsOf(field: Covered | undefined, { days }: Coverage) {
+function cellsOf(field: Covered | undefined, days: Coverage['days'], records: number) {
   if (field === undefined) return ['–', '', '', '', '', ''];
-  const records = days.reduce((sum, day) => sum + day.records, 0);
-  const values = field.sent + field.filled;
+  const values = valuesOf(field);
   const byDay = days.map((day, index) => {
     const counts = field.by_day[index];
-    return day.records === 0 || counts === undefined ? null : (counts.sent + counts.filled) / day.records;
+    return day.records === 0 || counts === undefined ? null : valuesOf(counts) / day.records;
   });
   return [
     shareOf(field.sent, records),
@@ -141,6 +141,8 @@ function UnseenValues({ of: values }: { readonly of: Covered['unseen_values'] })
     </p>
   );
 }
+
+const valuesOf = ({ sent, filled }: Pick<Covered, 'sent' | 'filled'>): number => sent + filled;
 
 const shareOf = (count: number, whole: number): string =>
   count === 0 || whole === 0 ? '–' : wholePercentText(count / whole);
