@@ -10,9 +10,14 @@ import { leaveOut } from '../support/leave-out.js';
 import { runProgram } from '../support/run-program.js';
 import { debianServer } from './debian-servers.js';
 
-/** Tests of every Lua command of the quota, of the queues, and of scoring by HTTP. */
-const chosen =
-  /^dist\/test\/(shared\/quota\/(commands|quota|sweep)|api\/dispatch\/(dispatcher|lane-queues|reply-stream)|http\/score\/200|http\/quota\/concurrency)\.test\.js$/;
+/** Tests of the Lua commands of the quota, of the latest scores, of the queues, and of scoring by HTTP. */
+const chosen = [
+  ...['shared/quota/commands', 'shared/quota/quota', 'shared/quota/sweep', 'shared/redis/lock'],
+  ...['shared/latest-scores/eviction', 'shared/latest-scores/latest-scores'],
+  ...['shared/latest-scores/latest-scores.model', 'http/score/rows/latest-scores'],
+  ...['api/dispatch/dispatcher', 'api/dispatch/lane-queues', 'api/dispatch/reply-stream'],
+  ...['http/score/200', 'http/quota/concurrency'],
+].map((name) => `dist/test/${name}.test.js`);
 const limitMs = 300_000;
 const installLimitMs = 300_000;
 
@@ -21,11 +26,11 @@ const nodeReleases: Readonly<Record<string, string>> = { 20: '20.20.2', 24: '24.
 
 /** Runs the chosen tests with a Node, and the first `redis-server` of a folder. */
 async function runSuite(node: string, folder?: string): Promise<void> {
-  const files = (await testFiles()).filter((file) => chosen.test(file));
+  expect(await testFiles(), 'the test files').to.include.members(chosen);
   const path = childEnvironment({}).PATH ?? '';
   const { exitCode, output } = await runProgram(
     node,
-    [projectFile('node_modules/mocha/bin/mocha.js'), '--reporter', 'dot', ...files],
+    [projectFile('node_modules/mocha/bin/mocha.js'), '--reporter', 'dot', ...chosen],
     {
       directory: projectFile('.'),
       environment: { PATH: folder === undefined ? path : `${folder}:${path}` },
