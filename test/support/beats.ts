@@ -1,4 +1,3 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { threadCpuMs } from './thread-cpu.js';
 
 /**
@@ -18,16 +17,18 @@ export async function beatsDuring(work: () => Promise<unknown>, everyMs = 50): P
   return beats;
 }
 
-/** The turns of the event loop that `work` takes, or up to two more. */
+/** The turns of the event loop that `work` takes. Work that waits for nothing takes none. */
 export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;
-  const counting = (async () => {
-    for (; !isOver; turns += 1) await turnOfTheLoop();
-  })();
+  // Waits before `work` does, so a turn is counted before the step of `work` that it runs.
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
   await work();
   isOver = true;
-  await counting;
   return turns;
 }
 

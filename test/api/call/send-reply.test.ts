@@ -16,14 +16,18 @@ describe('a long reply', () => {
   it('is encoded in steps that keep each character whole', async () => {
     for (const filler of ['', 'x']) {
       const text = `${filler}${'\u{1f600}'.repeat(700_000)}`;
-      const body = await sent(text);
+      let body: string | Buffer = '';
+      const turns = await turnsDuring(async () => {
+        body = await sent(text);
+      });
       expect(Buffer.isBuffer(body)).to.equal(true);
       expect(String(body) === text, 'the same text').to.equal(true);
+      expect(turns).to.equal(3);
     }
   });
 
-  it('is sent as text when it is short', async () => {
-    expect(await sent('{"score":50}')).to.equal('{"score":50}');
+  it('is sent at once, as text, when it is short', async () => {
+    expect(await turnsDuring(async () => expect(await sent('{"score":50}')).to.equal('{"score":50}'))).to.equal(0);
   });
 
   it('is written in turns of less than 50 ms of CPU time, for a thousand explained records', async () => {
