@@ -64,6 +64,7 @@ describe('a model that crashes or hangs its worker', () => {
       slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
       worker_deaths: deaths.length,
       without_processor_ms: withoutProcessorMs,
+      waits_ms: processors.waitsMs(beganMs, performance.now()),
       ended_in_ms: Object.fromEntries(poisoned.map(({ tookMs }, index) => [`call ${index + 1}`, tookMs])),
       quarantined_ms: performance.now() - beganMs,
     });

@@ -3,8 +3,8 @@ import type { FaultService } from './fault-service.js';
 
 interface Reading {
   readonly atMs: number;
-  /** Ms that each process has been runnable without a CPU since its start, by process id. */
-  readonly waitedMs: ReadonlyMap<number, number>;
+  /** Ms that each process has been runnable without a CPU since its start, by its name and process id. */
+  readonly waitedMs: ReadonlyMap<string, number>;
 }
 
 /** `all` adds this process, Redis, and the workers that run at the beginning. */
@@ -50,13 +50,19 @@ export class ProcessorWatch {
 
   /** The longest wait of one process between two times by `performance.now()`, ms. */
   maxWaitMs(fromMs: number, toMs: number): number {
+    return Math.max(0, ...Object.values(this.waitsMs(fromMs, toMs)));
+  }
+
+  /** The wait of each process between two times by `performance.now()`, ms, by its name and process id. */
+  waitsMs(fromMs: number, toMs: number): Readonly<Record<string, number>> {
     const before = this.readings.findLastIndex(({ atMs }) => atMs <= fromMs);
     const after = this.readings.findIndex(({ atMs }) => atMs >= toMs);
     const between = this.readings.slice(Math.max(0, before), after < 0 ? undefined : after + 1);
-    let maxMs = 0;
+    const waits: Record<string, number> = {};
     for (const { waitedMs } of between)
-      for (const [pid, waited] of waitedMs) maxMs = Math.max(maxMs, waited - (between[0]?.waitedMs.get(pid) ?? 0));
-    return maxMs;
+      for (const [name, waited] of waitedMs)
+        waits[name] = Math.max(waits[name] ?? 0, waited - (between[0]?.waitedMs.get(name) ?? 0));
+    return waits;
   }
 
   private stop(): void {
@@ -66,11 +72,12 @@ export class ProcessorWatch {
 
   private read(): void {
     const { cluster } = this.service;
-    const pids = [...this.workers, ...cluster.gateways.flatMap(({ service }) => service?.pid ?? [])];
-    if (this.which === 'all') pids.push(process.pid, cluster.server('redis').pid);
-    const waited = pids.flatMap((pid): [number, number][] => {
+    const watched: [name: string, pid: number][] = this.workers.map((pid) => ['worker', pid]);
+    for (const { service } of cluster.gateways) if (service !== undefined) watched.push(['gateway', service.pid]);
+    if (this.which === 'all') watched.push(['test', process.pid], ['redis', cluster.server('redis').pid]);
+    const waited = watched.flatMap(([name, pid]): [string, number][] => {
       const waitedMs = waitedForProcessorMs(pid);
-      return waitedMs === undefined ? [] : [[pid, waitedMs]];
+      return waitedMs === undefined ? [] : [[`${name} ${pid}`, waitedMs]];
     });
     this.readings.push({ atMs: performance.now(), waitedMs: new Map(waited) });
   }
