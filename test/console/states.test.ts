@@ -28,7 +28,7 @@ describe('a page of the console', function () {
     await service?.leave();
   });
 
-  /** An open page of an owner, and the address of its request for the overview. */
+  /** The loaded overview of an owner. */
   async function opened(expected: readonly number[] = []): Promise<ConsolePage> {
     const found = await openPage(browser, service, {}, [401, ...expected]);
     await found.signIn('owner', organisationId);

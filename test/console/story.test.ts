@@ -153,6 +153,11 @@ describe('the story of a new admin in a browser', function () {
     await page.getByRole('button', { name: 'JSON' }).click();
     await page.getByLabel('Record as JSON').fill('{"company_size": ');
     await page.getByText('The text is not valid JSON').waitFor();
+    await page.getByRole('button', { name: 'Form' }).click();
+    await page.getByLabel('Company size').fill('60');
+    const scored = page.waitForResponse((reply) => reply.url().endsWith('/playground'));
+    await page.getByRole('button', { name: 'Score this record' }).click();
+    expect((await scored).status(), 'the form is sent although the text was not JSON').to.equal(200);
   });
 
   it('scores by the shown curl call with the shown key, and sees the calls counted', async () => {

@@ -26,13 +26,18 @@ export function RecordForm(props: RecordFormProps) {
   const [problem, setProblem] = useState('');
   const { fields, values, set, draw } = props;
   const { shown, more } = useSome(fields, { words: 'fields' });
+  const choose = (next: (typeof ways)[number]) => {
+    setWay(next);
+    // A text that is not JSON is left, and the form goes on with the last record that was read.
+    setProblem('');
+  };
   const submit = (event: Event) => {
     event.preventDefault();
     if (problem === '') props.submit();
   };
   return (
     <form onSubmit={submit} class="stack">
-      <Choice label="Way to enter the record" options={ways} chosen={way} choose={setWay} />
+      <Choice label="Way to enter the record" options={ways} chosen={way} choose={choose} />
       {way === 'JSON' && <JsonField values={values} set={set} problem={problem} setProblem={setProblem} />}
       {way === 'form' && (
         <div class="form">
