@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-const statistics = '/proc/self/schedstat';
+const statistics = '/proc/thread-self/schedstat';
 
 /**
- * CPU time of this process's main thread, ms. A thread that waits for a processor uses none, so other work on the
- * machine hardly changes it. The threads of the garbage collector and of the compiler do not count, because they hold
- * up no turn. One collection of a large heap can add 50 ms to the CPU time of the process. Only Linux reports the main
- * thread alone; elsewhere this is the CPU time of all threads.
+ * CPU time of this thread, ms. A thread that waits for a processor uses none, so other work on the machine hardly
+ * changes it. The threads of the garbage collector and of the compiler do not count, because they hold up no turn. One
+ * collection of a large heap can add 50 ms to the CPU time of the process. Only Linux reports the thread alone;
+ * elsewhere this is the CPU time of all threads.
  */
 export const threadCpuMs: () => number = statisticsExist()
   ? () => Number(readFileSync(statistics, 'utf8').split(' ')[0]) / 1e6
@@ -23,7 +23,7 @@ function statisticsExist(): boolean {
   }
 }
 
-/** The CPU time of `work` on the main thread, ms. */
+/** The CPU time of `work` on this thread, ms. */
 export function threadCpuMsOf(work: () => void): number {
   const beforeMs = threadCpuMs();
   work();

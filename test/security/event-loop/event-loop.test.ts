@@ -12,8 +12,9 @@ import { type HostileBody, largeBodies, wideBodies } from './hostile-bodies.js';
 import { probeOptions } from './loop-probe.js';
 
 /*
- * The limit is CPU time of the gateway's main thread, because other work on the machine must not fail a test. It is
- * relative to parsing the slowest allowed batch at once, measured here. The gateway divides such a batch.
+ * The limit is CPU time of the gateway's main thread, or of its thread for large calls: other work on the machine must
+ * not fail a test. It is relative to parsing the slowest allowed batch at once, measured here. The gateway divides such
+ * a batch.
  */
 const maxTimesSlowestParse = 1.5;
 /** Replies are written in smaller steps. */
@@ -39,7 +40,7 @@ describe('the event loop of a gateway', function () {
     await service?.stop();
   });
 
-  /** The longest time since the last call in which the gateway's event loop ran no timer, ms. */
+  /** The longest time since the last call in which an event loop of the gateway ran no timer, ms. */
   function longestTurnMs(): Promise<number> {
     const { process: gateway } = service.stack.gateways[0] ?? expect.fail('no gateway');
     return new Promise((resolve) => {
