@@ -1,5 +1,6 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { sendCall, unanswered } from '../../scripts/load/send-call.js';
 
 /** Outcome of one call. */
 export interface BalancedOutcome {
@@ -104,31 +105,9 @@ export class BalancedCallers {
   }
 
   private send(url: string, body: string): Promise<{ status: number; text: string }> {
-    return new Promise((resolve) => {
-      const failed = (error: NodeJS.ErrnoException) => resolve({ status: 0, text: error.code ?? error.message });
-      const sent = request(
-        url,
-        {
-          agent: this.agent,
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${this.options.secret}`,
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(body),
-          },
-        },
-        (response) => {
-          let text = '';
-          response.setEncoding('utf8');
-          response.on('data', (part: string) => {
-            text += part;
-          });
-          response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-          response.on('error', failed);
-        },
-      );
-      sent.on('error', failed);
-      sent.end(body);
-    });
+    return sendCall(url, { agent: this.agent, secret: this.options.secret, body }).then(
+      (answer) => ({ status: answer.status, text: answer.body.toString() }),
+      (error: unknown) => ({ status: 0, text: unanswered(error).message }),
+    );
   }
 }

@@ -1,8 +1,10 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { percentile } from '../../scripts/bench/report/percentile.js';
+import { closedLoop, openLoop } from '../../scripts/load/loops.js';
+import { sendCall } from '../../scripts/load/send-call.js';
 import { childProcessIds, machineBusyMs, readUsage } from '../../scripts/servers/process-usage.js';
 import { printFigures } from '../support/faults/fault-figures.js';
 import { leaveOut } from '../support/leave-out.js';
@@ -63,21 +65,10 @@ describe('a flood of batches of one organisation', () => {
     await service?.stop();
   });
 
-  function post(of: TestWorkspace, body: Buffer): Promise<Answer> {
+  async function post(of: TestWorkspace, body: Buffer): Promise<Answer> {
     const startMs = performance.now();
-    return new Promise((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${of.live.secret}`,
-        'content-type': 'application/json',
-        'content-length': body.length,
-      };
-      const call = request(`${service.url(0)}/v1/score`, { agent, method: 'POST', headers }, (response) => {
-        response.resume();
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, tookMs: performance.now() - startMs }));
-      });
-      call.on('error', reject);
-      call.end(body);
-    });
+    const { status } = await sendCall(`${service.url(0)}/v1/score`, { agent, secret: of.live.secret, body });
+    return { status, tookMs: performance.now() - startMs };
   }
 
   const bodyOf = (of: TestWorkspace, records: readonly unknown[]): Buffer =>
@@ -87,10 +78,11 @@ describe('a flood of batches of one organisation', () => {
   async function singles(): Promise<Answer[]> {
     const answers: Promise<Answer>[] = [];
     const endMs = performance.now() + stretchMs;
-    for (let dueMs = performance.now(); dueMs < endMs; dueMs += 1_000 / singlesPerSecond) {
-      await pause(Math.max(0, dueMs - performance.now()));
-      answers.push(post(own, bodyOf(own, [lead(answers.length)])));
-    }
+    await openLoop({ gapMs: () => 1_000 / singlesPerSecond, isOver: (dueMs) => dueMs >= endMs }, () => {
+      const answer = post(own, bodyOf(own, [lead(answers.length)]));
+      answers.push(answer);
+      return answer;
+    });
     return Promise.all(answers);
   }
 
@@ -102,18 +94,20 @@ describe('a flood of batches of one organisation', () => {
       Array.from({ length: recordsOfABatch }, (_, index) => lead(index)),
     );
     let isOver = false;
-    const callers = Array.from({ length: floodCallers }, async () => {
-      while (!isOver) {
+    const flood = closedLoop(
+      floodCallers,
+      () => isOver,
+      async () => {
         const { status } = await post(flooding, body);
         batches[status] = (batches[status] ?? 0) + 1;
-      }
-    });
+      },
+    );
     try {
       await pause(300); // the flood has begun
       return { ...(await measure()), batches };
     } finally {
       isOver = true;
-      await Promise.all(callers);
+      await flood;
     }
   }
 
