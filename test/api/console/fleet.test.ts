@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { fleetOutput } from '../../../shared/admin/schemas/usage.js';
 import { lanes } from '../../../shared/messages/score-job.js';
+import { recordSweep } from '../../../shared/quota/sweep-log.js';
+import { sweepLogKey } from '../../../shared/redis/keys.js';
 import { expectShape } from '../../support/admin/admin-desk.js';
 import { type ConsoleService, consoleService, startPool } from '../../support/admin/console-service.js';
 import { eventually } from '../../support/eventually.js';
@@ -33,6 +35,15 @@ describe("the operator's page", () => {
     expect(before.sweeps).to.deep.equal([]);
     expect(before.processes).to.deep.equal({ gateways: 0, pools: 0, bulk_runners: 0, consoles: 1 });
     for (const lane of lanes) expect(workersOf(before)[lane], lane).to.equal(0);
+
+    // Only the latest ten are kept.
+    const counts = { released: 0, recounted: 0, failed: 0 };
+    for (let settled = 1; settled <= 11; settled += 1)
+      await recordSweep(service.redis, { ...counts, settled, atMs: settled, tookMs: 3 });
+    const kept = (await fleet()).sweeps as { settled: number; took_ms: number }[];
+    expect(kept.map(({ settled }) => settled)).to.deep.equal([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+    expect(kept[0]).to.include({ took_ms: 3 });
+    expect(await service.redis.llen(sweepLogKey)).to.equal(10);
 
     pool = await startPool(service);
     await eventually(async () => {
