@@ -26,9 +26,9 @@ export interface CachedLeads {
 }
 
 /**
- * Cache of the latest scores of each lead, in Redis: one hash an organisation. Only a live call that is
- * about to be settled adds to it (note-scores.ts). An entry is never older than the last settled call; MongoDB knows
- * what is missing.
+ * Cache of the latest scores of each lead, in Redis: one hash an organisation. Only a live call that is about to be
+ * settled adds to it (note-scores.ts). An entry is never older than the last settled call; MongoDB knows what is
+ * missing.
  *
  * The hash is dropped:
  * - when Redis has restarted;

@@ -1,6 +1,5 @@
 import type { Logger } from '../../shared/process/logger.js';
-import type { PoolChild } from './pool-child.js';
-import { type ProcessStat, processStat } from './pool-child.js';
+import { type PoolChild, type ProcessStat, processStat } from './pool-child.js';
 
 export interface HangDetectorOptions {
   /** The living processes. */
