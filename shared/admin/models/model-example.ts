@@ -29,8 +29,8 @@ export const showExample = defineAction({
 
 /**
  * The record of the line of `golden.jsonl` that holds a byte: the file may have megabytes, and is not parsed whole. For
- * a blank line it is the record before it, or the last of the file. The values that a form cannot show are left out, and
- * the id of the lead.
+ * a blank line it is the record before it, or the last of the file. The values that a form cannot show, and the id of
+ * the lead, are left out.
  */
 export function recordAt(golden: Buffer, at: number): Record<string, FormValue> | undefined {
   const lineEnd = golden.indexOf(newline, at);
