@@ -12,9 +12,9 @@ import { type HostileBody, largeBodies, wideBodies } from './hostile-bodies.js';
 import { probeOptions } from './loop-probe.js';
 
 /*
- * The limit is CPU time of the gateway's main thread, or of its thread for large calls: other work on the machine must
- * not fail a test. It is relative to parsing the slowest allowed batch at once, measured here. The gateway divides such
- * a batch.
+ * The limit is CPU time of the gateway's main thread, or of its thread for large calls. Other work on the machine must
+ * not fail a test. The limit is relative to parsing the slowest allowed batch at once, measured here. The gateway
+ * divides such a batch.
  */
 const maxTimesSlowestParse = 1.5;
 /** Replies are written in smaller steps. */

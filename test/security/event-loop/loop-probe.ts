@@ -14,8 +14,8 @@ const memory = 'event loop probe';
 const [ofMainThread, ofLargeCalls, ticksOfLargeCalls, places] = [0, 1, 2, 3];
 
 /**
- * Measures the longest time in which the event loop of a gateway's main thread, or of its thread for large calls, ran
- * no timer, in CPU time of the thread. Answers each message `probe` with the longest time since the last one.
+ * Measures the longest time in which the event loop of a gateway's main thread ran no timer, in CPU time of the thread.
+ * Does the same in the thread for large calls. Answers each message `probe` with the longest time since the last one.
  * @public imported by the text of `probeOptions`
  */
 export function startProbe(): void {
