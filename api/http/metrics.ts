@@ -54,6 +54,17 @@ export function observeGateway(
       for (const lane of lanes) this.set({ lane }, dispatcher.waiting(lane) + chunksWaiting[lane]);
     },
   });
+  new Counter({
+    name: 'leadscore_thread_busy_seconds_total',
+    help: 'Seconds in which the event loop of each thread of this gateway was busy.',
+    labelNames: ['thread'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc({ thread: 'main' }, performance.eventLoopUtilization().active / 1000);
+      this.inc({ thread: 'large_calls' }, largeCalls.busyMs / 1000);
+    },
+  });
   new Gauge({
     name: 'leadscore_calls_to_void',
     help: 'Calls that were recorded too late to be answered and are not void in the ledger yet.',

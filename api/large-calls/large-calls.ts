@@ -82,6 +82,11 @@ export class LargeCalls implements Stoppable {
     }
   }
 
+  /** Time in which the event loop of the thread was busy since its start, ms. */
+  get busyMs(): number {
+    return this.thread.performance.eventLoopUtilization().active;
+  }
+
   /** Figures of the thread, for metrics. */
   async figures(): Promise<ThreadFigures> {
     return (await this.request({ kind: 'figures', id: this.nextId() })) as ThreadFigures;

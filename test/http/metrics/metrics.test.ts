@@ -60,6 +60,15 @@ describe('metrics', () => {
       100, // ms between scrapes: a sample takes 10 ms, and a scrape drops the one that has begun
     ));
 
+  it('counts the time in which each thread of a gateway was busy', async () => {
+    const busy = (thread: string) => read(gatewayUrl, `leadscore_thread_busy_seconds_total{thread="${thread}"}`);
+    const before = { main: await busy('main'), large: await busy('large_calls') };
+    const note = 'x'.repeat(100);
+    scored(await own.score(Array.from({ length: 1_000 }, (_, row) => ({ ...lead, crm_id: `B-${row}`, note }))));
+    expect((await busy('main')) - before.main).to.be.within(0.0001, 10);
+    expect((await busy('large_calls')) - before.large).to.be.within(0.001, 10);
+  });
+
   it('reports processes, deaths, quarantined versions and lane depths of a pool', async () => {
     for (const lane of ['singles', 'batches']) {
       const wanted = await read(poolUrl, `leadscore_worker_processes{lane="${lane}",state="wanted"}`);
