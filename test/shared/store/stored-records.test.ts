@@ -63,8 +63,11 @@ describe('PredictionStore.storedRecords', () => {
     const [gone = ''] = await record(['["c"]']);
     await collection().updateOne({ _id: ids[0]?.split('.')[0] ?? '' }, { $set: { 'fields.1': null } });
     await new PredictionStore(client.db()).remove([gone.split('.')[0] ?? '']);
-    const found = await read([...ids, gone, predictionId(newCallId(0, org), 3)]);
-    expect([...found]).to.deep.equal([[ids[0], { model: 'm', version: 'v1', fields: '["a"]' }]]);
+    const never = predictionId(newCallId(0, org), 3);
+    const kept = [[ids[0], { model: 'm', version: 'v1', fields: '["a"]' }]];
+    expect([...(await read([...ids, gone, never]))]).to.deep.equal(kept);
+    expect([...(await read(ids))], 'of one segment').to.deep.equal(kept);
+    for (const id of [ids[1] ?? '', gone, never]) expect([...(await read([id]))], id).to.deep.equal([]);
   });
 
   it('transfers only the requested fields of a slice', async () => {
