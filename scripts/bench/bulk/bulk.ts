@@ -145,8 +145,8 @@ async function measureSingles(
   const alone = await measure(firstWarmUpMs);
   const jobId = await caller.create();
   await caller.upload(jobId, path);
-  const startMs = performance.now();
   const first = await caller.until(jobId, ['running']);
+  const startMs = performance.now();
   const beside = await measure(2_000);
   const last = await caller.read(jobId);
   if (last.state !== 'running') throw new Error('the job ended before the window of single calls: use more --rows');
