@@ -70,8 +70,8 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       $set: { state: 'running', file, started_at: new Date(clock.now()), ...(notices.length > 0 && { notices }) },
     });
     if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was stored');
-    await uploads.remove(job._id);
     logger.info({ job: job._id, rows, slices: count }, 'bulk job read');
+    await uploads.remove(job._id, stopping);
   } catch (error) {
     if (error instanceof NoLongerReading) return await removeUnused(job, deps);
     if (!(error instanceof InputFault || error instanceof ApiError)) throw error;
