@@ -3,6 +3,7 @@ import type { Role } from '../../../shared/admin/schemas/people.js';
 import { LeadPage } from './pages/leads/lead.js';
 import { LeadsPage } from './pages/leads/leads.js';
 import { PlaygroundPage } from './pages/leads/playground.js';
+import { ComparePage } from './pages/models/compare.js';
 import { ModelPage } from './pages/models/model.js';
 import { ModelsPage } from './pages/models/models.js';
 import { FleetPage } from './pages/operator/fleet.js';
@@ -33,6 +34,7 @@ export const pages: readonly PageEntry[] = [
   { address: '/', role: 'viewer', component: OverviewPage, menu: 'Overview', icon: 'home', group: '' },
   { address: '/models', role: 'viewer', component: ModelsPage, menu: 'Models', icon: 'cube', group: '' },
   { address: '/models/:id', role: 'viewer', component: ModelPage, group: '' },
+  { address: '/models/:id/compare', role: 'viewer', component: ComparePage, group: '' },
   { address: '/leads', role: 'admin', component: LeadsPage, menu: 'Leads', icon: 'people', group: '' },
   { address: '/leads/:id', role: 'admin', component: LeadPage, group: '' },
   { address: '/playground', role: 'admin', component: PlaygroundPage, menu: 'Playground', icon: 'play', group: '' },

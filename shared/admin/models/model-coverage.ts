@@ -3,10 +3,10 @@ import { maxDaysOf, readCoverage, usualCoverageDays } from '../../store/models/c
 import { FieldDayStore } from '../../store/models/field-days.js';
 import { loadManifest } from '../../store/models/model-versions.js';
 import { defineAction } from '../action.js';
-import { AdminError, invalid } from '../admin-error.js';
+import { invalid } from '../admin-error.js';
 import { coverageInput, coverageOutput } from '../schemas/models.js';
 import { attentionOf } from './field-attention.js';
-import { requireModel } from './read-models.js';
+import { requireModel, unknownVersion } from './read-models.js';
 
 /** How the fields of live calls were read, by day. Admins only: unseen values are those of leads. */
 export const showCoverage = defineAction({
@@ -20,7 +20,7 @@ export const showCoverage = defineAction({
     const model = await requireModel({ database }, input);
     const { version = model.version } = input;
     const manifest = await loadManifest(database, model._id, version);
-    if (manifest === undefined) throw new AdminError('not_found', `${model._id} has no version "${version}".`);
+    if (manifest === undefined) throw unknownVersion(model._id, version);
     const knownFields = compileKnownFields(manifest);
     const maxDays = maxDaysOf(knownFields);
     const { days = Math.min(usualCoverageDays, maxDays) } = input;

@@ -5,47 +5,56 @@ import { loadStoredManifest } from '../../store/models/model-versions.js';
 import type { StoredVerdict } from '../../store/validation/model-validation.js';
 import { type StoredDay, ValidationDailyStore } from '../../store/validation/validation-daily.js';
 import { defineAction } from '../action.js';
-import { modelInput, modelReportSchema } from '../schemas/models.js';
+import { modelReportSchema, reportInput } from '../schemas/models.js';
 import { hoursOfMonth } from '../usage/show-usage.js';
-import { requireModel, verdictsOf } from './read-models.js';
+import { fieldHeadOf, requireModel, unknownVersion, verdictsOf } from './read-models.js';
 
 const daysShown = 365;
 const recentDays = 28;
 /** With fewer scores on either side, chance alone would move the index. */
 const minScores = 200;
 
-/** The evidence about a model's current version: its grade, calibration, and scores over time. */
+/** The evidence about one version of a model: its verdict and grade, calibration, scores over time, and its fields. */
 export const reportModel = defineAction({
   name: 'model.report',
-  description: "Read the evidence about a model's current version: grade, calibration, scores over time.",
+  description:
+    "Read the evidence about a model's current version, or another one: verdict, grade, calibration, scores over time.",
   role: 'viewer',
   effect: 'read',
-  input: modelInput,
+  input: reportInput,
   output: modelReportSchema,
   async run(context, input) {
     const { database, clock } = context;
-    const model = await requireModel(context, input);
-    const graded = `${model._id}:${model.version}`;
+    const current = await requireModel(context, input);
+    const model = { ...current, version: input.version ?? current.version };
+    const id = `${model._id}:${model.version}`;
     const today = dayNumber(clock.now());
-    const [{ gates = [], stored: verdict }, days, stored, hours] = await Promise.all([
+    const [{ verdict, gates = [], stored: graded }, days, stored, hours] = await Promise.all([
       verdictsOf(context).read(model),
-      new ValidationDailyStore(database).days(graded, { maturedFrom: today - daysShown }),
+      new ValidationDailyStore(database).days(id, { maturedFrom: today - daysShown }),
       loadStoredManifest(database, model._id, model.version),
       hoursOfMonth(context, model.organisation_id, monthOf(clock.now())),
     ]);
+    if (stored === undefined && input.version !== undefined) throw unknownVersion(model._id, model.version);
     const shown = days.filter(({ day }) => day > today - daysShown).sort((one, other) => one.day - other.day);
     const ofModel = hours.filter((hour) => hour.model === model._id && hour.bucket === 'live');
     return {
       model_id: model._id,
       version: model.version,
+      validation: verdict,
       gates,
-      ...(verdict?.grade === undefined ? {} : { grade: gradeOf(verdict, verdict.grade, days) }),
+      ...(graded?.grade === undefined ? {} : { grade: gradeOf(graded, graded.grade, days) }),
       days: shown.map(({ day, bands }) => ({ day: dayText(day), bands: bands.map(({ cohort }) => cohort) })),
       stability: stabilityOf(shown, today),
       contributions: stored?.contributions ?? null,
       explain_method: stored?.explainMethod ?? 'occlusion',
       base_rate: stored?.manifest.validation?.base_rate ?? null,
       trained_at: stored?.manifest.trained_at ?? null,
+      width: stored?.manifest.width ?? null,
+      fields: (stored?.manifest.features ?? []).map((feature) => ({
+        ...fieldHeadOf(feature),
+        ...('categories' in feature ? { categories: feature.categories.length } : {}),
+      })),
       records_this_month: sumOf(ofModel).records,
     };
   },

@@ -7,7 +7,7 @@ import { type Model, ModelStore, type Override, overrideOf } from '../../store/m
 import { ValidationStore } from '../../store/validation/model-validation.js';
 import { ModelVerdicts } from '../../store/validation/model-verdicts.js';
 import { type ActionContext, type AdminContext, defineAction } from '../action.js';
-import { notFound } from '../admin-error.js';
+import { AdminError, notFound } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { listModelsInput, listModelsOutput, modelInput, modelSchema } from '../schemas/models.js';
 import type { ShapeOf } from '../schemas/schema.js';
@@ -52,6 +52,9 @@ export async function requireModel(
   if (model !== undefined && (of.org_id === undefined || of.org_id === model.organisation_id)) return model;
   throw notFound('model', of.model_id);
 }
+
+export const unknownVersion = (modelId: string, version: string): AdminError =>
+  new AdminError('not_found', `${modelId} has no version "${version}".`);
 
 /** A model as every action on one model shows it. */
 export async function modelDocument(context: ActionContext, model: Model): Promise<ShapeOf<typeof modelSchema>> {
@@ -98,12 +101,17 @@ const summaryOf = (model: Model, { state, failing_gate, summary }: Verdict) => (
 
 const overrideDocument = ({ version, by, at, reason }: Override) => ({ version, by, at: at.toISOString(), reason });
 
-const fieldOf = (feature: Feature) => ({
+/** A field without its lists. */
+export const fieldHeadOf = (feature: Feature) => ({
   field: feature.field,
   label: feature.label,
   type: feature.type,
   required: feature.required === true,
   ...(feature.type === 'date' && feature.date_order !== undefined ? { date_order: feature.date_order } : {}),
+});
+
+const fieldOf = (feature: Feature) => ({
+  ...fieldHeadOf(feature),
   ...(feature.aliases === undefined ? {} : { aliases: feature.aliases }),
   ...('categories' in feature ? { categories: feature.categories } : {}),
 });

@@ -50,13 +50,17 @@ export const modelInput = object({ 'org_id?': organisationId, model_id: modelId 
 export const listModelsInput = object({ org_id: organisationId });
 export const listModelsOutput = object({ models: list(object(modelMembers)) });
 
-const fieldSchema = object({
+const fieldMembers = {
   field: text,
   label: text,
   type: { type: 'string', enum: ['number', 'boolean', 'category', 'multi', 'date'] },
   required: flag,
   /** How dates with slashes are read. Only for `date`; without it they are unreadable. */
   'date_order?': { type: 'string', enum: ['dmy', 'mdy'] },
+} as const;
+
+const fieldSchema = object({
+  ...fieldMembers,
   'aliases?': list(text),
   /** Only for `category` and `multi`. */
   'categories?': list(text),
@@ -102,10 +106,19 @@ const calibrationSchema = object({
   high: share,
 });
 
-/** The members of a model's page that `modelSchema` lacks. */
+export const reportInput = object({
+  'org_id?': organisationId,
+  model_id: modelId,
+  /** The current one by default. */
+  'version?': version,
+});
+
+/** The evidence about one version, and the facts about its bundle. */
 export const modelReportSchema = object({
   model_id: text,
   version: text,
+  /** The verdict on this version, without an override. */
+  validation: verdictSchema,
   /** The six gates, also before the first grade; empty for a timing model or an unresolved verdict. */
   gates: list(gateSchema),
   /** Absent before the first grade. `bands` and `calibration` have five entries, lowest scores first. */
@@ -129,7 +142,11 @@ export const modelReportSchema = object({
   explain_method: explainMethod,
   base_rate: numberOrNull,
   trained_at: instantOrNull,
-  /** Records of live keys this month; up to a minute late. */
+  /** Input columns of the model. */
+  width: countOrNull,
+  /** In the order of the bundle; `categories` is their number. Several entries may have one field. */
+  fields: list(object({ ...fieldMembers, 'categories?': count })),
+  /** Records of live keys this month, of all versions; up to a minute late. */
   records_this_month: countOrNull,
 });
 

@@ -16,7 +16,7 @@ interface GateText {
 
 const count = (value: number | undefined): string => countText(Math.round(value ?? 0));
 
-const texts: Readonly<Record<Gate['gate'], GateText>> = {
+export const gateTexts: Readonly<Record<Gate['gate'], GateText>> = {
   predictions_recorded: {
     title: 'Enough leads scored',
     about: 'First scores of different leads, with a live key.',
@@ -64,15 +64,34 @@ const states: Readonly<Record<Gate['state'], readonly [look: string, words: stri
   not_reached: ['', 'not reached'],
 };
 
+/** The measured figure of a gate, and the needed one. A version that was never graded has no figures. */
+const figuresOf = (gate: Gate['gate'], figures: Figures): readonly [string, string] =>
+  Object.keys(figures).length === 0 ? ['', ''] : gateTexts[gate].figures(figures);
+
+/** The state of a gate and its figures in a few words. */
+export function GateState({ of: { gate, state, figures } }: { readonly of: Gate }) {
+  const [look, words] = states[state];
+  const [measured, needed] = figuresOf(gate, figures);
+  return (
+    <>
+      <span class={`badge ${look}`}>{words}</span>
+      {measured && (
+        <p class="small">
+          {measured} <span class="soft">{needed}</span>
+        </p>
+      )}
+    </>
+  );
+}
+
 /** The six gates of a validation with their figures. */
 export function Gates({ gates }: { readonly gates: readonly Gate[] }) {
   return (
     <ol class="rows">
       {gates.map(({ gate, state, figures, needs }) => {
-        const text = texts[gate];
+        const text = gateTexts[gate];
         const [look, words] = states[state];
-        // A version that was never graded has no figures.
-        const [measured, needed] = Object.keys(figures).length === 0 ? ['', ''] : text.figures(figures);
+        const [measured, needed] = figuresOf(gate, figures);
         return (
           <li key={gate}>
             <div>

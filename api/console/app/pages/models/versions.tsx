@@ -5,6 +5,7 @@ import { instantText } from '../../parts/formats.js';
 import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.js';
 import { Field } from '../../parts/forms/field.js';
 import { Card, Problem } from '../../parts/page.js';
+import { useSome } from '../../parts/some.js';
 import { usePlace } from '../../server/session.js';
 import { useSend } from '../../server/use-send.js';
 
@@ -17,40 +18,63 @@ interface VersionsProps {
 
 /** The versions of a model, its override and its name. */
 export function Versions({ model, changed }: VersionsProps) {
-  const { may } = usePlace();
+  const { base, may } = usePlace();
+  const { shown, more } = useSome(model.versions, { words: 'versions' });
   const [open, setOpen] = useState<'override' | 'rename' | { readonly version: string }>();
   const close = () => setOpen(undefined);
   const done = () => {
     close();
     changed();
   };
-  const rename = may('admin') && (
-    <button type="button" class="button" onClick={() => setOpen('rename')}>
-      Rename…
-    </button>
+  const comparison = `${base}/models/${encodeURIComponent(model.model_id)}/compare`;
+  const aside = (
+    <div class="row">
+      {model.versions.length > 1 && (
+        <a class="button" href={comparison}>
+          Compare
+        </a>
+      )}
+      {may('admin') && (
+        <button type="button" class="button" onClick={() => setOpen('rename')}>
+          Rename…
+        </button>
+      )}
+    </div>
   );
   return (
-    <Card title="Versions" about="A version never changes. A rollback takes effect within seconds." aside={rename}>
+    <Card title="Versions" about="A version never changes. A rollback takes effect within seconds." aside={aside}>
       <ul class="rows">
-        {model.versions.map(({ version, imported_at: importedAt }) => (
+        {shown.map(({ version, imported_at: importedAt }) => (
           <li key={version}>
             <div>
               <strong>{version}</strong> {version === model.version && <span class="badge on">scores</span>}
               <p class="small soft">imported {instantText(importedAt)}</p>
             </div>
-            {may('admin') && version !== model.version && (
-              <button
-                type="button"
-                class="button"
-                aria-label={`Let version ${version} score`}
-                onClick={() => setOpen({ version })}
-              >
-                Let it score…
-              </button>
+            {version !== model.version && (
+              <div class="row">
+                <a
+                  class="button"
+                  aria-label={`Compare version ${version}`}
+                  href={`${comparison}?other=${encodeURIComponent(version)}`}
+                >
+                  Compare
+                </a>
+                {may('admin') && (
+                  <button
+                    type="button"
+                    class="button"
+                    aria-label={`Let version ${version} score`}
+                    onClick={() => setOpen({ version })}
+                  >
+                    Let it score…
+                  </button>
+                )}
+              </div>
             )}
           </li>
         ))}
       </ul>
+      {more}
       <Override model={model} changed={changed} open={() => setOpen('override')} />
       {open === 'rename' && <RenameDialog model={model} close={close} done={done} />}
       {open === 'override' && <OverrideDialog model={model} close={close} done={done} />}

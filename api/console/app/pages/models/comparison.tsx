@@ -1,0 +1,231 @@
+import type { ComponentChildren } from 'preact';
+import { liftText, rateTexts } from '../../../../../shared/contract/figures.js';
+import { ScoreWeeks } from '../../charts/score-weeks.js';
+import { countText, instantText, percentText } from '../../parts/formats.js';
+import { Card } from '../../parts/page.js';
+import { useSome } from '../../parts/some.js';
+import { Table } from '../../parts/table.js';
+import { VerdictBadge } from '../../parts/verdict.js';
+import { differingFields } from './differing-fields.js';
+import { GateState, gateTexts, type Report } from './gates.js';
+import type { Model } from './versions.js';
+
+type Pair = readonly [Report, Report];
+type Row = readonly [name: string, of: (report: Report) => ComponentChildren];
+
+/** The evidence and the facts of two versions side by side. A missing figure says why it is missing. */
+export function Comparison({ model, of: pair }: { readonly model: Model; readonly of: Pair }) {
+  return (
+    <>
+      <div class="stack pair">
+        <FactsCard model={model} of={pair} />
+        <FieldsCard of={pair} />
+        <GatesCard of={pair} />
+        <RatesCard of={pair} />
+        <CalibrationCard of={pair} />
+        <ContributionsCard of={pair} />
+      </div>
+      <div class="columns even">
+        {pair.map((report) => (
+          <Card key={report.version} title={`Scores over time, version ${report.version}`} about="By week.">
+            {report.days.length === 0 ? (
+              <p class="soft">No score of a live key is summed up yet. The nightly grade sums them up.</p>
+            ) : (
+              <ScoreWeeks days={report.days} />
+            )}
+          </Card>
+        ))}
+      </div>
+    </>
+  );
+}
+
+const columnsOf = (first: string, [one, other]: Pair): readonly string[] => [
+  first,
+  `Version ${one.version}`,
+  `Version ${other.version}`,
+];
+
+/** A table with a column for each version. */
+function PairTable(props: {
+  readonly label: string;
+  /** The heading of the first column. */
+  readonly first: string;
+  readonly of: Pair;
+  readonly rows: readonly Row[];
+}) {
+  const [one, other] = props.of;
+  return (
+    <Table
+      label={props.label}
+      columns={columnsOf(props.first, props.of)}
+      rows={props.rows.map(([name, cell]) => [<strong key="name">{name}</strong>, cell(one), cell(other)])}
+    />
+  );
+}
+
+/** Why a version has no figures of a grade. */
+function whyNoGrade({ validation: { state } }: Report): string {
+  if (state === 'not_applicable') return 'not graded: a timing model';
+  return state === 'unresolved' ? 'not known: the verdict could not be read' : 'not graded yet';
+}
+
+const inBundle = 'not in the bundle';
+
+function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) {
+  const importOf = ({ version }: Report) => model.versions.find((each) => each.version === version)?.imported_at;
+  const sumOf = ({ grade }: Report, count: 'records' | 'conversions') =>
+    grade?.bands.reduce((sum, band) => sum + band[count], 0) ?? 0;
+  const rows: readonly Row[] = [
+    [
+      'Verdict',
+      ({ version, validation }) => (
+        <>
+          <VerdictBadge state={validation.state} /> {version === model.version && <span class="badge on">scores</span>}
+          <p class="small soft">{validation.summary}</p>
+        </>
+      ),
+    ],
+    ['Imported', (report) => instantText(importOf(report))],
+    ['Trained', ({ trained_at: at }) => (at === null ? inBundle : instantText(at))],
+    ['Fields', ({ fields }) => countText(fields.length)],
+    ['Input columns', ({ width }) => (width === null ? inBundle : countText(width))],
+    ['Mean likelihood in training', ({ base_rate: rate }) => (rate === null ? inBundle : percentText(rate))],
+    ['Graded', (report) => (report.grade ? instantText(report.grade.graded_at) : whyNoGrade(report))],
+    ['Graded leads', (report) => (report.grade ? countText(sumOf(report, 'records')) : whyNoGrade(report))],
+    ['Conversions', (report) => (report.grade ? countText(sumOf(report, 'conversions')) : whyNoGrade(report))],
+    ['Top-band lift', liftOf],
+    ['Stability (PSI)', ({ stability }) => (stability === null ? 'too few scores' : stability.toFixed(2))],
+  ];
+  return (
+    <Card title="At a glance" about="Each version by its own bundle, leads and grade.">
+      <PairTable label="Facts and grades" first="Figure" of={of} rows={rows} />
+    </Card>
+  );
+}
+
+function liftOf(report: Report): string {
+  const gate = report.gates.find(({ gate: name, state }) => name === 'top_band_lift' && state !== 'not_reached');
+  const [lift, bound] = [gate?.figures.lift, gate?.figures.lower_bound];
+  if (lift === undefined) return report.grade ? 'gate not reached yet' : whyNoGrade(report);
+  return bound === undefined ? liftText(lift) : `${liftText(lift)}, at least ${liftText(bound)}`;
+}
+
+function FieldsCard({ of }: { readonly of: Pair }) {
+  const { differing, same } = differingFields(of[0].fields, of[1].fields);
+  const { shown, more } = useSome(differing, { words: 'fields' });
+  const about = `${countText(same)} fields are the same in both.`;
+  return (
+    <Card title="Fields that differ" about={about}>
+      {differing.length === 0 ? (
+        <p class="soft">{same === 0 ? 'The fields of these versions are not known.' : 'No field differs.'}</p>
+      ) : (
+        <Table
+          label="Fields that differ"
+          columns={columnsOf('Field', of)}
+          rows={shown.map(({ field, one, other }) => [<code key="field">{field}</code>, one, other])}
+        />
+      )}
+      {more}
+    </Card>
+  );
+}
+
+function GatesCard({ of }: { readonly of: Pair }) {
+  const rows = Object.entries(gateTexts).map(([name, { title }]): Row => {
+    const cellOf = (report: Report) => {
+      const gate = report.gates.find((each) => each.gate === name);
+      return gate && report.grade ? <GateState of={gate} /> : whyNoGrade(report);
+    };
+    return [title, cellOf];
+  });
+  return (
+    <Card title="Validation" about="The six gates, in this order.">
+      <PairTable label="Gates" first="Gate" of={of} rows={rows} />
+    </Card>
+  );
+}
+
+const bandScores = ['80-100', '60-79', '40-59', '20-39', '0-19'];
+
+function RatesCard({ of }: { readonly of: Pair }) {
+  // One precision for both, so that their figures can be compared.
+  const rateOf = rateTexts(Math.max(0, ...of.flatMap(({ grade }) => grade?.bands.map(({ high }) => high) ?? [])));
+  const rows = bandScores.map((scores): Row => {
+    const cellOf = (report: Report) => {
+      if (!report.grade) return whyNoGrade(report);
+      const band = report.grade.bands.find((each) => each.scores === scores);
+      if (band === undefined || band.records === 0) return 'no graded lead';
+      return (
+        <>
+          {rateOf(band.rate)} %
+          <p class="small soft">
+            {countText(Math.round(band.conversions))} of {countText(band.records)}; {rateOf(band.low)} to{' '}
+            {rateOf(band.high)} %
+          </p>
+        </>
+      );
+    };
+    return [scores, cellOf];
+  });
+  return (
+    <Card title="Conversion by score" about="Rates of each version's graded leads. Ranges are 95 % Wilson intervals.">
+      <PairTable label="Conversion by score" first="Scores" of={of} rows={rows} />
+    </Card>
+  );
+}
+
+function CalibrationCard({ of }: { readonly of: Pair }) {
+  const rows = bandScores.map((scores): Row => {
+    const cellOf = (report: Report) => {
+      if (!report.grade) return whyNoGrade(report);
+      const point = report.grade.calibration.find((each) => each.scores === scores);
+      if (!point || (point.promised === null && point.converted === null)) return 'no graded lead';
+      return `${percentText(point.promised)} promised, ${percentText(point.converted)} converted`;
+    };
+    return [scores, cellOf];
+  });
+  return (
+    <Card title="Calibration" about="A model is right where both shares are the same.">
+      <PairTable label="Calibration by score" first="Scores" of={of} rows={rows} />
+    </Card>
+  );
+}
+
+type Contribution = NonNullable<Report['contributions']>[number];
+
+const strengthOf = (contribution: Contribution | undefined): number =>
+  contribution === undefined ? 0 : contribution.raises + Math.abs(contribution.lowers);
+
+function ContributionsCard({ of }: { readonly of: Pair }) {
+  const byField = of.map(({ contributions }) => new Map(contributions?.map((each) => [each.field, each])));
+  const strongest = (field: string) => Math.max(...byField.map((known) => strengthOf(known.get(field))));
+  const fields = [...new Set(byField.flatMap((known) => [...known.keys()]))].sort(
+    (one, other) => strongest(other) - strongest(one),
+  );
+  const { shown, more } = useSome(fields, { words: 'fields' });
+  const rows = shown.map((field): Row => {
+    const label = byField.map((known) => known.get(field)?.label).find((text) => text !== undefined) ?? field;
+    return [label, (report) => moveOf(report, byField[of.indexOf(report)]?.get(field))];
+  });
+  const methods = [...new Set(of.map(({ explain_method: method }) => method))].join(' and ');
+  return (
+    <Card
+      title="How fields move the scores"
+      about={`Mean contribution to the golden records of each version, in log-odds, by the method ${methods}.`}
+    >
+      {rows.length === 0 ? (
+        <p class="soft">Not known: neither import computed contributions.</p>
+      ) : (
+        <PairTable label="Contributions" first="Field" of={of} rows={rows} />
+      )}
+      {more}
+    </Card>
+  );
+}
+
+function moveOf({ contributions }: Report, move: Contribution | undefined): string {
+  if (contributions === null) return 'not computed at the import';
+  if (move === undefined) return 'not a field of this version';
+  return `raises ${move.raises.toFixed(3)}, lowers ${Math.abs(move.lowers).toFixed(3)}`;
+}

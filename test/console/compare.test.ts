@@ -1,0 +1,183 @@
+import { expect } from 'chai';
+import type { Document } from 'mongodb';
+import type { Browser } from 'playwright-core';
+import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { storeVersion } from '../../shared/store/models/store-version.js';
+import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { eventually } from '../support/eventually.js';
+import { sampleBundle, sampleFeatures } from '../support/models/sample-bundle.js';
+import { startTimeoutMs } from '../support/service/service.js';
+
+const many = 60;
+const longVersion = 'W'.repeat(100);
+const markup = '<img src=x onerror=alert(1)>';
+const country = { field: 'country', label: `Country ${markup}`, type: 'number', columns: [6], impute: 0 } as const;
+const moves = [
+  { field: 'company_size', label: 'Company size', raises: 0.25, lowers: -0.125 },
+  { field: 'country', label: country.label, raises: 0.5, lowers: 0 },
+];
+
+describe('the comparison of two versions of a model', function () {
+  this.timeout(3 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+  let filled: FilledOrganisation;
+  let modelPath: string;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+    filled = await filledOrganisation(service);
+    modelPath = `/models/${filled.model._id}`;
+    const [size, ...others] = sampleFeatures;
+    if (size === undefined) throw new Error('the sample has no feature');
+    const features = [{ ...size, required: true }, ...others, country];
+    await storeVersion({
+      ...{ database: service.database, organisationId: filled.id, modelId: filled.model._id },
+      ...{ bundle: checkBundle(sampleBundle({ version: '2.0.0', features })), contributions: moves, now: new Date() },
+    });
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.leave();
+  });
+
+  /** The cells of the row with this name in a table, without the name. */
+  async function cellsOf({ page }: ConsolePage, table: string, row: string): Promise<string[]> {
+    const found = page.getByRole('region', { name: table }).getByRole('row').filter({ hasText: row }).first();
+    return (await found.getByRole('cell').allInnerTexts()).slice(1).map((text) => text.replaceAll(/\s+/g, ' '));
+  }
+
+  for (const look of looks) {
+    it(`shows what differs, and why a figure is missing, ${look.colorScheme} at ${look.viewport.width}`, async () => {
+      const opened = await openPage(browser, service, look);
+      const { page } = opened;
+      await opened.signIn('viewer', filled.id);
+      await page.goto(`${service.url}${modelPath}`);
+      await page.getByRole('link', { name: 'Compare', exact: true }).click();
+      await page.getByRole('heading', { name: 'How fields move the scores' }).waitFor();
+      await opened.check('compare');
+      expect(await page.getByLabel('Version', { exact: true }).inputValue()).to.equal('1.0.0');
+      expect(await page.getByLabel('Compared with').inputValue()).to.equal('2.0.0');
+      const facts = (row: string) => cellsOf(opened, 'Facts and grades', row);
+      expect(await facts('Fields')).to.deep.equal(['3', '4']);
+      expect(await facts('Input columns')).to.deep.equal(['6', '7']);
+      expect(await facts('Top-band lift')).to.deep.equal(['2.9x, at least 2.6x', 'not graded yet']);
+      expect(await facts('Graded leads')).to.deep.equal(['2,500', 'not graded yet']);
+      const absent = 'not a field of this version';
+      expect(await cellsOf(opened, 'Fields that differ', 'country')).to.deep.equal([
+        absent,
+        `${country.label}, number`,
+      ]);
+      expect(await cellsOf(opened, 'Fields that differ', 'company_size')).to.deep.equal([
+        'Company size, number',
+        'Company size, number, required',
+      ]);
+      await page.getByText('2 fields are the same in both.').waitFor();
+      expect(await cellsOf(opened, 'Gates', 'Enough leads scored')).to.deep.equal([
+        'cleared 4,000 200 needed',
+        'not graded yet',
+      ]);
+      expect((await cellsOf(opened, 'Conversion by score', '80-100'))[0]).to.equal('41.8 % 209 of 500; 33.4 to 52.3 %');
+      expect(await cellsOf(opened, 'Calibration by score', '80-100')).to.deep.equal([
+        '67.5 % promised, 41.8 % converted',
+        'not graded yet',
+      ]);
+      expect(await cellsOf(opened, 'Contributions', 'Company size')).to.deep.equal([
+        'not computed at the import',
+        'raises 0.250, lowers 0.125',
+      ]);
+      await page.getByText('No score of a live key is summed up yet').waitFor();
+      expect(opened.problems).to.deep.equal([]);
+      await opened.close();
+    });
+  }
+
+  it('lets other versions be chosen by keyboard, and keeps them in the address', async () => {
+    const opened = await openPage(browser, service, {}, [401, 404]);
+    const { page } = opened;
+    await opened.signIn('admin', filled.id);
+    await page.goto(`${service.url}${modelPath}/compare`);
+    const other = page.getByLabel('Compared with');
+    await other.focus();
+    await page.keyboard.press('ArrowDown');
+    await page.getByText('Both are version 1.0.0').waitFor();
+    await opened.check('compare-same');
+    const isFocused = () => other.evaluate((element) => element === element.ownerDocument.activeElement);
+    expect(await isFocused(), 'the list keeps the focus').to.equal(true);
+    await page.keyboard.press('ArrowUp');
+    await page.getByRole('heading', { name: 'At a glance' }).waitFor();
+    await page.goto(`${service.url}${modelPath}/compare?one=2.0.0&other=1.0.0`);
+    await eventually(async () => expect(await cellsOf(opened, 'Facts and grades', 'Fields')).to.deep.equal(['4', '3']));
+    await page.goto(`${service.url}${modelPath}/compare?other=9`);
+    await page.getByRole('alert').filter({ hasText: 'has no version "9"' }).waitFor();
+    await opened.check('compare-unknown');
+    expect(opened.problems).to.deep.equal([]);
+    await opened.close();
+  });
+
+  it('says that a model has one version, that it is loading, and that a report cannot be read', async () => {
+    const opened = await openPage(browser, service, {}, [401, 503]);
+    const { page } = opened;
+    await opened.signIn('admin', filled.id);
+    const models = service.database.collection<{ readonly _id: string; readonly organisation_id: string }>('models');
+    const single = await models.findOne({ organisation_id: filled.id, _id: { $ne: filled.model._id } });
+    await page.goto(`${service.url}/models/${single?._id}`);
+    await page.getByRole('heading', { name: 'Versions' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Compare' }).count()).to.equal(0);
+    await page.goto(`${service.url}/models/${single?._id}/compare`);
+    await page.getByText('This model has one version').waitFor();
+    await opened.check('compare-one');
+    const error = { code: 'unavailable', message: 'The database did not answer in time.', request_id: 'r' };
+    let answer = () => {};
+    const asked = new Promise<void>((done) => {
+      answer = done;
+    });
+    const reports = '**/admin/v1/orgs/*/models/*/report?version=2.0.0';
+    await page.route(reports, async (route) => {
+      await asked;
+      await route.fulfill({ status: 503, json: { error } });
+    });
+    await page.goto(`${service.url}${modelPath}/compare`);
+    await page.getByRole('status').filter({ hasText: 'Loading…' }).waitFor();
+    answer();
+    await page.getByRole('alert').filter({ hasText: error.message }).waitFor();
+    await page.unroute(reports);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'At a glance' }).waitFor();
+    expect(opened.problems).to.deep.equal([]);
+    await opened.close();
+  });
+
+  for (const look of looks.filter(({ colorScheme }) => colorScheme === 'light')) {
+    it(`offers the latest of many versions with long names, at ${look.viewport.width}`, async () => {
+      const crowded = await filledOrganisation(service);
+      const versions = service.database.collection<Document & { _id: string }>('model_versions');
+      const stored = await versions.findOne({ _id: `${crowded.model._id}:1.0.0` });
+      const copies = Array.from({ length: many }, (_, index) => {
+        const version = `${longVersion}-${index}`;
+        const importedAt = new Date(Date.now() + 1_000 * index);
+        return { ...stored, _id: `${crowded.model._id}:${version}`, version, imported_at: importedAt };
+      });
+      await versions.insertMany(copies);
+      const opened = await openPage(browser, service, look);
+      const { page } = opened;
+      await opened.signIn('admin', crowded.id);
+      await page.goto(`${service.url}/models/${crowded.model._id}`);
+      await page.getByRole('button', { name: `Show ${many + 1 - 50} more versions` }).click();
+      await page.getByRole('link', { name: `Compare version ${longVersion}-0`, exact: true }).click();
+      await page.getByRole('heading', { name: 'At a glance' }).waitFor();
+      expect(await page.getByLabel('Compared with').inputValue()).to.equal(`${longVersion}-0`);
+      await page
+        .getByText(`${many - 50 - 1} older versions are in the list`)
+        .first()
+        .waitFor();
+      await page.getByText('No field differs.').waitFor();
+      await opened.check('compare-many');
+      expect(opened.problems).to.deep.equal([]);
+      await opened.close();
+    });
+  }
+});
