@@ -17,6 +17,7 @@ import { connectMongo, type Mongo } from '../../shared/store/connection/connect.
 import { installationId } from '../../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
 import { ConsoleAccess } from '../../shared/store/console/console-access.js';
+import { MemberStore } from '../../shared/store/console/members.js';
 import { AuthAttempts } from '../auth/auth-attempts.js';
 import { callerAddressBehind } from '../auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from '../auth/key-settings.js';
@@ -145,6 +146,7 @@ function sessionsOf({ config, logger, connections, consoleUrl }: ContextDeps): S
   return new Sessions({
     ...{ clock, addressOf, logger, isHttps: isHttps(consoleUrl) },
     access: new ConsoleAccess(mongo.database),
+    members: new MemberStore(mongo.database),
     attempts: new AuthAttempts({ addressOf }),
     rateLimit: new RateLimit(commands, commandTimeoutMs),
     newRequestSlot: () => newSlotId(clock.now(), ''),

@@ -1,19 +1,24 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso';
 import { mayActAs, type Role } from '../../../shared/admin/schemas/people.js';
+import { OrganisationMenu } from './organisation-menu.js';
 import { pages } from './pages.js';
 import { Icon } from './parts/icon.js';
 import { SchemeChoice } from './parts/scheme-choice.js';
 import { call } from './server/call.js';
 import { PlaceContext, type Session } from './server/session.js';
 
-/** The menu and the open page. An operator's pages of an organisation carry `/o/ORG` before their address. */
+/**
+ * The menu and the open page. Pages of an organisation carry `/o/ORG` before their address. Pages of the organisation
+ * that the person signed in to work without it too.
+ */
 export function Shell({ session }: { readonly session: Session }) {
   const { path, route } = useLocation();
   const [isOpen, setOpen] = useState(false);
   const chosen = /^\/o\/([^/]+)/.exec(path)?.[1];
   const organisationId = chosen === undefined ? (session.organisation_id ?? '') : decodeURIComponent(chosen);
   const base = chosen === undefined ? '' : `/o/${chosen}`;
+  const role = session.organisations.find((each) => each.org_id === organisationId)?.role ?? session.role;
   useEffect(() => setOpen(false), [path]);
   const shownPath = useRef(path);
   useEffect(() => {
@@ -26,15 +31,14 @@ export function Shell({ session }: { readonly session: Session }) {
     if (organisationId === '' && path === '/') route('/orgs', true);
   }, [organisationId, path, route]);
 
-  const open = pages.filter(
-    ({ role, isOfOperator }) => mayActAs(session.role, role as Role) && (isOfOperator || organisationId !== ''),
-  );
+  const open = pages.filter((page) => mayActAs(role, page.role) && (page.isOfOperator || organisationId !== ''));
+  const section = `/${path.slice(base.length).split('/')[1] ?? ''}`;
   const signOut = async () => {
     await call('DELETE', '/session').catch(() => undefined);
     location.assign('/login');
   };
   return (
-    <PlaceContext.Provider value={{ session, organisationId, base }}>
+    <PlaceContext.Provider value={{ session, organisationId, role, base }}>
       <div class="shell">
         <header class="side" data-open={isOpen || undefined}>
           <div class="side-head">
@@ -54,12 +58,7 @@ export function Shell({ session }: { readonly session: Session }) {
               Menu
             </button>
           </div>
-          {organisationId !== '' && (
-            <p class="who">
-              {session.organisation_name ?? organisationId}
-              <span>{session.organisation_name ? organisationId : 'organisation'}</span>
-            </p>
-          )}
+          <OrganisationMenu addressIn={(id, there) => addressIn(id, { role: there, section })} />
           <nav class="menu" aria-label="Pages">
             {['', 'Connect', 'Settings', 'Operator'].map((group) => {
               const links = open.filter((page) => page.group === group && page.menu !== undefined);
@@ -83,7 +82,7 @@ export function Shell({ session }: { readonly session: Session }) {
           <div class="side-foot">
             <div>
               <strong>{session.person}</strong>
-              <div class="soft small">{session.role}</div>
+              <div class="soft small">{role}</div>
             </div>
             <SchemeChoice />
             <button type="button" class="button" onClick={signOut}>
@@ -91,7 +90,8 @@ export function Shell({ session }: { readonly session: Session }) {
             </button>
           </div>
         </header>
-        <main class="page">
+        {/* By the key nothing that was typed or loaded stays when the organisation changes. */}
+        <main key={organisationId} class="page">
           <Router>
             {open.map(({ address, component, isOfOperator }) => (
               <Route key={address} path={isOfOperator ? address : `${base}${address}`} component={component} />
@@ -102,6 +102,17 @@ export function Shell({ session }: { readonly session: Session }) {
       </div>
     </PlaceContext.Provider>
   );
+}
+
+/**
+ * The address of the same kind of page in another organisation. Pages that are not in the menu become the one above
+ * them; pages that the role there may not open become the overview.
+ */
+function addressIn(organisationId: string, { role, section }: { readonly role: Role; readonly section: string }) {
+  const same = pages.find(
+    (page) => page.address === section && page.menu && !page.isOfOperator && mayActAs(role, page.role),
+  );
+  return `/o/${encodeURIComponent(organisationId)}${same?.address ?? '/'}`;
 }
 
 function NoPage() {

@@ -5,12 +5,14 @@ import type { Clock } from '../../../shared/contract/dates.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import type { Logger } from '../../../shared/process/logger.js';
 import { accessHash, type ConsoleAccess, type ConsoleSession } from '../../../shared/store/console/console-access.js';
+import type { MemberStore } from '../../../shared/store/console/members.js';
 import type { AuthAttempts } from '../../auth/auth-attempts.js';
 import type { CallerAddress } from '../../auth/client-ip.js';
 import type { RateLimit } from '../../request/rate-limit.js';
 
 export interface SessionDeps {
   readonly access: ConsoleAccess;
+  readonly members: MemberStore;
   readonly attempts: AuthAttempts;
   readonly addressOf: CallerAddress;
   readonly rateLimit: RateLimit;
@@ -84,9 +86,18 @@ export class Sessions {
     this.writeCookie(context, this.cookie, '', new Date(0));
   }
 
-  actorOf(context: Context): Actor {
-    const { person, role, org, way } = sessionOf(context);
-    return { name: person, way, role, organisationId: org, address: this.addressOf(context) };
+  /**
+   * The person of a request. A member of several organisations acts with the role of the one that the request is for.
+   * It is read each time, so that a removal from the other organisation counts at once.
+   * @param organisationId of the request, of any type. In an organisation of others the person acts as in the own one.
+   */
+  async actorOf(context: Context, organisationId: unknown): Promise<Actor> {
+    const { person, role, org, way, member_id: memberId } = sessionOf(context);
+    const isOther = typeof organisationId === 'string' && organisationId !== org;
+    const [other] =
+      isOther && memberId !== undefined ? await this.deps.members.ofAccount(memberId, { organisationId, most: 1 }) : [];
+    const place = other === undefined ? { role, organisationId: org } : { role: other.role, organisationId: other.org };
+    return { name: person, way, ...place, address: this.addressOf(context) };
   }
 
   addressOf(context: Context): string {

@@ -23,8 +23,8 @@ export function addActionRoutes(router: Router, { routes, sessions, admin }: Act
   for (const { method, path, action } of routes)
     router[method](`/admin/v1${path}`, noteEffect(action), signedIn, jsonBody(), async (context) => {
       const given = method === 'get' || method === 'delete' ? queryOf(context, action.input) : bodyOf(context);
-      const input = { ...given, ...context.params };
-      context.body = await runAction(action, input, requestContext(context, { sessions, admin }));
+      const input: Readonly<Record<string, unknown>> = { ...given, ...context.params };
+      context.body = await runAction(action, input, await requestContext(context, { sessions, admin }, input.org_id));
     });
 }
 
@@ -36,11 +36,19 @@ const noteEffect =
     return next();
   };
 
-/** The surroundings of an action of one request. */
-export const requestContext = (
+/**
+ * The surroundings of an action of one request.
+ * @param organisationId the organisation that the request is for, of any type
+ */
+export const requestContext = async (
   context: Context,
   { sessions, admin }: Pick<ActionRoutesDeps, 'sessions' | 'admin'>,
-): AdminContext => ({ ...admin, actor: sessions.actorOf(context), requestId: String(context.state.requestId) });
+  organisationId: unknown,
+): Promise<AdminContext> => ({
+  ...admin,
+  actor: await sessions.actorOf(context, organisationId),
+  requestId: String(context.state.requestId),
+});
 
 /**
  * The parameters of the query. Numbers and flags are read by the schema of the action.

@@ -17,7 +17,7 @@ const unlimited: BodyAccount = { add: () => undefined, end: () => undefined };
 export function addUploadRoute(router: Router, deps: Omit<ActionRoutesDeps, 'routes'>): void {
   let arriving = 0;
   router.post('/admin/v1/orgs/:org_id/uploads', deps.sessions.required(), async (context) => {
-    const admin = requestContext(context, deps);
+    const admin = await requestContext(context, deps, context.params.org_id);
     // Before the body is read: others must not fill the memory.
     if (!mayActAs(admin.actor.role, createUpload.role))
       throw new AdminError('forbidden', `This needs the role ${createUpload.role}.`);

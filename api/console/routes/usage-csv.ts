@@ -11,7 +11,7 @@ export function addUsageCsv(router: Router, deps: Omit<ActionRoutesDeps, 'routes
     const { format, ...query } = queryOf(context, showUsage.input);
     if (format !== 'csv') return await next();
     const input = { ...query, ...context.params };
-    const usage = await runAction(showUsage, input, requestContext(context, deps));
+    const usage = await runAction(showUsage, input, await requestContext(context, deps, context.params.org_id));
     context.type = 'text/csv; charset=utf-8';
     context.attachment(`usage-${usage.month}.csv`);
     context.body = csvOf(usage);

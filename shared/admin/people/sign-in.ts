@@ -110,6 +110,35 @@ export async function sessionDocument(
     ...(await personDocument(context, session)),
     way: session.way,
     expires_at: session.expires_at?.toISOString() ?? null,
+    ...(await openTo(context, session)),
+  };
+}
+
+/** More would make each page slow. */
+const maxOrganisations = 200;
+
+/** The organisations that a person may open. */
+async function openTo(
+  { database }: Pick<AdminContext, 'database'>,
+  { org, role, member_id: memberId }: Person,
+): Promise<Pick<ShapeOf<typeof sessionOutput>, 'organisations' | 'has_more_organisations'>> {
+  if (org === undefined || role === 'operator') return { organisations: [], has_more_organisations: false };
+  const found =
+    memberId === undefined
+      ? [{ org, role }]
+      : await new MemberStore(database).ofAccount(memberId, { most: maxOrganisations + 1 });
+  // The membership used last comes first. It counts where an organisation has two of them.
+  const roles = new Map(
+    found
+      .slice(0, maxOrganisations)
+      .toReversed()
+      .map((member) => [member.org, member.role] as const),
+  );
+  const known = await new OrganisationStore(database).findAll([...roles.keys()]);
+  const organisations = known.map(({ _id, name }) => ({ org_id: _id, name, role: roles.get(_id) ?? 'viewer' }));
+  return {
+    organisations: organisations.sort((one, other) => one.name.localeCompare(other.name)),
+    has_more_organisations: found.length > maxOrganisations,
   };
 }
 

@@ -42,9 +42,20 @@ const linkSecret = { type: 'string', minLength: 1, maxLength: 200 } as const;
 /** `POST /session` signs in. `POST /session/preview` only tells whose link it is, and does not use it. */
 export const signInInput = object({ link: linkSecret });
 export const linkPreviewOutput = object({ ...who, expires_at: instant });
-/** Also of `GET /session`. `expires_at` is null for a token. `oidc` tells whether the sign-in page may offer it. */
-export const sessionOutput = object({ ...who, way, expires_at: instantOrNull });
-/** `GET /session/ways`, without a session. */
+/** Also of `GET /session`. `expires_at` is null for a token. */
+export const sessionOutput = object({
+  ...who,
+  way,
+  expires_at: instantOrNull,
+  /**
+   * The organisations that the person may open, with the role in each, by name. Empty for an operator, who may open
+   * all. A person signed in by a one-time link has one.
+   */
+  organisations: list(object({ org_id: text, name: text, role: ownRole })),
+  /** Whether there are more than the 200 listed ones, which were used last. */
+  has_more_organisations: flag,
+});
+/** `GET /session/ways`, without a session: whether the sign-in page may offer OIDC. */
 export const waysOutput = object({ oidc: flag });
 
 /** An operator's link has no organisation. An owner may name no other organisation than the own one. */
@@ -64,7 +75,7 @@ export const memberSchema = object({
   member_id: text,
   email: text,
   role: ownRole,
-  /** Whether the person has signed in, and is bound to that account of the issuer. */
+  /** Whether the person has signed in, to any organisation, and is bound to that account of the issuer. */
   bound: flag,
   created_at: instant,
   'last_sign_in_at?': instant,

@@ -62,6 +62,11 @@ export class OrganisationStore {
     return (await this.collection.findOne({ _id: organisationId }, inSession(this.session))) ?? undefined;
   }
 
+  /** The organisations with these ids, in any order. */
+  findAll(organisationIds: readonly string[]): Promise<Organisation[]> {
+    return this.collection.find({ _id: { $in: [...organisationIds] } }).toArray();
+  }
+
   /** All organisations, oldest first. */
   list(): Promise<Organisation[]> {
     return this.collection.find().sort({ created_at: 1, _id: 1 }).toArray();

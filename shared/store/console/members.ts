@@ -67,6 +67,27 @@ export class MemberStore {
     return (await this.members.findOne({ _id: memberId, org: organisationId }, this.options)) ?? undefined;
   }
 
+  /**
+   * The memberships of the account to which a member is bound, that of the member included, last used first. One
+   * organisation may have two of them, by two addresses.
+   * @param of.organisationId if given, the memberships in this organisation alone
+   */
+  ofAccount(
+    memberId: string,
+    { organisationId, most }: { readonly organisationId?: string; readonly most: number },
+  ): Promise<ConsoleMember[]> {
+    return withMongoTimeout(timeoutMs, async (signal) => {
+      const member = await this.members.findOne({ _id: memberId }, { signal });
+      if (member?.account === undefined) return [];
+      const own = { 'account.iss': member.account.iss, 'account.sub': member.account.sub };
+      return await this.members
+        .find({ ...own, ...(organisationId === undefined ? {} : { org: organisationId }) }, { signal })
+        .sort({ last_sign_in_at: -1, _id: 1 })
+        .limit(most)
+        .toArray();
+    });
+  }
+
   async setRole(memberId: string, role: ConsoleMember['role']): Promise<void> {
     await this.members.updateOne({ _id: memberId }, { $set: { role } }, this.options);
   }
@@ -76,7 +97,8 @@ export class MemberStore {
   }
 
   /**
-   * Finds the membership with which a person signs in, binds it to the account, and stores the time.
+   * Finds the membership with which a person signs in, binds it to the account, and stores the time. All other
+   * invitations of the verified address are bound too, so that the person can open these organisations.
    * @param organisationId the organisation to sign in to; undefined for the one that was used last
    * @returns undefined for a person without an invitation
    */
@@ -94,7 +116,10 @@ export class MemberStore {
       { $set: { account: { iss, sub }, last_sign_in_at: now } },
       { ...this.options, sort: { last_sign_in_at: -1, _id: 1 }, returnDocument: 'after' },
     );
-    return found ?? undefined;
+    if (found === null) return undefined;
+    if (verifiedEmail !== undefined)
+      await this.members.updateMany(invited, { $set: { account: { iss, sub } } }, this.options);
+    return found;
   }
 
   private get options() {

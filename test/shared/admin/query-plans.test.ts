@@ -7,6 +7,7 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { CallHourStore, hourOf } from '../../../shared/store/console/call-hours.js';
 import { ConsoleAccess, newAccessSecret } from '../../../shared/store/console/console-access.js';
+import { MemberStore } from '../../../shared/store/console/members.js';
 import { UploadStore } from '../../../shared/store/console/uploads.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
@@ -111,6 +112,24 @@ describe('the queries of the console', () => {
       await access.findLink('x', now);
       await access.find('x', now);
       await access.end('x');
+    });
+    expect(queries).to.have.length(4);
+    expect(wasteful(queries)).to.deep.equal([]);
+  });
+
+  it('find the organisations of a member by indexes', async () => {
+    const members = new MemberStore(desk.database);
+    const now = new Date();
+    let memberId = '';
+    for (let count = 0; count < 300; count += 1) {
+      const email = `person-${count}@example.com`;
+      await members.add({ org: 'org_other', email, role: 'viewer', created_at: now });
+      const identity = { iss: 'https://login.example.com', sub: String(count), verifiedEmail: email };
+      memberId = (await members.signIn(identity, undefined, now))?._id ?? '';
+    }
+    const queries = await profiled(async () => {
+      await members.ofAccount(memberId, { most: 200 });
+      await members.ofAccount(memberId, { organisationId: 'org_other', most: 1 });
     });
     expect(queries).to.have.length(4);
     expect(wasteful(queries)).to.deep.equal([]);

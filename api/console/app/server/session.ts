@@ -10,7 +10,9 @@ export interface Place {
   readonly session: Session;
   /** Empty while an operator has not chosen an organisation. */
   readonly organisationId: string;
-  /** Put before the addresses of pages: `/o/ID` for an operator. */
+  /** The role of the person in this organisation. */
+  readonly role: Role;
+  /** Put before the addresses of pages: `/o/ID`, or empty for the organisation that the person signed in to. */
   readonly base: string;
 }
 
@@ -21,5 +23,5 @@ export function usePlace(): Place & { readonly api: string; may(needed: Role): b
   const place = useContext(PlaceContext);
   if (place === undefined) throw new Error('This page needs a session.');
   const api = `/orgs/${encodeURIComponent(place.organisationId)}`;
-  return { ...place, api, may: (needed) => mayActAs(place.session.role, needed) };
+  return { ...place, api, may: (needed) => mayActAs(place.role, needed) };
 }

@@ -1,0 +1,225 @@
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import type { Role } from '../../shared/admin/schemas/people.js';
+import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { memberSession, sessionCookie } from '../support/admin/member-session.js';
+import { eventually } from '../support/eventually.js';
+import { startTimeoutMs } from '../support/service/service.js';
+
+const longName = 'W'.repeat(200);
+const many = 60;
+
+describe('the organisation menu of the console', function () {
+  this.timeout(3 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+  let filled: FilledOrganisation;
+  let beta: string;
+  let people = 0;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+    filled = await filledOrganisation(service);
+    beta = await service.newOrganisation('Beta');
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.leave();
+  });
+
+  /** A browser of a member who has signed in to the first of some organisations. */
+  async function memberOf(
+    memberships: readonly (readonly [string, Role])[],
+    options: Parameters<typeof openPage>[2] = {},
+    expected: readonly number[] = [401],
+  ): Promise<ConsolePage> {
+    people += 1;
+    const opened = await openPage(browser, service, options, expected);
+    const value = await memberSession(service, new Map(memberships), `person-${people}`);
+    await opened.page.context().addCookies([{ name: sessionCookie, value, url: service.url }]);
+    return opened;
+  }
+  const menuOf = (page: Page) => page.getByRole('button', { name: /^Organisation / });
+  const choices = (page: Page) => page.getByRole('navigation', { name: 'Organisations' });
+  /** Opens the menu of pages, which is closed on narrow screens. */
+  async function openSide(page: Page): Promise<void> {
+    const button = page.getByRole('button', { name: 'Menu', exact: true });
+    if (await button.isVisible()) await button.click();
+  }
+
+  for (const look of looks) {
+    it(`switches and stays on the same kind of page, ${look.colorScheme} at ${look.viewport.width}`, async () => {
+      const opened = await memberOf(
+        [
+          [filled.id, 'owner'],
+          [beta, 'owner'],
+        ],
+        look,
+      );
+      const { page } = opened;
+      await page.goto(`${service.url}/models/${filled.model._id}`);
+      await page.getByText('Conversion by score').first().waitFor();
+      await openSide(page);
+      await menuOf(page).click();
+      await choices(page).getByText(`${beta}, owner`).waitFor();
+      await opened.check('organisations');
+      await choices(page).getByRole('link', { name: 'Beta' }).click();
+      await page.getByText('No models yet').waitFor();
+      expect(new URL(page.url()).pathname).to.equal(`/o/${beta}/models`);
+      expect(await choices(page).count(), 'the menu is closed').to.equal(0);
+      expect(await page.locator('body').textContent()).to.not.include(filled.model._id);
+      await openSide(page);
+      await page.getByRole('button', { name: 'Organisation Beta' }).waitFor();
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'API keys' }).click();
+      await page.getByText('No valid key').waitFor();
+      await openSide(page);
+      await menuOf(page).click();
+      await choices(page).getByRole('link', { name: 'Acme' }).click();
+      await page.getByText(filled.keyName).waitFor();
+      expect(new URL(page.url()).pathname).to.equal(`/o/${filled.id}/keys`);
+      await page.reload();
+      await page.getByText(filled.keyName).waitFor();
+      expect(opened.problems).to.deep.equal([]);
+      await opened.close();
+    });
+
+    it(`lets an operator open any organisation, ${look.colorScheme} at ${look.viewport.width}`, async () => {
+      const opened = await openPage(browser, service, look);
+      const { page } = opened;
+      await opened.signIn('operator');
+      await page.goto(`${service.url}/fleet`);
+      await page.getByText('All organisations').first().waitFor();
+      await openSide(page);
+      await page.getByRole('button', { name: 'Organisation Choose an organisation' }).click();
+      await choices(page).getByRole('link', { name: 'Beta' }).waitFor();
+      await opened.check('organisations-operator');
+      await choices(page).getByRole('link', { name: 'Beta' }).click();
+      await page.getByText('Records scored in').waitFor();
+      expect(new URL(page.url()).pathname).to.equal(`/o/${beta}/`);
+      await page.goto(`${service.url}/o/${beta}/audit`);
+      await page.getByText('org create').waitFor();
+      await openSide(page);
+      await page.getByRole('button', { name: 'Organisation Beta' }).click();
+      await page.getByLabel('Id of an organisation').fill(filled.id);
+      await page.keyboard.press('Enter');
+      await page.getByText('key create').first().waitFor();
+      expect(new URL(page.url()).pathname).to.equal(`/o/${filled.id}/audit`);
+      expect(opened.problems).to.deep.equal([]);
+      await opened.close();
+    });
+  }
+
+  it('works by keyboard: it opens, closes by Escape and behind its end, and the new page has the focus', async () => {
+    const opened = await memberOf([
+      [filled.id, 'owner'],
+      [beta, 'viewer'],
+    ]);
+    const { page } = opened;
+    await page.goto(`${service.url}/keys`);
+    await page.getByText(filled.keyName).waitFor();
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    await menuOf(page).focus();
+    await page.keyboard.press('Enter');
+    expect(await menuOf(page).getAttribute('aria-expanded')).to.equal('true');
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.include('Acme');
+    await page.keyboard.press('Escape');
+    expect(await choices(page).count()).to.equal(0);
+    expect(await focused(), 'the button has the focus again').to.include('Acme');
+    expect(await menuOf(page).getAttribute('aria-expanded')).to.equal('false');
+    await page.keyboard.press('Space');
+    for (let press = 0; press < 3; press += 1) await page.keyboard.press('Tab');
+    expect(await choices(page).count(), 'behind the end').to.equal(0);
+    await menuOf(page).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByText('Records scored in').waitFor();
+    expect(new URL(page.url()).pathname, 'a viewer has no page of keys').to.equal(`/o/${beta}/`);
+    await eventually(async () => expect(await focused()).to.equal('Overview'));
+    const pages = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+    expect(pages).to.deep.equal(['Overview', 'Models', 'CRM set-up', 'Usage', 'Settings', 'Audit log']);
+    await menuOf(page).click();
+    await page.getByRole('heading', { name: 'Overview' }).click();
+    expect(await choices(page).count(), 'a press elsewhere').to.equal(0);
+    expect(opened.problems).to.deep.equal([]);
+    await opened.close();
+  });
+
+  it('is only a name for a person of one organisation, whose pages show nothing of another one', async () => {
+    const opened = await openPage(browser, service, {}, [401, 404]);
+    const { page } = opened;
+    await opened.signIn('owner', beta);
+    await page.getByText('No models yet').waitFor();
+    expect(await menuOf(page).count()).to.equal(0);
+    expect(await page.locator('.who').textContent()).to.match(/^Betaorg_/);
+    for (const address of ['/', '/models', `/models/${filled.model._id}`, '/keys', '/settings', '/audit']) {
+      await page.goto(`${service.url}/o/${filled.id}${address}`);
+      await page.getByRole('alert').filter({ hasText: 'There is no' }).first().waitFor();
+      expect(await page.locator('body').textContent()).to.not.match(/Acme|HubSpot|Conversion/);
+    }
+    await opened.close();
+  });
+
+  it('says that it is loading, and that the list cannot be read', async () => {
+    const opened = await openPage(browser, service, {}, [401, 503]);
+    const { page } = opened;
+    await opened.signIn('operator');
+    await page.getByText('Page 1').waitFor();
+    let answer = () => {};
+    const asked = new Promise<void>((done) => {
+      answer = done;
+    });
+    const message = 'The database did not answer in time.';
+    await page.route('**/admin/v1/orgs?limit=50', async (route) => {
+      await asked;
+      await route.fulfill({ status: 503, json: { error: { code: 'unavailable', message, request_id: 'r' } } });
+    });
+    await menuOf(page).click();
+    await choices(page).getByRole('status').filter({ hasText: 'Loading…' }).waitFor();
+    answer();
+    await choices(page).getByRole('alert').filter({ hasText: message }).waitFor();
+    await opened.check('organisations-unavailable');
+    await page.unroute('**/admin/v1/orgs?limit=50');
+    await choices(page).getByRole('button', { name: 'Try again' }).click();
+    await choices(page).getByRole('link', { name: 'Beta' }).waitFor();
+    expect(opened.problems).to.deep.equal([]);
+    await opened.close();
+  });
+
+  for (const look of looks.filter(({ colorScheme }) => colorScheme === 'light')) {
+    it(`lists some of many organisations with long names, at ${look.viewport.width}`, async () => {
+      const ids: string[] = [];
+      for (let count = 0; count < many; count += 1) {
+        const number = String(count).padStart(2, '0');
+        ids.push(await service.newOrganisation(longName.slice(0, -3) + number));
+      }
+      const opened = await memberOf(
+        ids.map((id) => [id, 'viewer'] as const),
+        look,
+      );
+      const { page } = opened;
+      await page.goto(service.url);
+      await page.getByText('No models yet').waitFor();
+      await openSide(page);
+      await menuOf(page).click();
+      expect(await choices(page).getByRole('link').count()).to.equal(50);
+      await opened.check('organisations-many');
+      await choices(page)
+        .getByRole('button', { name: `Show ${many - 50} more organisations` })
+        .click();
+      expect(await choices(page).getByRole('link').count()).to.equal(many);
+      await choices(page)
+        .getByText(`${ids.at(-1)}, viewer`)
+        .click();
+      await page.waitForURL(`${service.url}/o/${ids.at(-1)}/`);
+      await page.getByText('No models yet').waitFor();
+      expect(opened.problems).to.deep.equal([]);
+      await opened.close();
+    });
+  }
+});
