@@ -2,7 +2,7 @@ import { messageOf } from '../../shared/contract/errors.js';
 import type { Cell } from '../../shared/messages/cells.js';
 import type { ExplainedRows } from '../../shared/messages/score-job.js';
 import { missingRow } from '../feature-row/cell-reading.js';
-import { type Steps, TimeSlices } from '../pool/time-slices.js';
+import { noted } from '../pool/crash-note.js';
 import { type Featurizer, goldenRows } from './check-rows.js';
 import { type ExactExplainer, type Explainer, type InputRows, logistic } from './contributions.js';
 import { exactExplainer } from './exact-model.js';
@@ -28,15 +28,15 @@ export async function explainPart(
 ): Promise<ExplainedRows> {
   const { cells, rows, signal } = records;
   const contributions = await explainer.contributions({ rows, count: cells.length, signal });
-  const written = await new TimeSlices(signal).run(driversOf(writer, contributions, records));
+  const written = noted(() => driversOf(writer, contributions, records));
   return { method: explainer.method, fields: writer.fields, ...written };
 }
 
-function* driversOf(
+function driversOf(
   writer: DriverWriter,
   contributions: Float64Array,
   { cells, rows, readings }: ExplainedRecords,
-): Steps<Pick<ExplainedRows, 'drivers' | 'unseen'>> {
+): Pick<ExplainedRows, 'drivers' | 'unseen'> {
   const fields = writer.fields.length;
   const features = readings.length / cells.length;
   const width = rows.length / cells.length;
@@ -52,7 +52,6 @@ function* driversOf(
     drivers.push(ofRecord);
     const row = rows.subarray(record * width, (record + 1) * width);
     for (const place of writer.unseen(ofRecord, { row, readings: ownReadings })) unseen.push([record, place]);
-    yield;
   }
   return { drivers, ...(unseen.length > 0 && { unseen }) };
 }
