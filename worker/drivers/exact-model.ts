@@ -27,17 +27,16 @@ export interface ExactModel {
 }
 
 /**
- * Reads and prepares a model from its ONNX file. It takes about 0.1 s per megabyte, mostly in one block of synchronous
- * work.
+ * Reads and prepares a model from its ONNX file. It takes about 0.1 s per megabyte.
  * @throws NotASum unless the model is a sum of trees or of weighted columns; BundleError if it is unreadable
  */
-export async function readExactModel(request: ExactRequest): Promise<ExactModel> {
+export function readExactModel(request: ExactRequest): ExactModel {
   const { covers, width, fields, fieldOfColumn, means, needsRows } = request;
   const { sum, isProbability } = outputSum(request);
   if (sum.trees.length > 0 && sum.weights.size > 0) throw new NotASum('the model combines trees and weighted columns');
   const isLinear = sum.trees.length === 0;
   const common = { sum, isProbability, width, fields, fieldOfColumn };
-  const made = isLinear ? { linear: { ...common, means } } : { trees: await prepareTrees({ ...common, covers }) };
+  const made = isLinear ? { linear: { ...common, means } } : { trees: prepareTrees({ ...common, covers }) };
   const drawn = needsRows ? drawnRows(sum, { width, means: isLinear ? means : undefined }) : undefined;
   return { made, drawn };
 }

@@ -7,9 +7,9 @@ import { messagesOf, type ReadingMessage, transferListOf } from './read-in-threa
  * Entry of the thread that reads one model. It posts one message per request; the parent terminates it.
  */
 
-async function* answers(request: ExactRequest): AsyncGenerator<ReadingMessage> {
+function* answers(request: ExactRequest): Generator<ReadingMessage> {
   try {
-    yield* messagesOf(await readExactModel(request));
+    yield* messagesOf(readExactModel(request));
   } catch (error) {
     yield { refused: messageOf(error) };
   }
@@ -18,8 +18,8 @@ async function* answers(request: ExactRequest): AsyncGenerator<ReadingMessage> {
 if (parentPort !== null) {
   const port = parentPort;
   const messages = answers(workerData as ExactRequest);
-  port.on('message', async () => {
-    const { value } = await messages.next();
+  port.on('message', () => {
+    const { value } = messages.next();
     if (value !== undefined) port.postMessage(value, transferListOf(value));
   });
 }

@@ -38,7 +38,7 @@ export async function explainSection(
 async function measure(name: string, repeats: number) {
   const trees = treesOf[name] ?? 0;
   const started = process.cpuUsage();
-  const explainer = await explainTrees(madeUpModel(trees));
+  const explainer = explainTrees(madeUpModel(trees));
   const prepareCpuMs = cpuMsSince(started);
   const timed = async (count: number, calls: number): Promise<Spread> => {
     const input = { rows: madeUpRows(count), count };

@@ -90,7 +90,7 @@ export async function explainRow(
   const width = row.length;
   const [column] = graphColumns(graph, { output: 'output', input: 'input', width });
   if (column === undefined) throw new Error('the graph has no output column');
-  const explainer = await explainTrees({
+  const explainer = explainTrees({
     sum: column.sum,
     isProbability,
     covers: covers && Float32Array.from(covers),

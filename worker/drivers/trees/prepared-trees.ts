@@ -1,4 +1,3 @@
-import { TimeSlices } from '../../pool/time-slices.js';
 import type { FieldColumns } from '../contributions.js';
 import { NotASum, type Sum } from '../graph/sum.js';
 import { maxSplits, nodeCovers, parentCounts, type SplitBudget, type SplitTree, unfoldTree } from './split-tree.js';
@@ -35,15 +34,16 @@ export interface PreparedTrees extends Pick<TreeModel, 'isProbability' | 'width'
  * Unfolds the trees of a model and computes their walk tables.
  * @throws NotASum if node weights are missing or the trees are too large
  */
-export async function prepareTrees(model: TreeModel): Promise<PreparedTrees> {
-  const slices = new TimeSlices();
+export function prepareTrees(model: TreeModel): PreparedTrees {
   const groups: TreeGroup[] = [];
   const budget = { left: maxSplits };
   const numbers = { left: maxNumbers };
   let expected = model.sum.constant;
   for (const ensemble of new Set(model.sum.trees.map((share) => share.ensemble))) {
     const trees: WalkedTree[] = [];
-    for await (const tree of unfoldAll(ensemble, { model, budget, slices })) {
+    const unfold = unfolding(ensemble, model, budget);
+    for (const root of ensemble.roots) {
+      const tree = unfold(root);
       expected += tree.expected;
       if (tree.splits.length === 0) continue;
       const prepared = prepareTree(tree, (column) => model.fieldOfColumn[column] ?? 0);
@@ -60,11 +60,8 @@ export async function prepareTrees(model: TreeModel): Promise<PreparedTrees> {
   return { isProbability, width, fields, groups, expected };
 }
 
-async function* unfoldAll(
-  ensemble: TreeEnsemble,
-  context: { readonly model: TreeModel; readonly budget: SplitBudget; readonly slices: TimeSlices },
-) {
-  const { model, budget, slices } = context;
+/** Returns the function that unfolds the tree of a root. */
+function unfolding(ensemble: TreeEnsemble, model: TreeModel, budget: SplitBudget): (root: number) => SplitTree {
   const factors = new Map<number, number>();
   for (const share of model.sum.trees) {
     if (share.ensemble !== ensemble) continue;
@@ -75,10 +72,7 @@ async function* unfoldAll(
     leafValues[node] = (leafValues[node] ?? 0) + weight * (factors.get(target) ?? 0);
   const covers = nodeCovers(ensemble, model.covers);
   const parents = parentCounts(ensemble);
-  for (const root of ensemble.roots) {
-    if (slices.isOver) await slices.next();
-    yield unfoldTree(ensemble, { root, covers, leafValues, parents, budget });
-  }
+  return (root) => unfoldTree(ensemble, { root, covers, leafValues, parents, budget });
 }
 
 /** A tree prepared for walking: arrays by split, parents before children. */

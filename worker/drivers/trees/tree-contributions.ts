@@ -13,8 +13,7 @@ const maxBlockStandings = 65_536;
  * the training rows that reached each split.
  * @throws NotASum if node weights are missing or the trees are too large
  */
-export const explainTrees = async (model: TreeModel): Promise<ExactExplainer> =>
-  explainPreparedTrees(await prepareTrees(model));
+export const explainTrees = (model: TreeModel): ExactExplainer => explainPreparedTrees(prepareTrees(model));
 
 /** Like `explainTrees`, for prepared trees. */
 export function explainPreparedTrees(trees: PreparedTrees): ExactExplainer {

@@ -49,7 +49,7 @@ const explained = ({ ensemble, covers }: ReturnType<typeof manyTrees>) =>
 
 describe('contributions of many records', () => {
   it('yields to the event loop, and equals the contributions of single records', async () => {
-    const explainer = await explained(manyTrees(60, 9));
+    const explainer = explained(manyTrees(60, 9));
     const count = 200;
     const rows = Float32Array.from({ length: 8 * count }, (_, at) => ((at * 37) % 101) / 101);
     let turns = 0;
@@ -72,7 +72,7 @@ describe('contributions of many records', () => {
   });
 
   it('stops between two time slices if its signal is aborted', async () => {
-    const explainer = await explained(manyTrees(60, 9));
+    const explainer = explained(manyTrees(60, 9));
     const rows = new Float32Array(8 * 20_000);
     const controller = new AbortController();
     setImmediate(() => controller.abort(new Error('caller disconnected')));
@@ -83,7 +83,7 @@ describe('contributions of many records', () => {
   });
 
   it('returns correct contributions for two concurrent calls', async () => {
-    const explainer = await explained(manyTrees(40, 7));
+    const explainer = explained(manyTrees(40, 7));
     const one = Float32Array.from({ length: 8 * 300 }, (_, at) => ((at * 13) % 97) / 97);
     const other = one.map((value) => 1 - value);
     const [together, beside] = await Promise.all([
