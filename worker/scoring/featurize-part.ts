@@ -55,21 +55,33 @@ interface FillDeps extends Pick<FeaturizeOneDeps, 'model' | 'leads' | 'fillIn'> 
   readonly slotReadings: SlotReadings;
 }
 
-/** Featurizes all parts of a chunk. Returns them, and the number of rows written. */
-export function* featurize(
-  parts: readonly ChunkPart[],
-  by: FeaturizeDeps,
-): Steps<{ readonly featurized: readonly (FeaturizedPart | Refused)[]; readonly rowCount: number }> {
+export interface FeaturizedChunk {
+  readonly featurized: readonly (FeaturizedPart | Refused)[];
+  /** The number of rows written. */
+  readonly rowCount: number;
+  /** The warnings of the recency guard, by the cells of their records. */
+  readonly warnings: ReadonlyMap<readonly Cell[], string>;
+}
+
+/** Reads all parts of a chunk, in steps: values may be slow to read. */
+export function* featurize(parts: readonly ChunkPart[], by: FeaturizeDeps): Steps<FeaturizedChunk> {
   const fillIn = new FillIn(by.model.knownFields);
   const featurized: (FeaturizedPart | Refused)[] = [];
+  const warnings = new Map<readonly Cell[], string>();
   let rowCount = 0;
   for (const part of parts) {
     const featurizeOne = part.tolerant === true ? featurizeTolerantly : featurizePart;
     const done = yield* featurizeOne(part, { ...by, fillIn, firstRow: rowCount });
     featurized.push(done);
-    if ('part' in done) rowCount += done.part.rows.length;
+    if ('refused' in done) continue;
+    rowCount += done.part.rows.length;
+    for (const [index, cells] of done.part.rows.entries()) {
+      const warning = by.model.recencyGuard(cells, part.now);
+      if (warning !== undefined) warnings.set(cells, warning);
+      if (index % quickRecords === 0) yield;
+    }
   }
-  return { featurized, rowCount };
+  return { featurized, rowCount, warnings };
 }
 
 /** Fills in the records of a part and writes their feature rows; or refuses the part, with the problems found. */
@@ -77,7 +89,7 @@ function* featurizePart(part: ChunkPart, by: FeaturizeOneDeps): Steps<Featurized
   const { featureRow, manifest } = by.model;
   const problems = new Problems(part.firstRow);
   const slotReadings = slotReadingsOf(part, by);
-  const filled = yield* fillPart(part, { ...by, slotReadings }, problems);
+  const filled = fillPart(part, { ...by, slotReadings }, problems);
   // Reading long fields takes time: skip it for a part that is refused already.
   if (problems.count > 0) return { refused: problems.reply };
   const features = part.explain ? manifest.features.length : 0;
@@ -105,14 +117,13 @@ const slotReadingsOf = (part: ChunkPart, { model }: FeaturizeDeps): SlotReadings
   new SlotReadings(part.rows.length, model.knownFields.scoredSlotCount);
 
 /** Fills in the records of a part, in place. Returns the cells of those that changed, as JSON. */
-function* fillPart(part: ChunkPart, by: FillDeps, problems: Problems): Steps<[row: number, fields: string][]> {
+function fillPart(part: ChunkPart, by: FillDeps, problems: Problems): [row: number, fields: string][] {
   const filled: [number, string][] = [];
   for (const index of part.rows.keys()) {
     const fill = fillRecord(part, { index, row: index }, by);
     if (fill === undefined) continue;
     if (fill.text !== undefined) filled.push([index, fill.text]);
     if (fill.problem !== undefined) problems.add(index, fill.problem);
-    yield;
   }
   return filled;
 }

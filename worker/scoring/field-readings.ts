@@ -17,7 +17,6 @@ import {
   wasUnseen,
 } from '../feature-row/cell-reading.js';
 import type { SlotReadings } from '../feature-row/slot-readings.js';
-import { quickRecords, type Steps } from '../pool/time-slices.js';
 
 const kindOf = (kind: ReadingKind): number => readingKinds.indexOf(kind);
 const filled = kindOf('filled');
@@ -34,10 +33,10 @@ const kindOfReading: Readonly<Record<Reading, number>> = {
  * Sums up how the fields of a part's records were read.
  * @param part its accepted records, with stored fields filled in
  */
-export function* fieldReadings(
+export function fieldReadings(
   { rows, reportsRecords }: Pick<ChunkPart, 'rows' | 'reportsRecords'>,
   slots: SlotReadings,
-): Steps<FieldReadings> {
+): FieldReadings {
   const tally = new Tally(slots.slotCount);
   const records: (number | string)[][] = [];
   for (let row = 0; row < rows.length; row += 1) {
@@ -57,7 +56,6 @@ export function* fieldReadings(
       if (reportsRecords) ofRecord.push(slot, kind, value);
     }
     if (reportsRecords) records.push(ofRecord);
-    if (row % quickRecords === 0) yield;
   }
   return { ...tally.report(), ...(reportsRecords && { records }) };
 }

@@ -12,9 +12,11 @@ import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { explainPart } from '../drivers/explainer.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import type { ModelRegistry } from '../models/model-registry.js';
-import { quickRecords, type Steps, TimeSlices } from '../pool/time-slices.js';
+import { noted } from '../pool/crash-note.js';
+import { TimeSlices } from '../pool/time-slices.js';
 import {
   type ChunkNumbers,
+  type FeaturizedChunk,
   type FeaturizedPart,
   featurize,
   lacksFields,
@@ -84,12 +86,12 @@ async function scoreWith(
   const { width } = model.manifest;
   const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
   const rows = new Float32Array(recordCount * width);
-  const slices = new TimeSlices(scoring.signal);
-  const { featurized: read, rowCount } = await slices.run(featurize(chunk.parts, { model, leads, rows }));
+  const reading = featurize(chunk.parts, { model, leads, rows });
+  const { featurized: read, rowCount, warnings } = await new TimeSlices(scoring.signal).run(reading);
   const scored = rows.subarray(0, rowCount * width);
   const raw = rowCount === 0 ? new Float64Array(0) : await model.session.run(scored, rowCount);
   const featurized = read.map((part) => withoutFailed(part, { rows, width, raw }));
-  const replies = await slices.run(scoredParts(featurized, { model, leads, raw, epoch }));
+  const replies = noted(() => featurized.map((part) => replyOf(part, { model, leads, raw, warnings, epoch })));
   const parts: PartReply[] = [];
   for (const [index, reply] of replies.entries()) {
     const part = featurized[index];
@@ -110,17 +112,13 @@ interface ScoredBy {
   readonly leads: ReadonlyMap<string, KnownLead>;
   /** The raw probabilities of the rows of the chunk. */
   readonly raw: Float64Array;
+  readonly warnings: FeaturizedChunk['warnings'];
   readonly epoch: string | undefined;
 }
 
-function* scoredParts(parts: readonly (FeaturizedPart | Refused)[], by: ScoredBy): Steps<PartReply[]> {
-  const replies: PartReply[] = [];
-  for (const part of parts) replies.push('refused' in part ? part.refused : yield* scoredPart(part, by));
-  return replies;
-}
-
 /** Computes the reply to a part from the raw probabilities of its rows. */
-function* scoredPart(featurized: FeaturizedPart, by: ScoredBy): Steps<PartReply> {
+function replyOf(featurized: FeaturizedPart | Refused, by: ScoredBy): PartReply {
+  if ('refused' in featurized) return featurized.refused;
   const { part, firstRow, filled, slotReadings, tolerated } = featurized;
   const { model, leads, raw, epoch } = by;
   const scores: number[] = [];
@@ -136,12 +134,11 @@ function* scoredPart(featurized: FeaturizedPart, by: ScoredBy): Steps<PartReply>
     const lead = leadOf(part, index, leads);
     matched.push(lead === undefined ? 0 : 1);
     previous.push(lead?.previousScore ?? null);
-    const warning = model.recencyGuard(cells, part.now);
+    const warning = by.warnings.get(cells);
     if (warning !== undefined) warnings.push([index, warning]);
-    if (index % quickRecords === 0) yield;
   }
   const { refused = [] } = tolerated ?? {};
-  const readings = yield* fieldReadings(part, slotReadings);
+  const readings = fieldReadings(part, slotReadings);
   return {
     ...{ scores, likelihoods, matched, previous, warnings, filled, readings },
     ...(epoch !== undefined && { epoch }),

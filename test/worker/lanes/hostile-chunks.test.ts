@@ -25,6 +25,7 @@ const maxList = 65_536;
 const maxValue = 4_096;
 const maxStoredLength = 16 * 1024;
 const fieldsOfType = 140;
+const guarded = 'date 0';
 
 function features(): Feature[] {
   let columns = 0;
@@ -77,11 +78,15 @@ const hostile: Readonly<Record<string, () => Fields[]>> = {
   'endless numbers': () => filled('number', repeated('1,', maxValue)),
   'endless numbers in another script': () => filled('number', repeated('\uff11', maxValue)),
   'endless dates': () => filled('date', repeated('2026-01-01T', maxValue)),
+  'long texts in the field of the recency guard': () =>
+    Array(maxChunkRecords).fill({ [guarded]: repeated('\ufdfa', maxValue) }),
   '250 records of short texts in all fields': () => filled('text', thirtyMarks),
 };
 
 describe('a hostile chunk', () => {
-  const bundle = checkBundle(sampleBundle({ features: features() }));
+  const bundle = checkBundle(
+    sampleBundle({ features: features(), manifest: { recency: { field: guarded, max_age_days: 90 } } }),
+  );
   const knownFields = compileKnownFields(bundle.manifest);
   let registry: ModelRegistry;
   let mongo: MongoClient;

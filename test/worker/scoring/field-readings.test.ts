@@ -8,12 +8,11 @@ import {
   wasUnseen,
 } from '../../../worker/feature-row/cell-reading.js';
 import { SlotReadings } from '../../../worker/feature-row/slot-readings.js';
-import { atOnce } from '../../../worker/pool/time-slices.js';
 import { fieldReadings } from '../../../worker/scoring/field-readings.js';
 
 const [missing, unread, unseen, filled, ambiguous] = [0, 1, 2, 3, 4];
 const report = (rows: readonly (readonly Cell[])[], slots: SlotReadings, reportsRecords?: true) =>
-  atOnce(fieldReadings({ rows, ...(reportsRecords && { reportsRecords }) }, slots));
+  fieldReadings({ rows, ...(reportsRecords && { reportsRecords }) }, slots);
 
 describe('fieldReadings', () => {
   it('counts the records of each slot and kind, and their values', () => {
