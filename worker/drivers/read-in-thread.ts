@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { noted } from '../pool/crash-note.js';
 import { type ExactModel, type ExactRequest, readExactModel } from './exact-model.js';
 import { NotASum } from './graph/sum.js';
 import type { TreeGroup } from './trees/prepared-trees.js';
 
-/** Files up to this size are read in a few milliseconds; larger ones would block other calls. */
+/** Files up to this size are read in milliseconds, or in 2 s if their trees share nodes. Larger ones take longer. */
 const maxInlineBytes = 32 * 1024;
 
 /**
@@ -12,7 +13,7 @@ const maxInlineBytes = 32 * 1024;
  * @throws NotASum unless the model is a readable sum of trees or of weighted columns
  */
 export async function readExactModelInThread(request: ExactRequest): Promise<ExactModel> {
-  if (request.onnx.length <= maxInlineBytes) return readExactModel(request);
+  if (request.onnx.length <= maxInlineBytes) return noted(() => readExactModel(request));
   const onnx = new Uint8Array(request.onnx);
   const thread = new Worker(new URL('./reading-thread.js', import.meta.url), {
     workerData: { ...request, onnx },

@@ -5,6 +5,7 @@ import { compileExplanation } from '../../../worker/drivers/explainer.js';
 import { readExactModelInThread } from '../../../worker/drivers/read-in-thread.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
 import { InferenceSession } from '../../../worker/models/inference-session.js';
+import { CrashNote, CrashNoteWriter } from '../../../worker/pool/crash-note.js';
 import { failureOf } from '../../support/failure-of.js';
 import { encodeOnnx } from '../../support/models/sample-onnx.js';
 import { numbersManifest } from './compiled.js';
@@ -72,6 +73,24 @@ describe('readExactModelInThread', () => {
     const [one, other] = [exactExplainer(direct), exactExplainer(inThread)];
     expect(other.base).to.equal(one.base);
     expect(await other.contributions(drawn)).to.deep.equal(await one.contributions(drawn));
+  });
+
+  it('names the chunk in the crash note while it reads a small file in this thread', async () => {
+    const chunk = { chunk: 'chunk', partition: 0, gateway: 'gw', model: 'mdl', version: '1' };
+    const { model, covers } = regressor([fullTree(2, 1)], width);
+    const note = new CrashNote();
+    let read: unknown;
+    const small: ExactRequest = {
+      ...request(encodeOnnx(model)),
+      get covers() {
+        read = note.read();
+        return Float32Array.from(covers);
+      },
+    };
+    await new CrashNoteWriter(note.descriptor).forChunk(chunk, () => readExactModelInThread(small));
+    expect(read).to.deep.equal(chunk);
+    expect(note.read()).to.equal(undefined);
+    note.close();
   });
 
   it('does not block the event loop while compileExplanation reads a large model', async function () {
