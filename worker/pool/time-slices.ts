@@ -1,7 +1,7 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { noted } from './crash-note.js';
 
-/** Upper bound of uninterrupted work, so that a worker stays responsive. A single step may exceed it. */
+/** Upper bound of uninterrupted work. A single step may exceed it. */
 const maxSliceMs = 12;
 
 /** Records without long cells in one step: reading the clock takes as long as reading such a record. */
@@ -10,7 +10,10 @@ export const quickRecords = 16;
 /** Work that may be interrupted at each `yield`. */
 export type Steps<Result> = Generator<undefined, Result>;
 
-/** Divides long work into time slices; other work of the process runs between them. */
+/**
+ * Divides work that may take seconds into time slices: reading hostile values, explaining. Between them the process
+ * sends its heartbeat, renews its locks, sees that a chunk is abandoned, and works on its other chunk.
+ */
 export class TimeSlices {
   private startedMs = performance.now();
 
