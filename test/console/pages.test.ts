@@ -72,6 +72,18 @@ describe('the pages of the console', function () {
       for (const summary of await page.getByText('Show as table').all()) await summary.click();
       await check('model-tables');
       await open(opened, ['lead', `/leads/${filled.crmId}`, 'Changed fields']);
+      await page.goto(`${service.url}/leads`);
+      await page.getByLabel('crm_id begins with').fill('LEAD');
+      const row = page.getByRole('row').filter({ hasText: filled.crmId });
+      await row.getByRole('img', { name: 'Last scores, oldest first: 40, 60, 80' }).waitFor();
+      expect(await row.getByRole('cell').nth(1).textContent()).to.equal('80');
+      expect(await row.getByRole('cell').nth(4).textContent()).to.equal(
+        `${filled.model.name}, ${filled.model.version}`,
+      );
+      await check('leads-found');
+      await page.getByLabel('crm_id begins with').fill('no such lead');
+      await page.getByText('A test key stores no scores').waitFor();
+      await check('leads-none');
       expect(opened.problems).to.deep.equal([]);
       await opened.close();
     });

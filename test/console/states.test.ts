@@ -3,6 +3,9 @@ import type { Browser, Page } from 'playwright-core';
 import { createKey } from '../../shared/admin/keys/key-actions.js';
 import { setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import { callsCollection, type PredictionSegment, segmentsOf } from '../../shared/store/calls/prediction-segment.js';
+import { ModelStore } from '../../shared/store/models/models.js';
 import { createModel } from '../../shared/store/models/store-version.js';
 import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
@@ -34,6 +37,21 @@ describe('a page of the console', function () {
     await found.signIn('owner', organisationId);
     await found.page.getByText('Records scored in').waitFor();
     return found;
+  }
+  /** Calls of two models that score a lead with a long id and ten others. */
+  async function addLeads(org: string): Promise<void> {
+    const models = await new ModelStore(service.database).list(org);
+    const newCallId = callIdGenerator();
+    const crmIds = Array.from({ length: 11 }, (_, lead) => (lead === 0 ? 'W'.repeat(255) : `WW-${lead}`));
+    for (const [index, { _id: model, version }] of models.slice(0, 2).entries()) {
+      const at = new Date(Date.now() - 60_000 * (2 - index));
+      const column = <Value>(value: Value): Value[] => crmIds.map(() => value);
+      const columns = { crmIds, scores: column(50), likelihoods: column(1_000), fields: column('[]') };
+      const call = { callId: newCallId(at.getTime(), org), org, model, version, at };
+      await service.database
+        .collection<PredictionSegment>(callsCollection)
+        .insertMany(segmentsOf({ ...call, ...columns }));
+    }
   }
   const overview = '**/admin/v1/orgs/*/overview*';
   const alertOf = (page: Page) => page.getByRole('alert');
@@ -85,6 +103,7 @@ describe('a page of the console', function () {
         await createModel(service.database, { organisationId: org, bundle, now });
         await service.act(createKey, { org_id: org, name: count === 0 ? longName : `Key ${count}`, kind: 'live' });
       }
+      await addLeads(org);
       const { page, signIn, check, problems, close } = await openPage(browser, service, look);
       await signIn('owner', org);
       await page.getByRole('link', { name: `All ${many} models` }).waitFor();
@@ -101,6 +120,10 @@ describe('a page of the console', function () {
       await page.getByRole('button', { name: 'Show earlier changes' }).click();
       await page.getByText('org create').waitFor();
       await check('audit-many');
+      await page.goto(`${service.url}/leads`);
+      await page.getByLabel('crm_id begins with').fill('WW');
+      await page.getByText('also scored by another model').first().waitFor();
+      await check('leads-many');
       await page.goto(`${service.url}/playground`);
       await page.getByText('The same call from your code').waitFor();
       await check('playground-many');

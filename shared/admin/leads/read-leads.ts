@@ -10,6 +10,7 @@ import {
 } from '../../store/calls/prediction-segment.js';
 
 import { PredictionStore } from '../../store/calls/predictions.js';
+import { readRecentScores } from '../../store/calls/recent-scores.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
 import { ModelStore } from '../../store/models/models.js';
 import { outcomeId, type StoredOutcome } from '../../store/validation/outcomes.js';
@@ -20,22 +21,39 @@ import { leadInput, leadSchema, searchLeadsInput, searchLeadsOutput } from '../s
 import { changedFields, earlierOf } from './changed-fields.js';
 
 const leadsShown = 20;
+const scoresPerLead = 5;
 const scoresPerPage = 20;
 const timeoutMs = 5_000;
 /** Greater than any character that may follow a prefix. */
 const lastCharacter = '\u{10ffff}';
 
-/** Finds leads by the beginning of their crm_id. */
+/** Finds leads by the beginning of their crm_id, with the latest scores of each. */
 export const searchLeads = defineAction({
   name: 'lead.search',
-  description: 'Find scored leads by the beginning of their crm_id.',
+  description: 'Find scored leads by the beginning of their crm_id, with their latest scores.',
   role: 'admin',
   effect: 'read',
   input: searchLeadsInput,
   output: searchLeadsOutput,
   async run({ database }, { org_id: organisationId, prefix }) {
     await requireOrganisation(new OrganisationStore(database), organisationId);
-    return { leads: (await leadsFrom(database, organisationId, storedCrmId(prefix))).map((crm_id) => ({ crm_id })) };
+    const crmIds = await leadsFrom(database, organisationId, storedCrmId(prefix));
+    const [recent, names] = await Promise.all([
+      readRecentScores(database, { organisationId, crmIds, mostScores: scoresPerLead, timeoutMs }),
+      modelNames(database, organisationId),
+    ]);
+    return {
+      leads: crmIds.map((crm_id) => {
+        const found = recent.get(crm_id);
+        if (found === undefined) return { crm_id };
+        const { model, version, at, scores, models } = found;
+        const latest = {
+          ...{ model_id: model, model_name: names.get(model) ?? null, version, score: scores[0] ?? 0 },
+          ...{ scored_at: at.toISOString(), scores: scores.toReversed(), other_models: models - 1 },
+        };
+        return { crm_id, latest };
+      }),
+    };
   },
 });
 
@@ -61,6 +79,10 @@ async function leadsFrom(database: Db, org: string, prefix: string): Promise<str
   return found;
 }
 
+/** The names of an organisation's models by id, without deleted ones. */
+const modelNames = async (database: Db, organisationId: string): Promise<ReadonlyMap<string, string>> =>
+  new Map((await new ModelStore(database).list(organisationId)).map(({ _id, name }) => [_id, name]));
+
 /** MongoDB orders texts by their bytes. */
 const isBefore = (one: string, other: string): boolean => Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 
@@ -77,16 +99,15 @@ export const showLead = defineAction({
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const predictions = new PredictionStore(database);
     const page = { organisationId, crmId, modelId: undefined, before, limit: scoresPerPage, timeoutMs };
-    const [{ scores, isLast }, outcome, models] = await Promise.all([
+    const [{ scores, isLast }, outcome, names] = await Promise.all([
       predictions.history(page),
       database
         .collection<StoredOutcome>('outcomes')
         .findOne({ _id: outcomeId(organisationId, crmId), org: organisationId }, { hint: { _id: 1 } }),
-      new ModelStore(database).list(organisationId),
+      modelNames(database, organisationId),
     ]);
     if (scores.length === 0 && outcome === null && before === undefined)
       throw new AdminError('not_found', 'Nothing has been scored under this crm_id.');
-    const names = new Map(models.map(({ _id, name }) => [_id, name]));
     const changed = await changedFields(database, scores);
     const last = scores.at(-1);
     return {

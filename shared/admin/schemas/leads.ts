@@ -1,5 +1,6 @@
 import {
   bucket,
+  count,
   crmId,
   cursor,
   explainMethod,
@@ -25,7 +26,25 @@ export const searchLeadsInput = object({
   prefix: { type: 'string', minLength: 2, maxLength: 255, format: 'well-formed-text' },
 });
 /** In the order of their bytes, at most 20. */
-export const searchLeadsOutput = object({ leads: list(object({ crm_id: text })) });
+export const searchLeadsOutput = object({
+  leads: list(
+    object({
+      crm_id: text,
+      /** The latest score under any model; absent when the lead is erased during the search. */
+      'latest?': object({
+        model_id: text,
+        model_name: textOrNull,
+        version: text,
+        score,
+        scored_at: instant,
+        /** The last scores under this model, oldest first, at most five. The last one is `score`. */
+        scores: list(score),
+        /** How many other models have scored the lead. */
+        other_models: count,
+      }),
+    }),
+  ),
+});
 
 export const leadInput = object({ org_id: organisationId, crm_id: crmId, 'before?': cursor });
 

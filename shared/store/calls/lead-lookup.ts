@@ -36,21 +36,17 @@ interface LatestSegments {
 }
 
 /**
- * Pipeline that finds the latest segments of each lead. The first `$group` skips from model to model in the lead index
- * (DISTINCT_SCAN). It costs one index seek for each model that has scored the lead, however long the history is.
+ * Pipeline that summarises the latest segments of each lead. The first `$group` skips from model to model in the lead
+ * index (DISTINCT_SCAN). It costs one index seek for each model that has scored the lead, however long the history is.
+ * @param summary accumulators over the models of a lead: `$_id` is a model, `$segment` its latest segment of the lead
+ * @returns stages whose documents hold `crmId` and the members of `summary`, without leads that have no prediction
  */
-function latestSegments(org: string, model: string, crmIds: readonly string[]): Document[] {
+export function latestByModel(org: string, crmIds: readonly string[], summary: Document): Document[] {
   const byModel = [
     { $match: { _id: idsOfOrganisation(org), org } },
     { $sort: { model: 1, _id: -1 } },
     { $group: { _id: '$model', segment: { $first: '$_id' } } },
-    {
-      $group: {
-        _id: null,
-        latest: { $max: '$segment' },
-        own: { $max: { $cond: [{ $eq: ['$_id', { $literal: model }] }, '$segment', ''] } },
-      },
-    },
+    { $group: { _id: null, ...summary } },
   ];
   return [
     { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
@@ -58,9 +54,15 @@ function latestSegments(org: string, model: string, crmIds: readonly string[]): 
       $lookup: { from: callsCollection, localField: 'crmId', foreignField: 'crm_ids', pipeline: byModel, as: 'found' },
     },
     { $unwind: '$found' },
-    { $project: { crmId: 1, latest: '$found.latest', own: '$found.own' } },
+    { $replaceWith: { $mergeObjects: ['$found', { crmId: '$crmId' }] } },
   ];
 }
+
+/** The members of `LatestSegments`. */
+const latestSegments = (model: string): Document => ({
+  latest: { $max: '$segment' },
+  own: { $max: { $cond: [{ $eq: ['$_id', { $literal: model }] }, '$segment', ''] } },
+});
 
 /**
  * Reads the latest predictions of leads, however many models the organisation has. Most leads that are not in the
@@ -76,7 +78,8 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
     const calls = database.collection<PredictionSegment>(callsCollection);
     if ((await calls.findOne(ofAny, { projection: { _id: 1 }, hint: leadIndex, signal })) === null) return;
     const options = { signal, batchSize };
-    const leads = await database.aggregate<LatestSegments>(latestSegments(org, modelId, crmIds), options).toArray();
+    const pipeline = latestByModel(org, crmIds, latestSegments(modelId));
+    const leads = await database.aggregate<LatestSegments>(pipeline, options).toArray();
     const segmentIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
     const places = [...segmentIds].map((segmentId) => ({ segmentId }));
     const segments = readSegments<ScoreColumns>(database, places, { fields: { crm_ids: 1, scores: 1 }, signal });
