@@ -5,9 +5,16 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { pastStates } from '../../scripts/demo/tour/past-states.js';
+import { generateLeads } from '../../scripts/leads/lead-generator.js';
 import { readServerRecord } from '../../scripts/servers/private-servers.js';
 import { isRunningOn } from '../../scripts/servers/server-process.js';
+import type { leadSchema } from '../../shared/admin/schemas/leads.js';
+import type { sessionOutput } from '../../shared/admin/schemas/people.js';
+import type { ShapeOf } from '../../shared/admin/schemas/schema.js';
 import { childEnvironment } from '../../shared/config/config.js';
+import { dayMs } from '../../shared/contract/dates.js';
+import { callIdFloor } from '../../shared/contract/identifiers.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { leaveOut } from '../support/leave-out.js';
 
@@ -115,7 +122,8 @@ describe('demo', function () {
     expect(reply.scores[0]).to.include({ enriched: true, delta: 0 });
     // The calls of the tour, this one, and those of the made-up past that fall into this month.
     expect(reply.usage.current).to.be.at.least(174);
-    expect(run.stdout).to.match(/^http:\/\/127\.0\.0\.1:\d+\/login#[\w-]{43}$/m);
+    const link = /^http:\/\/127\.0\.0\.1:\d+\/login#[\w-]{43}$/m.exec(run.stdout)?.[0] ?? '';
+    await expectMovingLead(link);
 
     const second = demo('--records', '60');
     expect(await second.ended).to.equal(1);
@@ -155,6 +163,37 @@ describe('demo', function () {
     for (const option of ['--keep', '--records', '--seed', '--json']) expect(help.stdout).to.include(option);
   });
 });
+
+/** Signs in to the demo's console, and expects a lead whose scores and fields changed over time. */
+async function expectMovingLead(link: string): Promise<void> {
+  const { origin, hash } = new URL(link);
+  const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+  const body = JSON.stringify({ link: hash.slice(1) });
+  const signIn = await fetch(`${origin}/admin/v1/session`, { method: 'POST', headers, body });
+  const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const read = async <S>(path: string): Promise<ShapeOf<S>> =>
+    JSON.parse(await (await fetch(`${origin}/admin/v1${path}`, { headers: { cookie } })).text());
+  const { organisation_id: org } = await read<typeof sessionOutput>('/session');
+  const nowMs = Date.now();
+  const leads = generateLeads({ seed: 2026, count: 60, now: new Date(nowMs) });
+  const changes = [...pastStates(leads, { fromMs: nowMs - 121 * dayMs, nowMs })].map(([lead, states]) => {
+    return { crmId: String(lead.record.crm_id), lastMs: states.at(-1)?.fromMs ?? 0 };
+  });
+  const [latest] = changes.sort((one, other) => other.lastMs - one.lastMs);
+  expect(latest).to.be.an('object');
+  const { crmId = '', lastMs = 0 } = latest ?? {};
+  const scores: ShapeOf<typeof leadSchema>['scores'][number][] = [];
+  let before: string | undefined = callIdFloor(lastMs + 2 * dayMs, org ?? '');
+  for (let page = 0; page < 10 && before !== undefined; page += 1) {
+    const path: string = `/orgs/${org}/leads/${crmId}?before=${before}`;
+    const reply: ShapeOf<typeof leadSchema> = await read<typeof leadSchema>(path);
+    scores.push(...reply.scores);
+    before = reply.next;
+  }
+  const fields = scores.flatMap(({ changed }) => changed?.map(({ field }) => field) ?? []);
+  expect(fields).to.include('Last Activity Date').and.to.include('Website Visits (30d)');
+  expect(new Set(scores.map(({ score }) => score)).size).to.be.above(1);
+}
 
 /** One demo as a process. Its process group also holds its gateway and workers. */
 class DemoRun {

@@ -1,23 +1,29 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
-import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { readOperatorConfig } from '../../../shared/config/config.js';
 import { dayMs, monthOf } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { compileKnownFields, type KnownFields } from '../../../shared/messages/field-slots.js';
 import { projectFile } from '../../../shared/process/project-root.js';
-import { CallDocuments, callDocuments, inCommands } from '../../../shared/store/calls/call-documents.js';
+import {
+  type CallDocument,
+  CallDocuments,
+  callDocuments,
+  inCommands,
+} from '../../../shared/store/calls/call-documents.js';
 import { segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { CallHourStore, hourOf, latencyBucket } from '../../../shared/store/console/call-hours.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
+import { compileModel } from '../../../worker/models/loaded-model.js';
 import { runCli } from '../../cli/run-cli.js';
 import { seededRandom } from '../../leads/seeded-random.js';
 import type { ServersWithPepper } from '../../servers/private-servers.js';
 import type { Workspace } from './demo-workspace.js';
 import type { ScoredLead } from './figures.js';
+import { pastRows, pastStates } from './past-states.js';
 import { post, type ScoreTarget } from './score-calls.js';
 
 const daysBack = 121;
@@ -37,7 +43,7 @@ interface HistoryDeps {
 
 /**
  * Writes four months of calls as the service leaves them, with the scores of the demo's leads, reports outcomes, and
- * grades the model. Then the console has usage, a passed model, an undecided one, and leads with histories.
+ * grades the model. Then the console has usage, a passed model, an undecided one, and leads whose scores moved.
  * @returns a one-time link that signs in as an owner
  */
 export async function writeHistory(deps: HistoryDeps): Promise<{ readonly records: number; readonly link: string }> {
@@ -48,9 +54,8 @@ export async function writeHistory(deps: HistoryDeps): Promise<{ readonly record
     const { _id: organisationId } = workspace.organisation;
     const other = await createModel(database, { organisationId, bundle, now: new Date() });
     await command(deps, ['model', 'set', other._id, '--name', secondModel.name]);
-    const known = compileKnownFields(bundle.manifest);
     const past = pastCalls(scored, { model: workspace.model, other });
-    const documents = past.flatMap((call) => documentsOf(call, { known, workspace }));
+    const documents = await documentsOf(past, { bundle, scored, workspace });
     const calls = new CallDocuments(database);
     for (const part of inCommands(documents)) {
       const { failed } = await calls.insertEach(part, signal);
@@ -102,22 +107,43 @@ function pastCalls(
 
 const newCallId = callIdGenerator();
 
-function documentsOf(
-  { model, atMs, leads }: PastCall,
-  { known, workspace }: { readonly known: KnownFields; readonly workspace: Workspace },
-) {
+/** The documents of all calls. Both models are versions of one bundle. */
+async function documentsOf(
+  past: readonly PastCall[],
+  { bundle, scored, workspace }: Pick<HistoryDeps, 'scored' | 'workspace'> & { readonly bundle: CheckedBundle },
+): Promise<CallDocument[]> {
+  const nowMs = Date.now();
+  const span = { fromMs: nowMs - daysBack * dayMs, nowMs };
+  const states = pastStates(
+    scored.map(({ lead }) => lead),
+    span,
+  );
+  const model = await compileModel(bundle.manifest, bundle.onnx);
+  try {
+    const documents: CallDocument[] = [];
+    for (const call of past) {
+      const rows = await pastRows(call, { states, model });
+      documents.push(...documentsOfCall(call, rows, workspace));
+    }
+    return documents;
+  } finally {
+    await model.session.release();
+  }
+}
+
+function documentsOfCall(
+  { model, atMs }: PastCall,
+  rows: Awaited<ReturnType<typeof pastRows>>,
+  workspace: Workspace,
+): CallDocument[] {
   const org = workspace.organisation._id;
   const callId = newCallId(atMs, org);
-  const [at, names] = [new Date(atMs), known.sentNames()];
-  const rows = leads.map(({ lead, row }) => {
-    const { crm_id: crmId, ...fields } = lead.record;
-    return { crmId: String(crmId), row, fields: JSON.stringify(known.pack(fields, names)) };
-  });
+  const at = new Date(atMs);
   const segments = segmentsOf({
     ...{ callId, org, model: model._id, version: model.version, at },
     crmIds: rows.map(({ crmId }) => crmId),
-    scores: rows.map(({ row }) => row.score),
-    likelihoods: rows.map(({ row }) => Math.round(10_000 * row.conversion_likelihood)),
+    scores: rows.map(({ score }) => score),
+    likelihoods: rows.map(({ likelihood }) => likelihood),
     fields: rows.map(({ fields }) => fields),
   });
   const call = { _id: callId, request_id: callId, org, key: workspace.keyId, bucket: 'live' as const, at };
