@@ -67,6 +67,7 @@ function cellsOf(record: StoredRecord | undefined): readonly unknown[] | undefin
 }
 
 function textOf(cell: unknown): string | null {
-  if (cell === undefined || cell === null) return null;
+  // A sent null is stored as an empty array.
+  if (cell === undefined || cell === null || (Array.isArray(cell) && cell.length === 0)) return null;
   return (typeof cell === 'string' ? cell : JSON.stringify(cell)).slice(0, maxText).toWellFormed();
 }

@@ -168,8 +168,9 @@ describe('a reading action', () => {
   });
 
   it("shows a lead's scores with changes and their fields, and erases the lead without naming it", async () => {
-    await call(nowMs - 2 * dayMs, 'LEAD-1', { score: 40, fields: '["Referral",10]' });
-    await call(nowMs - dayMs, 'LEAD-1', { score: 52, fields: '["Webinar",10]' });
+    // A sent null is stored as an empty array. It is as empty as a field that is not sent.
+    await call(nowMs - 2 * dayMs, 'LEAD-1', { score: 40, fields: '["Referral",10,[]]' });
+    await call(nowMs - dayMs, 'LEAD-1', { score: 52, fields: '["Webinar",10,null]' });
     await call(nowMs - dayMs, 'LEAD-2', { score: 1 });
     const lead = await desk.act(showLead, { org_id: organisationId, crm_id: 'LEAD-1' });
     expect(lead.scores.map(({ score, delta }) => [score, delta])).to.deep.equal([
