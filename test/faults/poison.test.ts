@@ -113,6 +113,8 @@ describe('a model that crashes or hangs its worker', () => {
       });
       for (const { reply } of poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
       clock.expectInTime([...outcomes, ...poisoned]);
+      // A worker of low priority that gets no processor is killed after six hang limits, so after the deadline.
+      await eventually(async () => expect(await deathsNow()).to.have.length.at.least(2), 6 * hangMs);
       const last = await timed(() => poisonous.score([lead]));
       const deaths = await deathsNow();
       printFigures({
