@@ -176,7 +176,7 @@ describe('the search of leads', () => {
       const { metrics } = await desk.database.admin().command({ serverStatus: 1, repl: 0, locks: 0 });
       return metrics.queryExecutor as { scanned: number; scannedObjects: number; collectionScans: { total: number } };
     };
-    const cost = async () => {
+    const costOnce = async () => {
       const before = await examined();
       expect((await search('LEAD')).map(({ latest }) => latest?.scores.length)).to.deep.equal(
         Array(leads).fill(mostScores),
@@ -184,6 +184,12 @@ describe('the search of leads', () => {
       const after = await examined();
       const scans = after.collectionScans.total - before.collectionScans.total;
       return { keys: after.scanned - before.scanned, read: after.scannedObjects - before.scannedObjects, scans };
+    };
+    // The counters are those of the whole server, and its own background work adds to them.
+    const cost = async () => {
+      const costs = [await costOnce(), await costOnce(), await costOnce(), await costOnce(), await costOnce()];
+      const least = (name: keyof (typeof costs)[number]) => Math.min(...costs.map((each) => each[name]));
+      return { keys: least('keys'), read: least('read'), scans: least('scans') };
     };
     const grow = async (count: number) => {
       const all = Array.from({ length: count }, (_, call) => documents({ records, model: `mdl_${call % models}` }));
