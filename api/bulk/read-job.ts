@@ -71,14 +71,14 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
     });
     if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was stored');
     logger.info({ job: job._id, rows, slices: count }, 'bulk job read');
-    await uploads.remove(job._id, stopping);
   } catch (error) {
     if (error instanceof NoLongerReading) return await removeUnused(job, deps);
     if (!(error instanceof InputFault || error instanceof ApiError)) throw error;
-    await failJob(job, error, deps);
+    if (!(await failJob(job, error, deps))) return;
   } finally {
     clearInterval(timer);
   }
+  await uploads.removeInSteps(job._id, stopping);
 }
 
 /**
@@ -100,8 +100,9 @@ async function limitsOf(job: Job, { workspaces }: ReadJobDeps): Promise<{ readon
   return { inflatedBytes: Math.min(jobLimits.inflatedBytes, inflatedPerStoredByte * maxStoredBytes(records)) };
 }
 
-async function failJob(job: Job, error: InputFault | ApiError, deps: ReadJobDeps): Promise<void> {
-  const { jobs, slices, uploads, clock, logger, retentionMs } = deps;
+/** @returns whether the job has failed: it may have been canceled meanwhile */
+async function failJob(job: Job, error: InputFault | ApiError, deps: ReadJobDeps): Promise<boolean> {
+  const { jobs, slices, clock, logger, retentionMs } = deps;
   const { line, column } = error instanceof InputFault ? error : {};
   const failure = {
     message: messageOf(error),
@@ -111,9 +112,12 @@ async function failJob(job: Job, error: InputFault | ApiError, deps: ReadJobDeps
   const failed = await jobs.change(job._id, ['reading'], {
     $set: { state: 'failed', failure, ...endedAt(clock.now(), retentionMs) },
   });
-  if (failed === undefined) return await removeUnused(job, deps);
+  if (failed === undefined) {
+    await removeUnused(job, deps);
+    return false;
+  }
   await slices.removeJob(job._id);
-  await uploads.remove(job._id);
   // Not the message: it may quote the file.
   logger.info({ job: job._id, line, column }, 'the file of a bulk job cannot be read');
+  return true;
 }

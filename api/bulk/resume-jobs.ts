@@ -17,6 +17,7 @@ export interface ResumeDeps extends SettleDeps, Pick<ScoringServices, 'admission
   readonly clock: Clock;
   readonly logger: Logger;
   readonly retentionMs: number;
+  readonly stopping: AbortSignal;
 }
 
 /**
@@ -87,7 +88,8 @@ export async function cancelAbandoned({
   clock,
   logger,
   retentionMs,
-}: Pick<ResumeDeps, 'jobs' | 'uploads' | 'clock' | 'logger' | 'retentionMs'>): Promise<void> {
+  stopping,
+}: Pick<ResumeDeps, 'jobs' | 'uploads' | 'clock' | 'logger' | 'retentionMs' | 'stopping'>): Promise<void> {
   const nowMs = clock.now();
   for (const { _id, created_at } of await jobs.inStates(['awaiting_upload'])) {
     if (created_at.getTime() + jobLimits.awaitUploadMs > nowMs) continue;
@@ -97,6 +99,6 @@ export async function cancelAbandoned({
     if (canceled === undefined) continue;
     logger.info({ job: _id }, 'bulk job canceled: its file did not arrive within a day');
     // No call can add bytes any more. If the removal fails, they go with the job.
-    await uploads.remove(_id);
+    await uploads.removeInSteps(_id, stopping);
   }
 }

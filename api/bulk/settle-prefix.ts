@@ -101,7 +101,7 @@ export async function completeIfSettled(
   { jobs, uploads, clock, retentionMs }: Pick<SettleDeps, 'jobs' | 'clock'> & CompleteDeps,
 ): Promise<boolean> {
   if (job.file === undefined || settled.slices < job.file.slices) return false;
-  // Only the upload of a runner that died at the end of reading is still there.
+  // An upload is still there when a runner removes it, or ended before it had.
   await uploads.remove(job._id);
   await jobs.change(
     job._id,

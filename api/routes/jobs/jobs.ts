@@ -71,7 +71,7 @@ const cancel: Command = {
       $unset: { pause: 1 },
     });
     // No call can add bytes any more. If the removal fails, they go with the job.
-    if (canceled !== undefined) deps.stores.uploads.remove(job._id).catch(logLeftUpload(deps));
+    if (canceled !== undefined) deps.stores.uploads.removeInSteps(job._id).catch(logLeftUpload(deps));
     if (canceled !== undefined) deps.stores.slices.removeAllInputs(job._id).catch(logLeftUpload(deps));
     return canceled;
   },

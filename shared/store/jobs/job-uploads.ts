@@ -88,22 +88,23 @@ export class JobUploadStore {
 
   /** Removes the parts of an upload that another one has replaced. @param parts number of the first part that stays */
   async removeBefore(jobId: string, parts: number): Promise<void> {
-    await this.removeParts({ $gte: idsOfJob(jobId).$gte, $lt: partId(jobId, parts) });
+    await this.collection.deleteMany({ _id: { $gte: idsOfJob(jobId).$gte, $lt: partId(jobId, parts) } });
   }
 
-  /** Removes the upload of a job. @param stopping leaves the rest when it is aborted: it goes with the job */
-  async remove(jobId: string, stopping?: AbortSignal): Promise<void> {
-    await this.removeParts(idsOfJob(jobId), stopping);
+  /** Removes the upload of a job at once: a caller waits for it. */
+  async remove(jobId: string): Promise<void> {
+    await this.collection.deleteMany({ _id: idsOfJob(jobId) });
   }
 
   /**
-   * Removes parts in steps, with pauses of three times their length. Removing 1.5 GB at once keeps the disk of MongoDB
-   * busy for seconds, in which calls take four times as long.
+   * Removes the upload of a job in steps, with pauses of three times their length. Removing 1.5 GB at once keeps the
+   * disk of MongoDB busy for seconds, in which calls take four times as long.
+   * @param stopping leaves the rest when it is aborted: it goes with the job
    */
-  private async removeParts({ $gte, $lt }: { $gte: string; $lt: string }, stopping?: AbortSignal): Promise<void> {
-    for (let from = $gte; ; ) {
+  async removeInSteps(jobId: string, stopping?: AbortSignal): Promise<void> {
+    // Not from the first id each time: MongoDB would pass over all that it has just removed.
+    for (let ids = idsOfJob(jobId); ; ) {
       const beganMs = performance.now();
-      const ids = { $gte: from, $lt };
       const parts = await this.collection
         .find({ _id: ids })
         .project<{ _id: string }>({ _id: 1 })
@@ -111,12 +112,12 @@ export class JobUploadStore {
         .limit(partsPerStep)
         .toArray();
       const last = parts.at(-1)?._id;
-      if (last !== undefined) await this.collection.deleteMany({ _id: { $gte: from, $lte: last } });
-      if (last === undefined || parts.length < partsPerStep) return;
-      from = last;
-      await pause(pausesPerStep * (performance.now() - beganMs), undefined, { signal: stopping }).catch(
-        () => undefined,
-      );
+      if (last === undefined) return;
+      await this.collection.deleteMany({ _id: { $gte: ids.$gte, $lte: last } });
+      if (parts.length < partsPerStep) return;
+      ids = { ...ids, $gte: last };
+      const pauseMs = pausesPerStep * (performance.now() - beganMs);
+      await pause(pauseMs, undefined, { signal: stopping }).catch(() => undefined);
       if (stopping?.aborted) return;
     }
   }

@@ -80,7 +80,7 @@ describe('bulk jobs that are canceled early', () => {
     const [abandoned, awaited] = (await Promise.all(jobs)) as [Job, Job];
     for (const { _id } of [abandoned, awaited])
       await stores.uploads.append(_id, { parts: 0, offset: 0 }, Buffer.from('Size'));
-    await cancelAbandoned({ ...stores, clock, logger, retentionMs });
+    await cancelAbandoned({ ...stores, clock, logger, retentionMs, stopping: new AbortController().signal });
     expect((await stores.jobs.findById(abandoned._id))?.state).to.equal('canceled');
     expect((await stores.jobs.findById(awaited._id))?.state).to.equal('awaiting_upload');
     expect([await left(abandoned, 'job_uploads'), await left(awaited, 'job_uploads')]).to.deep.equal([0, 1]);

@@ -39,12 +39,19 @@ describe('the removal of an upload', () => {
   for (const parts of [0, 1, 16, 17, 40])
     it(`takes all of ${parts} parts, at most sixteen at once, and none of other jobs`, async () => {
       const [before, own, after] = [await upload(3), await upload(parts), await upload(3)];
-      await uploads.remove(own);
+      await uploads.removeInSteps(own);
       expect(await left(own)).to.deep.equal([]);
       for (const other of [before, after]) expect(await left(other)).to.deep.equal([0, 1, 2]);
       expect(removed.reduce((sum, count) => sum + count, 0)).to.equal(parts);
       expect(Math.max(0, ...removed)).to.equal(Math.min(16, parts));
     });
+
+  it('is one step when a caller waits for it', async () => {
+    const [own, after] = [await upload(40), await upload(3)];
+    await uploads.remove(own);
+    expect([await left(own), await left(after)]).to.deep.equal([[], [0, 1, 2]]);
+    expect(removed).to.deep.equal([40]);
+  });
 
   it('leaves the parts of the upload that replaces another one', async () => {
     const job = await upload(40);
@@ -54,9 +61,9 @@ describe('the removal of an upload', () => {
 
   it('ends after a step when the process stops, and a later one takes the rest', async () => {
     const job = await upload(40);
-    await uploads.remove(job, AbortSignal.abort());
+    await uploads.removeInSteps(job, AbortSignal.abort());
     expect(await left(job)).to.have.length(24);
-    await uploads.remove(job);
+    await uploads.removeInSteps(job);
     expect(await left(job)).to.deep.equal([]);
   });
 });
