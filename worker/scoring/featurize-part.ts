@@ -20,6 +20,8 @@ export interface FeaturizedPart {
   readonly firstRow: number;
   /** The cells, as JSON, of each record into which stored fields were filled. */
   readonly filled: readonly (readonly [row: number, fields: string])[];
+  /** The warnings of the recency guard. */
+  readonly warnings: readonly (readonly [row: number, warning: string])[];
   /** The readings of each record's features, for explaining; empty otherwise. */
   readonly readings: Uint8Array;
   readonly slotReadings: SlotReadings;
@@ -55,33 +57,21 @@ interface FillDeps extends Pick<FeaturizeOneDeps, 'model' | 'leads' | 'fillIn'> 
   readonly slotReadings: SlotReadings;
 }
 
-export interface FeaturizedChunk {
-  readonly featurized: readonly (FeaturizedPart | Refused)[];
-  /** The number of rows written. */
-  readonly rowCount: number;
-  /** The warnings of the recency guard, by the cells of their records. */
-  readonly warnings: ReadonlyMap<readonly Cell[], string>;
-}
-
-/** Reads all parts of a chunk, in steps: values may be slow to read. */
-export function* featurize(parts: readonly ChunkPart[], by: FeaturizeDeps): Steps<FeaturizedChunk> {
+/** Reads all parts of a chunk, in steps: values may be slow to read. Returns them, and the number of rows written. */
+export function* featurize(
+  parts: readonly ChunkPart[],
+  by: FeaturizeDeps,
+): Steps<{ readonly featurized: readonly (FeaturizedPart | Refused)[]; readonly rowCount: number }> {
   const fillIn = new FillIn(by.model.knownFields);
   const featurized: (FeaturizedPart | Refused)[] = [];
-  const warnings = new Map<readonly Cell[], string>();
   let rowCount = 0;
   for (const part of parts) {
     const featurizeOne = part.tolerant === true ? featurizeTolerantly : featurizePart;
     const done = yield* featurizeOne(part, { ...by, fillIn, firstRow: rowCount });
     featurized.push(done);
-    if ('refused' in done) continue;
-    rowCount += done.part.rows.length;
-    for (const [index, cells] of done.part.rows.entries()) {
-      const warning = by.model.recencyGuard(cells, part.now);
-      if (warning !== undefined) warnings.set(cells, warning);
-      if (index % quickRecords === 0) yield;
-    }
+    if ('part' in done) rowCount += done.part.rows.length;
   }
-  return { featurized, rowCount, warnings };
+  return { featurized, rowCount };
 }
 
 /** Fills in the records of a part and writes their feature rows; or refuses the part, with the problems found. */
@@ -110,7 +100,19 @@ function* featurizePart(part: ChunkPart, by: FeaturizeOneDeps): Steps<Featurized
     if (index % quickRecords === 0) yield;
   }
   if (problems.count > 0) return { refused: problems.reply };
-  return { part, firstRow: by.firstRow, filled, readings, slotReadings };
+  const warnings = yield* recencyWarnings(part, by.model);
+  return { part, firstRow: by.firstRow, filled, warnings, readings, slotReadings };
+}
+
+/** Compares the dates of a part's records, with stored fields filled in, with the model's training. */
+function* recencyWarnings({ rows, now }: ChunkPart, model: LoadedModel): Steps<[row: number, warning: string][]> {
+  const warnings: [number, string][] = [];
+  for (const [index, cells] of rows.entries()) {
+    const warning = model.recencyGuard(cells, now);
+    if (warning !== undefined) warnings.push([index, warning]);
+    if (index % quickRecords === 0) yield;
+  }
+  return warnings;
 }
 
 const slotReadingsOf = (part: ChunkPart, { model }: FeaturizeDeps): SlotReadings =>
@@ -179,8 +181,9 @@ function* featurizeTolerantly(part: ChunkPart, by: FeaturizeOneDeps): Steps<Feat
   const readings = allReadings.subarray(0, accepted.length * features);
   const ofCall = accepted.map((index) => part.firstRow + index);
   const kept = keptRecords(part, accepted);
+  const warnings = yield* recencyWarnings(kept, by.model);
   const tolerated = { accepted: ofCall, refused };
-  return { part: kept, firstRow: by.firstRow, filled, readings, slotReadings, tolerated };
+  return { part: kept, firstRow: by.firstRow, filled, warnings, readings, slotReadings, tolerated };
 }
 
 /** The part with these records alone. */
@@ -211,7 +214,7 @@ export function withoutFailedRows(
   { rows, width, raw }: ChunkNumbers,
   problemOf: (record: number) => RecordProblem,
 ): FeaturizedPart {
-  const { part, firstRow, filled, readings, slotReadings, tolerated } = featurized;
+  const { part, firstRow, filled, warnings, readings, slotReadings, tolerated } = featurized;
   const own = raw.subarray(firstRow, firstRow + part.rows.length);
   if (!own.some(Number.isNaN)) return featurized;
   const features = readings.length / part.rows.length;
@@ -235,6 +238,10 @@ export function withoutFailedRows(
     filled: filled.flatMap(([row, text]) => {
       const to = newRowOf.get(row);
       return to === undefined ? [] : [[to, text] as const];
+    }),
+    warnings: warnings.flatMap(([row, warning]) => {
+      const to = newRowOf.get(row);
+      return to === undefined ? [] : [[to, warning] as const];
     }),
     readings: readings.subarray(0, kept.length * features),
     slotReadings,

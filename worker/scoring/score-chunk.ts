@@ -16,7 +16,6 @@ import { noted } from '../pool/crash-note.js';
 import { TimeSlices } from '../pool/time-slices.js';
 import {
   type ChunkNumbers,
-  type FeaturizedChunk,
   type FeaturizedPart,
   featurize,
   lacksFields,
@@ -87,11 +86,11 @@ async function scoreWith(
   const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
   const rows = new Float32Array(recordCount * width);
   const reading = featurize(chunk.parts, { model, leads, rows });
-  const { featurized: read, rowCount, warnings } = await new TimeSlices(scoring.signal).run(reading);
+  const { featurized: read, rowCount } = await new TimeSlices(scoring.signal).run(reading);
   const scored = rows.subarray(0, rowCount * width);
   const raw = rowCount === 0 ? new Float64Array(0) : await model.session.run(scored, rowCount);
   const featurized = read.map((part) => withoutFailed(part, { rows, width, raw }));
-  const replies = noted(() => featurized.map((part) => replyOf(part, { model, leads, raw, warnings, epoch })));
+  const replies = noted(() => featurized.map((part) => replyOf(part, { model, leads, raw, epoch })));
   const parts: PartReply[] = [];
   for (const [index, reply] of replies.entries()) {
     const part = featurized[index];
@@ -112,21 +111,19 @@ interface ScoredBy {
   readonly leads: ReadonlyMap<string, KnownLead>;
   /** The raw probabilities of the rows of the chunk. */
   readonly raw: Float64Array;
-  readonly warnings: FeaturizedChunk['warnings'];
   readonly epoch: string | undefined;
 }
 
 /** Computes the reply to a part from the raw probabilities of its rows. */
 function replyOf(featurized: FeaturizedPart | Refused, by: ScoredBy): PartReply {
   if ('refused' in featurized) return featurized.refused;
-  const { part, firstRow, filled, slotReadings, tolerated } = featurized;
+  const { part, firstRow, filled, warnings, slotReadings, tolerated } = featurized;
   const { model, leads, raw, epoch } = by;
   const scores: number[] = [];
   const likelihoods: number[] = [];
   const matched: (0 | 1)[] = [];
   const previous: (number | null)[] = [];
-  const warnings: [number, string][] = [];
-  for (const [index, cells] of part.rows.entries()) {
+  for (const index of part.rows.keys()) {
     const probability = raw[firstRow + index] ?? Number.NaN;
     if (Number.isNaN(probability)) return { problemCount: 1, problems: [notComputable(part.firstRow + index)] };
     scores.push(model.percentileScore(probability));
@@ -134,8 +131,6 @@ function replyOf(featurized: FeaturizedPart | Refused, by: ScoredBy): PartReply 
     const lead = leadOf(part, index, leads);
     matched.push(lead === undefined ? 0 : 1);
     previous.push(lead?.previousScore ?? null);
-    const warning = by.warnings.get(cells);
-    if (warning !== undefined) warnings.push([index, warning]);
   }
   const { refused = [] } = tolerated ?? {};
   const readings = fieldReadings(part, slotReadings);
