@@ -1,15 +1,13 @@
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { connectMongo, type Db } from '../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
 import { createWorkspace, type Workspace } from '../demo/tour/demo-workspace.js';
+import { loadKeyBrand } from '../load/load-organisation.js';
 import { privateServers } from '../servers/private-servers.js';
+import { temporaryDirectory } from '../servers/run-to-end.js';
 import { ownSettings, type ServiceProcess, type Settings, startPart } from '../servers/service-process.js';
-
-const keyBrand = 'leadscore'; // the default
 
 /** Real databases, a real worker pool, and a gateway at any date. */
 export interface SimulatedService {
@@ -32,8 +30,7 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     for (const each of stops.splice(0).reverse()) await each();
   };
   try {
-    const directory = await mkdtemp(join(tmpdir(), 'leadscore-simulation-'));
-    stops.push(() => rm(directory, { recursive: true, force: true }));
+    const directory = await temporaryDirectory((undo) => stops.push(undo), 'simulation');
     const servers = await privateServers({ directory, keep: false });
     stops.push(() => servers.stop());
     const mongo = await connectMongo(servers.mongoUrl, { name: 'leadscore-simulation' });
@@ -52,12 +49,8 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
       startPart(kind, { ...environment, ...settings }, { file, descriptor });
     const pool = await start('worker');
     stops.push(() => pool.stop());
-    const workspace = await createWorkspace({
-      servers,
-      keyBrand,
-      records: 10_000,
-      now: new Date(startMs),
-    });
+    const now = new Date(startMs);
+    const workspace = await createWorkspace({ servers, keyBrand: loadKeyBrand, records: 10_000, now });
     let gateway: ServiceProcess | undefined;
     stops.push(() => gateway?.stop());
     return {
