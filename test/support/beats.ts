@@ -27,13 +27,16 @@ export async function turnsDuring(work: () => Promise<unknown>): Promise<number>
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  await work();
-  isOver = true;
+  try {
+    await work();
+  } finally {
+    isOver = true;
+  }
   return turns;
 }
 
 /**
- * The CPU time of the main thread, in ms, in the longest turn of the event loop while `work` runs. A turn
+ * The CPU time of this thread, in ms, in the longest turn of the event loop while `work` runs. A turn
  * in which the heap of the whole test process is collected is not the work's own. It is another one in each attempt, so
  * the shortest of the longest turns counts.
  * @param work is repeated, up to three times, until its longest turn is below `limitMs`
