@@ -1,15 +1,14 @@
 import { expect } from 'chai';
 import type { ScoreRow } from '../../scripts/cli/score/calls/api-reply.js';
-import { type PastStates, pastRows, pastStates } from '../../scripts/demo/tour/past-states.js';
+import { type PastStates, pastRows, pastSpan, pastStates } from '../../scripts/demo/tour/past-states.js';
 import { type GeneratedLead, generateLeads } from '../../scripts/leads/lead-generator.js';
 import { readBundle } from '../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
-import { dayMs } from '../../shared/contract/dates.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { compileModel, type LoadedModel } from '../../worker/models/loaded-model.js';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
-const fromMs = nowMs - 121 * dayMs;
+const { fromMs } = pastSpan(nowMs);
 /** The fields that may change in the made-up past. */
 const changing = [
   ...['Last Activity Date', 'Website Visits (30d)', 'Pages Per Visit', 'Email Opens', 'Email Opt Out'],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { pastStates } from '../../scripts/demo/tour/past-states.js';
+import { pastSpan, pastStates } from '../../scripts/demo/tour/past-states.js';
 import { generateLeads } from '../../scripts/leads/lead-generator.js';
 import { readServerRecord } from '../../scripts/servers/private-servers.js';
 import { isRunningOn } from '../../scripts/servers/server-process.js';
@@ -176,7 +176,7 @@ async function expectMovingLead(link: string): Promise<void> {
   const { organisation_id: org } = await read<typeof sessionOutput>('/session');
   const nowMs = Date.now();
   const leads = generateLeads({ seed: 2026, count: 60, now: new Date(nowMs) });
-  const changes = [...pastStates(leads, { fromMs: nowMs - 121 * dayMs, nowMs })].map(([lead, states]) => {
+  const changes = [...pastStates(leads, pastSpan(nowMs))].map(([lead, states]) => {
     return { crmId: String(lead.record.crm_id), lastMs: states.at(-1)?.fromMs ?? 0 };
   });
   const [latest] = changes.sort((one, other) => other.lastMs - one.lastMs);

@@ -23,10 +23,9 @@ import { seededRandom } from '../../leads/seeded-random.js';
 import type { ServersWithPepper } from '../../servers/private-servers.js';
 import type { Workspace } from './demo-workspace.js';
 import type { ScoredLead } from './figures.js';
-import { pastRows, pastStates } from './past-states.js';
+import { daysBack, type PastRow, pastRows, pastSpan, pastStates } from './past-states.js';
 import { post, type ScoreTarget } from './score-calls.js';
 
-const daysBack = 121;
 /** Leads scored so many days ago are old enough for a grade. */
 const gradedDays = 90;
 const outcomesPerCall = 1_000;
@@ -112,12 +111,8 @@ async function documentsOf(
   past: readonly PastCall[],
   { bundle, scored, workspace }: Pick<HistoryDeps, 'scored' | 'workspace'> & { readonly bundle: CheckedBundle },
 ): Promise<CallDocument[]> {
-  const nowMs = Date.now();
-  const span = { fromMs: nowMs - daysBack * dayMs, nowMs };
-  const states = pastStates(
-    scored.map(({ lead }) => lead),
-    span,
-  );
+  const leads = scored.map(({ lead }) => lead);
+  const states = pastStates(leads, pastSpan(Date.now()));
   const model = await compileModel(bundle.manifest, bundle.onnx);
   try {
     const documents: CallDocument[] = [];
@@ -131,11 +126,7 @@ async function documentsOf(
   }
 }
 
-function documentsOfCall(
-  { model, atMs }: PastCall,
-  rows: Awaited<ReturnType<typeof pastRows>>,
-  workspace: Workspace,
-): CallDocument[] {
+function documentsOfCall({ model, atMs }: PastCall, rows: readonly PastRow[], workspace: Workspace): CallDocument[] {
   const org = workspace.organisation._id;
   const callId = newCallId(atMs, org);
   const at = new Date(atMs);

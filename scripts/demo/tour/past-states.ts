@@ -22,6 +22,11 @@ interface Span {
   readonly nowMs: number;
 }
 
+/** Days of the made-up past. */
+export const daysBack = 121;
+
+export const pastSpan = (nowMs: number): Span => ({ fromMs: nowMs - daysBack * dayMs, nowMs });
+
 /**
  * Makes up earlier states of the leads that existed before the past begins, and were active in it. Busy leads had fewer
  * visits before, and quiet ones had more. The last state of a lead is its record.
@@ -100,7 +105,7 @@ function junior(record: LeadRecord): LeadRecord {
 }
 
 /** A record of a past call as the service stores it. */
-interface PastRow {
+export interface PastRow {
   readonly crmId: string;
   /** Cells as JSON. */
   readonly fields: string;
