@@ -93,6 +93,19 @@ describe('a page of the console', function () {
     await close();
   });
 
+  it('says that a malformed address has no page, and shows the menu', async () => {
+    const { page, check, problems, close } = await opened();
+    for (const address of ['/o/%E0%A4%A', '/leads/%E0', '/%']) {
+      await page.goto(`${service.url}${address}`);
+      await page.getByRole('heading', { name: 'No such page' }).waitFor();
+    }
+    await check('no-page');
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('Records scored in').waitFor();
+    expect(problems).to.deep.equal([]);
+    await close();
+  });
+
   for (const look of looks.filter(({ colorScheme }) => colorScheme === 'light')) {
     it(`shows many keys and models with long names, some at first, at ${look.viewport.width}`, async () => {
       const org = await service.newOrganisation();

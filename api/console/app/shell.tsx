@@ -14,8 +14,9 @@ import { PlaceContext, type Session } from './server/session.js';
  */
 export function Shell({ session }: { readonly session: Session }) {
   const { path, route } = useLocation();
+  const isReadable = canDecode(path);
   const [isOpen, setOpen] = useState(false);
-  const chosen = /^\/o\/([^/]+)/.exec(path)?.[1];
+  const chosen = isReadable ? /^\/o\/([^/]+)/.exec(path)?.[1] : undefined;
   const organisationId = chosen === undefined ? (session.organisation_id ?? '') : decodeURIComponent(chosen);
   const base = chosen === undefined ? '' : `/o/${chosen}`;
   const role = session.organisations.find((each) => each.org_id === organisationId)?.role ?? session.role;
@@ -92,12 +93,16 @@ export function Shell({ session }: { readonly session: Session }) {
         </header>
         {/* By the key nothing that was typed or loaded stays when the organisation changes. */}
         <main key={organisationId} class="page">
-          <Router>
-            {open.map(({ address, component, isOfOperator }) => (
-              <Route key={address} path={isOfOperator ? address : `${base}${address}`} component={component} />
-            ))}
-            <Route default component={NoPage} />
-          </Router>
+          {isReadable ? (
+            <Router>
+              {open.map(({ address, component, isOfOperator }) => (
+                <Route key={address} path={isOfOperator ? address : `${base}${address}`} component={component} />
+              ))}
+              <Route default component={NoPage} />
+            </Router>
+          ) : (
+            <NoPage />
+          )}
         </main>
       </div>
     </PlaceContext.Provider>
@@ -113,6 +118,16 @@ function addressIn(organisationId: string, { role, section }: { readonly role: R
     (page) => page.address === section && page.menu && !page.isOfOperator && mayActAs(role, page.role),
   );
   return `/o/${encodeURIComponent(organisationId)}${same?.address ?? '/'}`;
+}
+
+/** Whether all escapes of an address are UTF-8. The router throws at others, such as `/leads/%E0`. */
+function canDecode(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function NoPage() {
