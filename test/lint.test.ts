@@ -34,6 +34,7 @@ const files: Readonly<Record<string, string>> = {
     "import { useState } from 'preact/hooks';",
     "import { mayActAs } from '../../../shared/admin/schemas/people.js';",
     "import { liftText } from '../../../shared/contract/figures.js';",
+    "import { bandScores } from '../../../shared/contract/verdict.js';",
     "import { b } from './b.js';",
   ].join('\n'),
   'api/console/app/deep/b.ts': [
@@ -41,11 +42,13 @@ const files: Readonly<Record<string, string>> = {
     "import type { d } from '../../openapi.js';",
     "import { mayActAs } from '../../../../shared/admin/schemas/people.js';",
     "import { c } from '../openapi.js';",
+    "import { bandScores } from '../../../../shared/contract/verdict.js';",
   ].join('\n'),
   'api/console/app/deep/er/c.tsx': [
     "import { ApiError } from '../../../../../shared/contract/errors.js';",
     "import { d } from '../../../main.js';",
     "import { liftText } from '../../../../../shared/contract/figures.js';",
+    "import { bandScores } from '../../../../../shared/contract/verdict.js';",
     "import { a } from '../../openapi.js';",
   ].join('\n'),
   'api/console/main.ts': "import { runAction } from '../../shared/admin/run-action.js';",

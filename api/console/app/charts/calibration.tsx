@@ -1,5 +1,5 @@
 import { max } from 'd3-array';
-import { rateTexts } from '../../../../shared/contract/figures.js';
+import { rateTexts, wholePercentText } from '../../../../shared/contract/figures.js';
 import { countText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
 import { Chart, Levels } from './chart.js';
@@ -16,7 +16,6 @@ interface Point {
 const [left, right, top, bottom] = [52, 14, 12, 46];
 const heightOf = (width: number): number => Math.round(Math.min(width, 380) * 0.86);
 const marks = [0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.7, 1];
-const shareText = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** Converted against promised likelihood by score band. Points of a calibrated model lie on the line. */
 export function Calibration({ points }: { readonly points: readonly Point[] }) {
@@ -40,12 +39,12 @@ export function Calibration({ points }: { readonly points: readonly Point[] }) {
           const yOf = (share: number) => height - bottom - along(share, height - bottom - top);
           return (
             <>
-              <Levels marks={shares} textOf={shareText} yOf={yOf} left={left} right={width - right} />
+              <Levels marks={shares} textOf={wholePercentText} yOf={yOf} left={left} right={width - right} />
               {shares
                 .filter((share) => share !== 0.01)
                 .map((share) => (
                   <text key={share} x={xOf(share)} y={yOf(0) + 18} text-anchor="middle">
-                    {shareText(share)}
+                    {wholePercentText(share)}
                   </text>
                 ))}
               <line class="ideal" x1={xOf(0)} y1={yOf(0)} x2={xOf(peak)} y2={yOf(peak)} />

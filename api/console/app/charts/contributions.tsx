@@ -2,7 +2,7 @@ import { max } from 'd3-array';
 import { ShowAsTable } from '../parts/table.js';
 import { Chart, cutText, Legend } from './chart.js';
 
-interface Contribution {
+export interface Contribution {
   readonly field: string;
   readonly label: string;
   readonly raises: number;
@@ -12,11 +12,13 @@ interface Contribution {
 const [right, step] = [50, 30];
 const fieldsShown = 12;
 
+/** How much a field moves scores in both directions. */
+export const strengthOf = ({ raises, lowers }: Contribution): number => raises + Math.abs(lowers);
+
 /** How much each field moves scores up and down on average, strongest first. */
 export function Contributions({ of: contributions }: { readonly of: readonly Contribution[] }) {
   const shown = contributions.slice(0, fieldsShown);
-  const sizeOf = ({ raises, lowers }: Contribution) => raises + Math.abs(lowers);
-  const peak = max(shown, sizeOf) || 1;
+  const peak = max(shown, strengthOf) || 1;
   return (
     <>
       <Legend
@@ -44,7 +46,7 @@ export function Contributions({ of: contributions }: { readonly of: readonly Con
                 <rect class="bar" x={left} y={y + 4} width={Math.max(middle - left - 1, 0)} height="16" rx="3" />
                 <rect class="lower" x={middle} y={y + 4} width={Math.max(end - middle, 0)} height="16" rx="3" />
                 <text class="strong" x={end + 8} y={y + 16}>
-                  {sizeOf(each).toFixed(3)}
+                  {strengthOf(each).toFixed(3)}
                 </text>
               </g>
             );

@@ -1,3 +1,4 @@
+import { bandScores } from '../../../../shared/contract/verdict.js';
 import { countText, dayText, shortDayText } from '../parts/formats.js';
 import { ShowAsTable } from '../parts/table.js';
 import { Chart, Legend } from './chart.js';
@@ -7,7 +8,6 @@ interface Day {
   readonly bands: readonly number[];
 }
 
-const bandNames = ['0-19', '20-39', '40-59', '60-79', '80-100'];
 const weeksShown = 12;
 const [height, left, bottom] = [240, 52, 26];
 const weekMs = 7 * 24 * 60 * 60 * 1000;
@@ -18,7 +18,7 @@ export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
   const yOf = (share: number) => (height - bottom - 8) * (1 - share) + 8;
   return (
     <>
-      <Legend of={bandNames.map((name, band) => [name, `band-${band}`])} />
+      <Legend of={bandScores.map((name, band) => [name, `band-${band}`])} />
       <Chart height={height} label="Shares of score bands by week">
         {(width) => {
           const step = (width - left) / Math.max(weeks.length, 1);
@@ -41,7 +41,7 @@ export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
                       const y = yOf(below / total);
                       return (
                         <rect
-                          key={bandNames[band]}
+                          key={bandScores[band]}
                           x={left + step * (index + 0.12)}
                           y={y}
                           width={step * 0.76}
@@ -65,7 +65,7 @@ export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
       </Chart>
       <ShowAsTable
         label="Scores by week"
-        columns={['Week from', ...bandNames]}
+        columns={['Week from', ...bandScores]}
         rows={weeks.map(({ first, bands }) => [dayText(first), ...bands.map(countText)])}
       />
     </>
@@ -78,7 +78,7 @@ function weeksOf(days: readonly Day[]): { readonly first: string; readonly bands
   for (const { day, bands } of days) {
     // 5 January 1970 was a Monday.
     const week = Math.floor(Date.parse(day) / weekMs - 4 / 7);
-    const sums = weeks.get(week) ?? bandNames.map(() => 0);
+    const sums = weeks.get(week) ?? bandScores.map(() => 0);
     weeks.set(
       week,
       sums.map((sum, band) => sum + (bands[band] ?? 0)),

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { liftText, rateTexts } from '../../../../../shared/contract/figures.js';
+import { bandScores } from '../../../../../shared/contract/verdict.js';
+import { type Contribution, strengthOf } from '../../charts/contributions.js';
 import { ScoreWeeks } from '../../charts/score-weeks.js';
 import { countText, instantText, percentText } from '../../parts/formats.js';
 import { Card } from '../../parts/page.js';
@@ -7,11 +9,13 @@ import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
 import { VerdictBadge } from '../../parts/verdict.js';
 import { differingFields } from './differing-fields.js';
-import { GateState, gateTexts, type Report } from './gates.js';
+import { GateState, gateTexts, liftFigures, type Report, totalsOf } from './gates.js';
 import type { Model } from './versions.js';
 
 type Pair = readonly [Report, Report];
-type Row = readonly [name: string, of: (report: Report) => ComponentChildren];
+type Cell = (report: Report) => ComponentChildren;
+type Row = readonly [name: string, of: Cell];
+type Grade = NonNullable<Report['grade']>;
 
 /** The evidence and the facts of two versions side by side. A missing figure says why it is missing. */
 export function Comparison({ model, of: pair }: { readonly model: Model; readonly of: Pair }) {
@@ -70,12 +74,16 @@ function whyNoGrade({ validation: { state } }: Report): string {
   return state === 'unresolved' ? 'not known: the verdict could not be read' : 'not graded yet';
 }
 
+/** A cell with figures of a grade. */
+const ofGrade =
+  (cellOf: (grade: Grade) => ComponentChildren): Cell =>
+  (report) =>
+    report.grade ? cellOf(report.grade) : whyNoGrade(report);
+
 const inBundle = 'not in the bundle';
 
 function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) {
   const importOf = ({ version }: Report) => model.versions.find((each) => each.version === version)?.imported_at;
-  const sumOf = ({ grade }: Report, count: 'records' | 'conversions') =>
-    grade?.bands.reduce((sum, band) => sum + band[count], 0) ?? 0;
   const rows: readonly Row[] = [
     [
       'Verdict',
@@ -91,9 +99,9 @@ function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) 
     ['Fields', ({ fields }) => countText(fields.length)],
     ['Input columns', ({ width }) => (width === null ? inBundle : countText(width))],
     ['Mean likelihood in training', ({ base_rate: rate }) => (rate === null ? inBundle : percentText(rate))],
-    ['Graded', (report) => (report.grade ? instantText(report.grade.graded_at) : whyNoGrade(report))],
-    ['Graded leads', (report) => (report.grade ? countText(sumOf(report, 'records')) : whyNoGrade(report))],
-    ['Conversions', (report) => (report.grade ? countText(sumOf(report, 'conversions')) : whyNoGrade(report))],
+    ['Graded', ofGrade((grade) => instantText(grade.graded_at))],
+    ['Graded leads', ofGrade((grade) => countText(totalsOf(grade).records))],
+    ['Conversions', ofGrade((grade) => countText(totalsOf(grade).conversions))],
     ['Top-band lift', liftOf],
     ['Stability (PSI)', ({ stability }) => (stability === null ? 'too few scores' : stability.toFixed(2))],
   ];
@@ -105,8 +113,7 @@ function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) 
 }
 
 function liftOf(report: Report): string {
-  const gate = report.gates.find(({ gate: name, state }) => name === 'top_band_lift' && state !== 'not_reached');
-  const [lift, bound] = [gate?.figures.lift, gate?.figures.lower_bound];
+  const { lift, lower_bound: bound } = liftFigures(report);
   if (lift === undefined) return report.grade ? 'gate not reached yet' : whyNoGrade(report);
   return bound === undefined ? liftText(lift) : `${liftText(lift)}, at least ${liftText(bound)}`;
 }
@@ -114,9 +121,11 @@ function liftOf(report: Report): string {
 function FieldsCard({ of }: { readonly of: Pair }) {
   const { differing, same } = differingFields(of[0].fields, of[1].fields);
   const { shown, more } = useSome(differing, { words: 'fields' });
-  const about = `${countText(same)} fields are the same in both.`;
   return (
-    <Card title="Fields that differ" about={about}>
+    <Card
+      title="Fields that differ"
+      about={`By label, type, order of dates and number of values. ${countText(same)} fields are the same in both.`}
+    >
       {differing.length === 0 ? (
         <p class="soft">{same === 0 ? 'The fields of these versions are not known.' : 'No field differs.'}</p>
       ) : (
@@ -146,15 +155,20 @@ function GatesCard({ of }: { readonly of: Pair }) {
   );
 }
 
-const bandScores = ['80-100', '60-79', '40-59', '20-39', '0-19'];
+/** One precision for both versions, so that their shares can be compared. Bands without records have no share. */
+function rateTextsOf(
+  of: Pair,
+  bandsOf: (grade: Grade) => readonly { readonly records: number; readonly high: number }[],
+) {
+  const bands = of.flatMap(({ grade }) => (grade ? bandsOf(grade) : []));
+  return rateTexts(Math.max(0, ...bands.map(({ records, high }) => (records > 0 ? high : 0))));
+}
 
 function RatesCard({ of }: { readonly of: Pair }) {
-  // One precision for both, so that their figures can be compared.
-  const rateOf = rateTexts(Math.max(0, ...of.flatMap(({ grade }) => grade?.bands.map(({ high }) => high) ?? [])));
-  const rows = bandScores.map((scores): Row => {
-    const cellOf = (report: Report) => {
-      if (!report.grade) return whyNoGrade(report);
-      const band = report.grade.bands.find((each) => each.scores === scores);
+  const rateOf = rateTextsOf(of, ({ bands }) => bands);
+  const rows = bandScores.toReversed().map((scores): Row => {
+    const cellOf = ofGrade(({ bands }) => {
+      const band = bands.find((each) => each.scores === scores);
       if (band === undefined || band.records === 0) return 'no graded lead';
       return (
         <>
@@ -165,7 +179,7 @@ function RatesCard({ of }: { readonly of: Pair }) {
           </p>
         </>
       );
-    };
+    });
     return [scores, cellOf];
   });
   return (
@@ -176,13 +190,14 @@ function RatesCard({ of }: { readonly of: Pair }) {
 }
 
 function CalibrationCard({ of }: { readonly of: Pair }) {
-  const rows = bandScores.map((scores): Row => {
-    const cellOf = (report: Report) => {
-      if (!report.grade) return whyNoGrade(report);
-      const point = report.grade.calibration.find((each) => each.scores === scores);
+  const rateOf = rateTextsOf(of, ({ calibration }) => calibration);
+  const percentOf = (share: number | null) => (share === null ? '–' : `${rateOf(share)} %`);
+  const rows = bandScores.toReversed().map((scores): Row => {
+    const cellOf = ofGrade(({ calibration }) => {
+      const point = calibration.find((each) => each.scores === scores);
       if (!point || (point.promised === null && point.converted === null)) return 'no graded lead';
-      return `${percentText(point.promised)} promised, ${percentText(point.converted)} converted`;
-    };
+      return `${percentOf(point.promised)} promised, ${percentOf(point.converted)} converted`;
+    });
     return [scores, cellOf];
   });
   return (
@@ -192,21 +207,16 @@ function CalibrationCard({ of }: { readonly of: Pair }) {
   );
 }
 
-type Contribution = NonNullable<Report['contributions']>[number];
-
-const strengthOf = (contribution: Contribution | undefined): number =>
-  contribution === undefined ? 0 : contribution.raises + Math.abs(contribution.lowers);
-
 function ContributionsCard({ of }: { readonly of: Pair }) {
   const byField = of.map(({ contributions }) => new Map(contributions?.map((each) => [each.field, each])));
-  const strongest = (field: string) => Math.max(...byField.map((known) => strengthOf(known.get(field))));
+  const movesOf = (field: string) => byField.flatMap((known) => known.get(field) ?? []);
+  const strongest = (field: string) => Math.max(...movesOf(field).map(strengthOf));
   const fields = [...new Set(byField.flatMap((known) => [...known.keys()]))].sort(
     (one, other) => strongest(other) - strongest(one),
   );
   const { shown, more } = useSome(fields, { words: 'fields' });
   const rows = shown.map((field): Row => {
-    const label = byField.map((known) => known.get(field)?.label).find((text) => text !== undefined) ?? field;
-    return [label, (report) => moveOf(report, byField[of.indexOf(report)]?.get(field))];
+    return [movesOf(field)[0]?.label ?? field, (report) => moveOf(report, byField[of.indexOf(report)]?.get(field))];
   });
   const methods = [...new Set(of.map(({ explain_method: method }) => method))].join(' and ');
   return (

@@ -1,4 +1,4 @@
-import { countText } from '../../parts/formats.js';
+import { typeNote } from './fields.js';
 import type { Report } from './gates.js';
 
 type Field = Report['fields'][number];
@@ -39,10 +39,7 @@ function wordsByField(fields: readonly Field[]): ReadonlyMap<string, string> {
   return words;
 }
 
-const wordsOfField = ({ label, type, required, date_order: order, categories }: Field): string =>
-  [
-    ...[label, type],
-    ...(required ? ['required'] : []),
-    ...(order === undefined ? [] : [order === 'dmy' ? 'day first' : 'month first']),
-    ...(categories === undefined ? [] : [`${countText(categories)} values`]),
-  ].join(', ');
+const wordsOfField = (field: Field): string =>
+  [field.label, field.type, field.required ? 'required' : '', typeNote(field, field.categories)]
+    .filter((words) => words !== '')
+    .join(', ');

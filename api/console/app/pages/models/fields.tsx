@@ -19,6 +19,12 @@ const maxAliases = 5;
 /** How a date field reads dates with slashes. */
 const orders = { dmy: 'with slashes: day first', mdy: 'with slashes: month first' } as const;
 
+/** In words, how a date field reads dates with slashes, or how many values a field knows; empty for other types. */
+export function typeNote({ type, date_order: order }: Pick<Field, 'type' | 'date_order'>, categories = 0): string {
+  if (type === 'date') return order === undefined ? 'no dates with slashes' : orders[order];
+  return categories > 0 ? `${countText(categories)} values` : '';
+}
+
 /** The fields of a model, and for an admin how the last calls filled them. */
 export function FieldsCard({ model }: { readonly model: Model }) {
   const { may } = usePlace();
@@ -94,18 +100,11 @@ function FieldName({ field }: { readonly field: Field }) {
   );
 }
 
-function FieldType({ field: { type, date_order: order, categories = [] } }: { readonly field: Field }) {
-  const note =
-    type === 'date'
-      ? order === undefined
-        ? 'no dates with slashes'
-        : orders[order]
-      : categories.length > 0
-        ? `${countText(categories.length)} values`
-        : '';
+function FieldType({ field }: { readonly field: Field }) {
+  const note = typeNote(field, field.categories?.length);
   return (
     <>
-      <span class="badge">{type}</span>
+      <span class="badge">{field.type}</span>
       {note && <p class="small soft">{note}</p>}
     </>
   );

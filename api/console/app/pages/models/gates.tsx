@@ -1,3 +1,4 @@
+import { sum } from 'd3-array';
 import type { modelReportSchema } from '../../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { figureText, liftText, shareText } from '../../../../../shared/contract/figures.js';
@@ -63,6 +64,16 @@ const states: Readonly<Record<Gate['state'], readonly [look: string, words: stri
   failed: ['bad', 'failed'],
   not_reached: ['', 'not reached'],
 };
+
+/** The lift of the top band and its lower bound; empty until this gate is reached. */
+export const liftFigures = ({ gates }: Pick<Report, 'gates'>): Figures =>
+  gates.find(({ gate, state }) => gate === 'top_band_lift' && state !== 'not_reached')?.figures ?? {};
+
+/** The graded leads of all bands, and their conversions. */
+export const totalsOf = ({ bands }: NonNullable<Report['grade']>) => ({
+  records: sum(bands, (band) => band.records),
+  conversions: sum(bands, (band) => band.conversions),
+});
 
 /** The measured figure of a gate, and the needed one. A version that was never graded has no figures. */
 const figuresOf = (gate: Gate['gate'], figures: Figures): readonly [string, string] =>

@@ -12,7 +12,7 @@ import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { usePlace } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { FieldsCard } from './fields.js';
-import { Gates, type Report } from './gates.js';
+import { Gates, liftFigures, type Report, totalsOf } from './gates.js';
 import { LiveSwitch } from './models.js';
 import { type Model, Versions } from './versions.js';
 
@@ -128,13 +128,11 @@ function ScoresCard({ days, stability }: Pick<Report, 'days' | 'stability'>) {
 }
 
 function Figures({ report: { gates, grade, ...report } }: { readonly report: Report }) {
-  const reached = gates.find(({ gate, state }) => gate === 'top_band_lift' && state !== 'not_reached');
-  const lift = reached?.figures;
-  const records = grade?.bands.reduce((sum, band) => sum + band.records, 0) ?? 0;
-  const conversions = grade?.bands.reduce((sum, band) => sum + band.conversions, 0) ?? 0;
+  const { lift, lower_bound: bound } = liftFigures({ gates });
+  const { records, conversions } = grade === undefined ? { records: 0, conversions: 0 } : totalsOf(grade);
   const times = (value: number | undefined) => (value === undefined ? '–' : liftText(value));
   const figures = [
-    ['Top-band lift', times(lift?.lift), lift?.lower_bound === undefined ? '' : `at least ${times(lift.lower_bound)}`],
+    ['Top-band lift', times(lift), bound === undefined ? '' : `at least ${times(bound)}`],
     ['Conversions', countText(conversions), `of ${countText(records)} leads`],
     ['Mean likelihood in training', percentText(report.base_rate), ''],
     [
