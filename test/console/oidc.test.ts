@@ -31,6 +31,7 @@ describe('a sign-in by OIDC in a browser', function () {
     await provider?.stop();
   });
 
+  /** A page whose `close` would fail, because the pages of the provider load a font from elsewhere. */
   async function signIn(sub: string) {
     const opened = await openPage(browser, service);
     const { page } = opened;
@@ -44,7 +45,7 @@ describe('a sign-in by OIDC in a browser', function () {
   }
 
   it('opens the console for a member, who then adds, changes and removes another one', async () => {
-    const { page, check, close } = await signIn('ada');
+    const { page, check } = await signIn('ada');
     await page.getByText('Records scored in').waitFor();
     await page.getByRole('navigation').getByRole('link', { name: 'Settings' }).click();
     await page.getByText('ada@example.com', { exact: true }).waitFor();
@@ -57,14 +58,14 @@ describe('a sign-in by OIDC in a browser', function () {
     await page.getByLabel('Type bo@example.com to confirm').fill('bo@example.com');
     await page.getByRole('button', { name: 'Remove member' }).click();
     await page.getByText('invited, not signed in yet').waitFor({ state: 'detached' });
-    await close();
+    await page.context().close();
   });
 
   it('says on the sign-in page why a person was refused', async () => {
-    const { page, check, close } = await signIn('eve');
+    const { page, check } = await signIn('eve');
     await page.getByText('Your e-mail address has no invitation').waitFor();
     await check('sign-in-refused');
     expect(page.url()).to.equal(`${service.url}/login?problem=not_invited`);
-    await close();
+    await page.context().close();
   });
 });

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from 'playwright-core';
 import type { Role } from '../../../shared/admin/schemas/people.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { leaveOut } from '../leave-out.js';
@@ -23,8 +23,6 @@ const chartScales = `[...document.querySelectorAll('svg.chart:not(.gauge)')].map
 /** A browser page that notes errors of scripts, and each request to elsewhere. */
 export interface ConsolePage {
   readonly page: Page;
-  /** Errors of scripts, violations of the CSP, and requests to elsewhere. A test expects none. */
-  readonly problems: string[];
   /** Bytes of all replies so far, as sent. */
   loadedBytes(): number;
   /**
@@ -34,6 +32,7 @@ export interface ConsolePage {
   check(name: string): Promise<void>;
   /** Opens a one-time link and signs in by it. */
   signIn(role: Role, organisationId?: string): Promise<void>;
+  /** Closes it, and expects that there were no errors of scripts, violations of the CSP, and requests to elsewhere. */
   close(): Promise<void>;
 }
 
@@ -47,26 +46,30 @@ export async function openBrowser(context: Mocha.Context): Promise<Browser> {
 /**
  * Opens a page of its own cookies.
  *
- * @param expected statuses of refused requests that the test causes; the browser reports each as an error
+ * @param expected statuses of refused requests that the test causes; the browser reports each as an error. A text is
+ * part of another error.
  */
 export async function openPage(
   browser: Browser,
   service: ConsoleService,
   options: BrowserContextOptions = {},
-  expected: readonly number[] = [401],
+  expected: readonly (number | string)[] = [401],
 ): Promise<ConsolePage> {
   // A slow browser would show colors in between to axe-core.
   const context = await browser.newContext({ ...looks[0], reducedMotion: 'reduce', ...options });
   const page = await context.newPage();
   const problems: string[] = [];
   let bytes = 0;
+  const note = (problem: string) => {
+    const texts = expected.map((each) => (typeof each === 'number' ? `status of ${each}` : each));
+    if (!texts.some((text) => problem.includes(text))) problems.push(problem);
+  };
   page.on('console', (message) => {
-    const isExpected = expected.some((status) => message.text().includes(`status of ${status}`));
-    if (message.type() === 'error' && !isExpected) problems.push(message.text());
+    if (message.type() === 'error') note(message.text());
   });
-  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('pageerror', (error) => note(error.message));
   page.on('request', (request) => {
-    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(service.url)) problems.push(request.url());
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(service.url)) note(request.url());
   });
   page.on('requestfinished', async (request) => {
     // Unknown once the page is closed.
@@ -76,7 +79,6 @@ export async function openPage(
   const look = `${options.viewport?.width ?? 1440}-${options.colorScheme ?? 'light'}`;
   return {
     page,
-    problems,
     loadedBytes: () => bytes,
     check: async (name) => {
       await page.screenshot({ path: join(screenshots, `${name}-${look}.png`), fullPage: true });
@@ -96,6 +98,38 @@ export async function openPage(
       // The button "Sign out" is in a closed menu on narrow pages.
       await page.locator('.shell').waitFor();
     },
-    close: () => context.close(),
+    close: async () => {
+      expect(problems).to.deep.equal([]);
+      await context.close();
+    },
   };
+}
+
+/** The reply of a console whose database does not answer. */
+export const unavailable = {
+  status: 503,
+  json: {
+    error: { code: 'unavailable', message: 'The database did not answer in time.', request_id: 'the-request' },
+  },
+} as const;
+
+/**
+ * Holds the replies for an address back.
+ * @param reply instead of that of the console
+ * @returns lets them come
+ */
+export async function holdReplies(
+  page: Page,
+  address: string,
+  reply?: Parameters<Route['fulfill']>[0],
+): Promise<() => void> {
+  let release = () => {};
+  const released = new Promise<void>((done) => {
+    release = done;
+  });
+  await page.route(address, async (route) => {
+    await released;
+    await (reply === undefined ? route.continue() : route.fulfill(reply));
+  });
+  return release;
 }
