@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
 import type { Browser } from 'playwright-core';
+import type { modelReportSchema } from '../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../shared/admin/schemas/schema.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { storeVersion } from '../../shared/store/models/store-version.js';
 import {
@@ -100,6 +102,38 @@ describe('the comparison of two versions of a model', function () {
       await opened.close();
     });
   }
+
+  it('shows low shares with more digits, also beside a band without leads', async () => {
+    const opened = await openPage(browser, service);
+    const { page } = opened;
+    await opened.signIn('viewer', filled.id);
+    await page.route('**/report?version=*', async (route) => {
+      const reply = await route.fetch({ url: route.request().url().replace('2.0.0', '1.0.0') });
+      const report = (await reply.json()) as ShapeOf<typeof modelReportSchema>;
+      const bands = report.grade?.bands.map((band) =>
+        band.scores === '0-19'
+          ? { ...band, records: 0, conversions: 0, rate: 0, low: 0, high: 1 }
+          : { ...band, rate: band.rate / 100, low: band.low / 100, high: band.high / 100 },
+      );
+      const calibration = report.grade?.calibration.map((point) =>
+        point.scores === '0-19'
+          ? { ...point, records: 0, promised: null, converted: null, low: 0, high: 1 }
+          : {
+              ...{ ...point, low: point.low / 100, high: point.high / 100 },
+              ...{ promised: (point.promised ?? 0) / 100, converted: (point.converted ?? 0) / 100 },
+            },
+      );
+      await route.fulfill({ json: { ...report, grade: { ...report.grade, bands, calibration } } });
+    });
+    await page.goto(`${service.url}${modelPath}/compare`);
+    await page.getByRole('heading', { name: 'At a glance' }).waitFor();
+    const rates = (scores: string) => cellsOf(opened, 'Conversion by score', scores);
+    expect(await rates('80-100')).to.deep.equal(Array(2).fill('0.42 % 209 of 500; 0.33 to 0.52 %'));
+    expect(await rates('0-19')).to.deep.equal(Array(2).fill('no graded lead'));
+    const shares = await cellsOf(opened, 'Calibration by score', '80-100');
+    expect(shares).to.deep.equal(Array(2).fill('0.68 % promised, 0.42 % converted'));
+    await opened.close();
+  });
 
   it('lets other versions be chosen by keyboard, and keeps them in the address', async () => {
     const opened = await openPage(browser, service, {}, [401, 404]);

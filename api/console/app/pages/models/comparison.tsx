@@ -174,8 +174,7 @@ function RatesCard({ of }: { readonly of: Pair }) {
         <>
           {rateOf(band.rate)} %
           <p class="small soft">
-            {countText(Math.round(band.conversions))} of {countText(band.records)}; {rateOf(band.low)} to{' '}
-            {rateOf(band.high)} %
+            {countText(band.conversions)} of {countText(band.records)}; {rateOf(band.low)} to {rateOf(band.high)} %
           </p>
         </>
       );
