@@ -2,19 +2,15 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { listOrganisationsOutput, organisationSchema } from '../../../shared/admin/schemas/organisations.js';
-import type { Role } from '../../../shared/admin/schemas/people.js';
+import { mayActAs, type Role } from '../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../shared/admin/schemas/schema.js';
+import { pages } from './pages.js';
 import { Field } from './parts/forms/field.js';
 import { Icon } from './parts/icon.js';
 import { Load } from './parts/page.js';
 import { useSome } from './parts/some.js';
 import { usePlace } from './server/session.js';
 import { useLoad } from './server/use-load.js';
-
-interface MenuProps {
-  /** Where a choice leads: the same kind of page in that organisation. */
-  readonly addressIn: (organisationId: string, role: Role) => string;
-}
 
 interface Entry {
   readonly org_id: string;
@@ -23,7 +19,7 @@ interface Entry {
 }
 
 /** The organisation whose pages are open. People of several ones, and operators, choose another one here. */
-export function OrganisationMenu({ addressIn }: MenuProps) {
+export function OrganisationMenu() {
   const { session, organisationId, api } = usePlace();
   const { path } = useLocation();
   const own = session.organisations.find((each) => each.org_id === organisationId);
@@ -40,7 +36,7 @@ export function OrganisationMenu({ addressIn }: MenuProps) {
   // By the key another page finds the list hidden.
   return (
     <Disclosure key={path} shown={shown}>
-      {isOperator ? <All addressIn={addressIn} /> : <Own addressIn={addressIn} />}
+      {isOperator ? <All /> : <Own />}
     </Disclosure>
   );
 }
@@ -91,12 +87,12 @@ function Disclosure({ shown, children }: { readonly shown: ComponentChildren; re
 }
 
 /** The organisations of a member. */
-function Own({ addressIn }: MenuProps) {
+function Own() {
   const { session } = usePlace();
   const { shown, more } = useSome(session.organisations, { words: 'organisations' });
   return (
     <>
-      <Entries of={shown} addressIn={addressIn} />
+      <Entries of={shown} />
       {more}
       {session.has_more_organisations && (
         <p class="small soft">The {session.organisations.length} used last. Others open by their address, /o/ID.</p>
@@ -108,7 +104,8 @@ function Own({ addressIn }: MenuProps) {
 const listed = 50;
 
 /** An operator may open every organisation: the first ones are listed, and any opens by its id. */
-function All({ addressIn }: MenuProps) {
+function All() {
+  const addressIn = useAddressIn();
   const { route } = useLocation();
   const [id, setId] = useState('');
   const page = useLoad<ShapeOf<typeof listOrganisationsOutput>>(`/orgs?limit=${listed}`);
@@ -128,7 +125,7 @@ function All({ addressIn }: MenuProps) {
         {({ organisations, next }) => (
           <>
             {organisations.length === 0 && <p class="soft">No organisations yet.</p>}
-            <Entries of={organisations.map((each) => ({ ...each, role: 'operator' as const }))} addressIn={addressIn} />
+            <Entries of={organisations.map((each) => ({ ...each, role: 'operator' as const }))} />
             {next && <p class="small soft">The first {listed}, in the order of their ids.</p>}
           </>
         )}
@@ -138,7 +135,8 @@ function All({ addressIn }: MenuProps) {
   );
 }
 
-function Entries({ of: entries, addressIn }: MenuProps & { readonly of: readonly Entry[] }) {
+function Entries({ of: entries }: { readonly of: readonly Entry[] }) {
+  const addressIn = useAddressIn();
   const { organisationId } = usePlace();
   return (
     <ul>
@@ -152,4 +150,17 @@ function Entries({ of: entries, addressIn }: MenuProps & { readonly of: readonly
       ))}
     </ul>
   );
+}
+
+/**
+ * The address of the same kind of page in an organisation, by the role there. Pages that are not in the menu become the
+ * one above them; pages that the role may not open become the overview.
+ */
+function useAddressIn(): (organisationId: string, role: Role) => string {
+  const { base } = usePlace();
+  const { path } = useLocation();
+  const section = `/${path.slice(base.length).split('/')[1] ?? ''}`;
+  const page = pages.find(({ address, menu, isOfOperator }) => address === section && menu && !isOfOperator);
+  return (organisationId, role) =>
+    `/o/${encodeURIComponent(organisationId)}${page && mayActAs(role, page.role) ? page.address : '/'}`;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso';
-import { mayActAs, type Role } from '../../../shared/admin/schemas/people.js';
+import { mayActAs } from '../../../shared/admin/schemas/people.js';
 import { OrganisationMenu } from './organisation-menu.js';
 import { pages } from './pages.js';
 import { Icon } from './parts/icon.js';
@@ -33,7 +33,6 @@ export function Shell({ session }: { readonly session: Session }) {
   }, [organisationId, path, route]);
 
   const open = pages.filter((page) => mayActAs(role, page.role) && (page.isOfOperator || organisationId !== ''));
-  const section = `/${path.slice(base.length).split('/')[1] ?? ''}`;
   const signOut = async () => {
     await call('DELETE', '/session').catch(() => undefined);
     location.assign('/login');
@@ -59,7 +58,7 @@ export function Shell({ session }: { readonly session: Session }) {
               Menu
             </button>
           </div>
-          <OrganisationMenu addressIn={(id, there) => addressIn(id, { role: there, section })} />
+          <OrganisationMenu />
           <nav class="menu" aria-label="Pages">
             {['', 'Connect', 'Settings', 'Operator'].map((group) => {
               const links = open.filter((page) => page.group === group && page.menu !== undefined);
@@ -107,17 +106,6 @@ export function Shell({ session }: { readonly session: Session }) {
       </div>
     </PlaceContext.Provider>
   );
-}
-
-/**
- * The address of the same kind of page in another organisation. Pages that are not in the menu become the one above
- * them; pages that the role there may not open become the overview.
- */
-function addressIn(organisationId: string, { role, section }: { readonly role: Role; readonly section: string }) {
-  const same = pages.find(
-    (page) => page.address === section && page.menu && !page.isOfOperator && mayActAs(role, page.role),
-  );
-  return `/o/${encodeURIComponent(organisationId)}${same?.address ?? '/'}`;
 }
 
 /** Whether all escapes of an address are UTF-8. The router throws at others, such as `/leads/%E0`. */
