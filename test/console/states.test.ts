@@ -3,8 +3,10 @@ import type { Browser, Page } from 'playwright-core';
 import { createKey } from '../../shared/admin/keys/key-actions.js';
 import { setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { monthOf } from '../../shared/contract/dates.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
-import { callsCollection, type PredictionSegment, segmentsOf } from '../../shared/store/calls/prediction-segment.js';
+import type { CallDocument } from '../../shared/store/calls/call-documents.js';
+import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
 import { ModelStore } from '../../shared/store/models/models.js';
 import { createModel } from '../../shared/store/models/store-version.js';
 import {
@@ -17,6 +19,7 @@ import {
 } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { sampleBundle } from '../support/models/sample-bundle.js';
+import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
 const many = 60;
@@ -52,12 +55,9 @@ describe('a page of the console', function () {
     const crmIds = Array.from({ length: 11 }, (_, lead) => (lead === 0 ? 'W'.repeat(255) : `WW-${lead}`));
     for (const [index, { _id: model, version }] of models.slice(0, 2).entries()) {
       const at = new Date(Date.now() - 60_000 * (2 - index));
-      const column = <Value>(value: Value): Value[] => crmIds.map(() => value);
-      const columns = { crmIds, scores: column(50), likelihoods: column(1_000), fields: column('[]') };
-      const call = { callId: newCallId(at.getTime(), org), org, model, version, at };
-      await service.database
-        .collection<PredictionSegment>(callsCollection)
-        .insertMany(segmentsOf({ ...call, ...columns }));
+      const ledger = { bucket: 'live', month: monthOf(at.getTime()), records: crmIds.length } as const;
+      const call = { ...ledger, _id: newCallId(at.getTime(), org), org, model, version, at };
+      await service.database.collection<CallDocument>(callsCollection).insertMany(documentsOfCall(call, crmIds));
     }
   }
   const overview = '**/admin/v1/orgs/*/overview*';

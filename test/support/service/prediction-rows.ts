@@ -21,12 +21,13 @@ export async function removePredictions(database: Db, organisationId: string): P
   await new PredictionStore(database).remove(stored.map(({ _id }) => _id));
 }
 
-type CallOfTest = Pick<LedgerRow, '_id' | 'org' | 'bucket' | 'month' | 'records' | 'at'>;
+type CallOfTest = Pick<LedgerRow, '_id' | 'org' | 'bucket' | 'month' | 'records' | 'at'> &
+  Partial<Pick<LedgerRow, 'model' | 'version'>>;
 
 /** The documents of a call whose records are all the same lead, unless their leads are given. */
 export function documentsOfCall(call: CallOfTest, leads?: readonly string[]): CallDocument[] {
-  const { _id, org, at, records } = call;
-  const scored = { org, model: 'mdl', version: '1', at };
+  const { _id, org, model = 'mdl', version = '1', at, records } = call;
+  const scored = { org, model, version, at };
   const column = <Value>(value: Value) => Array.from({ length: records }, () => value);
   const columns = { crmIds: leads ?? column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
   const row = { ...call, ...scored, request_id: _id, key: 'key' };
