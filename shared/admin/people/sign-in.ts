@@ -28,7 +28,12 @@ export async function previewLink(
 ): Promise<ShapeOf<typeof linkPreviewOutput> | undefined> {
   const link = await new ConsoleAccess(database).findLink(secret, new Date(clock.now()));
   if (link === undefined) return undefined;
-  return { ...(await personDocument({ database }, link)), expires_at: link.expires_at.toISOString() };
+  const { person, role, org } = link;
+  const organisation = org === undefined ? undefined : await new OrganisationStore(database).find(org);
+  return {
+    ...{ person, role, organisation_id: org ?? null, organisation_name: organisation?.name ?? null },
+    expires_at: link.expires_at.toISOString(),
+  };
 }
 
 /** A session that has begun, and the secret for its cookie. */
@@ -106,11 +111,12 @@ export async function sessionDocument(
   context: Pick<AdminContext, 'database'>,
   session: ConsoleSession,
 ): Promise<ShapeOf<typeof sessionOutput>> {
+  const { person, role, org, way, expires_at: expiresAt } = session;
+  const open = await openTo(context, session);
+  const own = open.organisations.find(({ org_id: id }) => id === org);
   return {
-    ...(await personDocument(context, session)),
-    way: session.way,
-    expires_at: session.expires_at?.toISOString() ?? null,
-    ...(await openTo(context, session)),
+    ...{ person, role, organisation_id: org ?? null, organisation_name: own?.name ?? null },
+    ...{ way, expires_at: expiresAt?.toISOString() ?? null, ...open },
   };
 }
 
@@ -140,11 +146,6 @@ async function openTo(
     organisations: organisations.sort((one, other) => one.name.localeCompare(other.name)),
     has_more_organisations: found.length > maxOrganisations,
   };
-}
-
-async function personDocument({ database }: Pick<AdminContext, 'database'>, { person, role, org }: Person) {
-  const organisation = org === undefined ? undefined : await new OrganisationStore(database).find(org);
-  return { person, role, organisation_id: org ?? null, organisation_name: organisation?.name ?? null };
 }
 
 /** The refusal of a link. It does not tell a used link from an unknown one. */

@@ -41,7 +41,7 @@ describe('a member of several organisations', () => {
   it('sees both with the role in each, by name, and one of a link sees that one', async () => {
     const { body } = await (await memberOf([beta, 'viewer'], [acme, 'owner']))('GET', '/session');
     expect(body).to.deep.include({
-      ...{ organisation_id: beta, role: 'viewer', has_more_organisations: false },
+      ...{ organisation_id: beta, organisation_name: 'Beta', role: 'viewer', has_more_organisations: false },
       organisations: [
         { org_id: acme, name: 'Acme', role: 'owner' },
         { org_id: beta, name: 'Beta', role: 'viewer' },
