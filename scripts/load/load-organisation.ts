@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import { readBundle } from '../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { defaultKeyBrand } from '../../shared/config/config.js';
 import type { PlanName } from '../../shared/contract/plans.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import type { UsageBucket } from '../../shared/redis/keys.js';
@@ -17,8 +18,6 @@ export interface LoadOrganisation {
 
 /** Records per month that no load reaches. */
 export const unreachedLimit = 1_000_000_000;
-/** KEY_BRAND of the created keys. */
-export const loadKeyBrand = 'leadscore';
 const unreachedRatePerSecond = 1_000_000;
 
 /**
@@ -58,7 +57,7 @@ export async function createLoadOrganisation(
   for (let index = 0; index < models; index += 1)
     modelIds.push((await createModel(database, { organisationId, bundle, now }))._id);
   const store = new ApiKeyStore(database);
-  const key = { organisationId, ratePerSecond, brand: loadKeyBrand, pepper, now };
+  const key = { organisationId, ratePerSecond, brand: defaultKeyBrand, pepper, now };
   const created = keys.map((kind, index) => store.create({ ...key, kind, name: `${kind} key ${index + 1}` }));
   return { id: organisationId, modelIds, secrets: (await Promise.all(created)).map(({ secret }) => secret) };
 }

@@ -1,10 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { defaultKeyBrand } from '../../shared/config/config.js';
 import { connectMongo, type Db } from '../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
 import { createWorkspace, type Workspace } from '../demo/tour/demo-workspace.js';
-import { loadKeyBrand } from '../load/load-organisation.js';
 import { privateServers } from '../servers/private-servers.js';
 import { temporaryDirectory } from '../servers/run-to-end.js';
 import { ownSettings, type ServiceProcess, type Settings, startPart } from '../servers/service-process.js';
@@ -50,7 +50,7 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     const pool = await start('worker');
     stops.push(() => pool.stop());
     const now = new Date(startMs);
-    const workspace = await createWorkspace({ servers, keyBrand: loadKeyBrand, records: 10_000, now });
+    const workspace = await createWorkspace({ servers, keyBrand: defaultKeyBrand, records: 10_000, now });
     let gateway: ServiceProcess | undefined;
     stops.push(() => gateway?.stop());
     return {

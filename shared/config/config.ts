@@ -79,6 +79,9 @@ export class ConfigError extends Error {
 }
 
 /** The problem of a process that makes or checks keys. */
+/** KEY_BRAND where it is not set. */
+export const defaultKeyBrand = 'leadscore';
+
 export const noPepper = 'KEY_PEPPER must be set to 16 or more characters: API keys are stored as hashes made with it';
 
 /**
@@ -117,7 +120,12 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     mongoUrl: read.url('MONGODB_URL', mongoAddresses),
     baseUrl: read.url('BASE_URL', webAddresses)?.replace(/\/+$/, ''),
     docsUrl: read.url('DOCS_URL', webAddresses)?.replace(/\/+$/, ''),
-    keyBrand: read.matching('KEY_BRAND', 'leadscore', /^[a-z][a-z0-9]{0,30}$/, '1-31 lower-case letters and digits'),
+    keyBrand: read.matching(
+      'KEY_BRAND',
+      defaultKeyBrand,
+      /^[a-z][a-z0-9]{0,30}$/,
+      '1-31 lower-case letters and digits',
+    ),
     trustedProxies: read.addresses('TRUSTED_PROXIES'),
     workers: read.integer('WORKERS', cores, 1, 256),
     bulkWorkers: read.integer('BULK_WORKERS', read.integer('WORKERS', cores, 1, 256), 0, 256),

@@ -1,5 +1,5 @@
+import { defaultKeyBrand } from '../../../shared/config/config.js';
 import { newSecret } from '../../../shared/contract/identifiers.js';
-import { loadKeyBrand } from '../../load/load-organisation.js';
 import { type Attack, json, slowDown } from '../caller/attack.js';
 import type { Hostile } from '../caller/hostile.js';
 
@@ -17,7 +17,7 @@ export const keys: readonly Attack[] = [
     run: async (hostile) => {
       const body = oneRecord(hostile);
       await hostile.atRate(50, () =>
-        hostile.call({ path: batch, key: { secret: newSecret(loadKeyBrand, 'live') }, body }),
+        hostile.call({ path: batch, key: { secret: newSecret(defaultKeyBrand, 'live') }, body }),
       );
     },
   },
@@ -27,7 +27,7 @@ export const keys: readonly Attack[] = [
     answers: ['401 invalid_api_key'],
     run: async (hostile) => {
       const live = hostile.secretOf('live');
-      const secrets = ['x'.repeat(10_000), live.slice(0, -1), `${live}0`, live.replace(loadKeyBrand, 'other'), '-'];
+      const secrets = ['x'.repeat(10_000), live.slice(0, -1), `${live}0`, live.replace(defaultKeyBrand, 'other'), '-'];
       await hostile.atRate(100, (index) =>
         hostile.call({ path: '/v1/usage', key: { secret: secrets[index % secrets.length] ?? '' } }),
       );

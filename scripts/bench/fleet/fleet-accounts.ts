@@ -3,6 +3,7 @@ import { Limit } from '../../../shared/async/at-once.js';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { goldenFile, manifestFile } from '../../../shared/bundle/bundle-files.js';
 import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { defaultKeyBrand } from '../../../shared/config/config.js';
 import { newId } from '../../../shared/contract/identifiers.js';
 import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
@@ -12,7 +13,7 @@ import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import type { StoredVerdict } from '../../../shared/store/validation/model-validation.js';
 import { loadedBytes } from '../../../worker/models/model-registry.js';
-import { loadKeyBrand, unreachedLimit } from '../../load/load-organisation.js';
+import { unreachedLimit } from '../../load/load-organisation.js';
 import type { FleetSize } from './fleet-size.js';
 
 /** An organisation of the fleet with its live key. */
@@ -81,7 +82,7 @@ export async function writeOrganisations(
   const now = new Date();
   const organisations = new OrganisationStore(database);
   const keys = new ApiKeyStore(database);
-  const key = { kind: 'live', name: 'live', ratePerSecond: unreachedRatePerSecond, brand: loadKeyBrand } as const;
+  const key = { kind: 'live', name: 'live', ratePerSecond: unreachedRatePerSecond, brand: defaultKeyBrand } as const;
   const create = async (number: number) => {
     const fields = { name: `Fleet ${number}`, plan: 'enterprise', policy: 'warn', limit: unreachedLimit } as const;
     const { _id: organisationId } = await organisations.create(fields, now);
