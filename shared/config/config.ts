@@ -78,10 +78,10 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-/** The problem of a process that makes or checks keys. */
 /** KEY_BRAND where it is not set. */
 export const defaultKeyBrand = 'leadscore';
 
+/** The problem of a process that makes or checks keys. */
 export const noPepper = 'KEY_PEPPER must be set to 16 or more characters: API keys are stored as hashes made with it';
 
 /**
