@@ -200,7 +200,7 @@ const findSegment = <Segment extends Document>(
  * of a `$lookup`.
  * @param places without repetition; `fields` may use `$$indexes`
  */
-export function readSegments<Segment extends Document>(
+function readSegments<Segment extends Document>(
   database: Db,
   places: readonly { readonly segmentId: string; readonly indexes?: readonly number[] }[],
   { fields, signal }: { readonly fields: Document; readonly signal: AbortSignal },

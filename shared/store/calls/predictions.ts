@@ -1,13 +1,6 @@
 import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
 import { amongIds, withMongoTimeout } from '../connection/connect.js';
-import {
-  type LeadQuery,
-  type LeadScores,
-  readLatestOf,
-  readSegments,
-  readStoredRecords,
-  type StoredRecord,
-} from './lead-lookup.js';
+import { type LeadQuery, type LeadScores, readLatestOf, readStoredRecords, type StoredRecord } from './lead-lookup.js';
 import {
   callIdOf,
   callsCollection,
@@ -39,7 +32,13 @@ const smallPages = { storageEngine: { wiredTiger: { configString: 'leaf_page_max
 
 /** A page of a history ends after segments of this size; MongoDB reads whole segments, of up to 16 MiB each. */
 const maxHistoryBytes = 64 * 1024 * 1024;
-const segmentsPerRead = 16;
+/** More than most leads have. */
+const firstSegmentsRead = 5;
+/**
+ * The segments of a read are at most so many times those of the read before, because their sizes are not known. A page
+ * of the default size takes two reads.
+ */
+const maxGrowth = 10;
 
 /** The predictions of leads. */
 export class PredictionStore {
@@ -115,8 +114,8 @@ export class PredictionStore {
   }
 
   /**
-   * One page of the predictions of a lead, latest first. Its order comes from the lead index alone; then only the rows
-   * of the lead leave MongoDB. A page ends early when its segments are large.
+   * One page of the predictions of a lead, latest first. MongoDB takes the order from the lead index alone, before it
+   * reads a segment, and only the rows of the lead leave it. A page ends early when its segments are large.
    * @param query.before id of the last prediction of the previous page
    */
   async history(query: {
@@ -128,30 +127,34 @@ export class PredictionStore {
     readonly timeoutMs: number;
   }): Promise<{ readonly scores: readonly PastScore[]; readonly isLast: boolean }> {
     const { organisationId, crmId, modelId, before, limit, timeoutMs } = query;
-    const ofLead = {
-      ...{ org: organisationId, crm_ids: crmId },
-      ...(modelId === undefined ? {} : { model: modelId }),
-      _id: idsBefore(organisationId, before),
-    };
+    const ofModel = modelId === undefined ? {} : { model: modelId };
+    let ids = idsBefore(organisationId, before);
+    const scores: PastScore[] = [];
+    let [read, bytes] = [0, 0];
     return await withMongoTimeout(timeoutMs, async (signal) => {
-      const segments = await this.collection
-        .find(ofLead, { projection: { _id: 1 }, hint: leadIndex, signal })
-        .sort({ _id: -1 })
-        // The previous page may have shown every row of the first segment. One more tells whether this page is the
-        // last.
-        .limit(limit + 2)
-        .map(({ _id }) => ({ segmentId: _id }))
-        .toArray();
-      const scores: PastScore[] = [];
-      let bytes = 0;
-      const found = readSegments<LeadSegment>(this.database, segments, { fields: rowsOf(crmId), signal });
-      for await (const segment of found.batchSize(segmentsPerRead)) {
-        for (const score of scoresOf(segment)) if (before === undefined || score.id < before) scores.push(score);
-        bytes += segment.bytes;
+      for (let size = firstSegmentsRead; ; ) {
+        const segments = await this.collection
+          .find({ org: organisationId, crm_ids: crmId, ...ofModel, _id: ids }, { hint: leadIndex, signal })
+          .project<LeadSegment>(rowsOf(crmId))
+          .sort({ _id: -1 })
+          .limit(size)
+          .toArray();
+        for (const segment of segments) {
+          // The previous page may have shown rows of the first segment.
+          for (const score of scoresOf(segment)) if (before === undefined || score.id < before) scores.push(score);
+          bytes += segment.bytes;
+        }
         const isFull = scores.length > limit || (scores.length > 0 && bytes > maxHistoryBytes);
         if (isFull) return { scores: scores.slice(0, limit), isLast: false };
+        const last = segments.at(-1);
+        if (last === undefined || segments.length < size) return { scores, isLast: true };
+        ids = { ...ids, $lt: last._id };
+        read += size;
+        // As many as the page needs if they have as many rows and bytes as those before.
+        const forRows = (limit + 1 - scores.length) / Math.max(1, scores.length);
+        const forBytes = (maxHistoryBytes - bytes) / bytes;
+        size = Math.max(1, Math.min(Math.ceil(read * Math.min(forRows, forBytes)), maxGrowth * size));
       }
-      return { scores, isLast: true };
     });
   }
 

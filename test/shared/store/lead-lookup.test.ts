@@ -117,10 +117,10 @@ describe('the predictions of leads', () => {
   });
 
   describe('PredictionStore.history', () => {
-    const history = (before?: string) =>
+    const history = (before?: string, limit = 200) =>
       predictions.history({
         ...{ organisationId: org, crmId: 'L-1', modelId: undefined, before },
-        ...{ limit: 200, timeoutMs: 10_000 },
+        ...{ limit, timeoutMs: 10_000 },
       });
 
     it('transfers only the rows of the lead', async () => {
@@ -133,6 +133,35 @@ describe('the predictions of leads', () => {
       expect(scores[0]).to.include({ likelihood: 5, version: '1', model: 'own' });
       expect(isLast).to.equal(true);
       expect(replyBytes).to.be.within(1, 20_000);
+    });
+
+    it('takes two commands for a page of 50 calls, one for a lead of few, and examines only its segments', async () => {
+      for (let call = 0; call < 150; call += 1)
+        await record({ crmIds: ['L-1'], model: call % 2 === 0 ? 'own' : 'other', score: call % 100 });
+      const all = (await history()).scores.map(({ id }) => id);
+      expect(all).to.have.length(150);
+      expect(all).to.deep.equal([...all].sort().reverse());
+      commands = [];
+      const before = await examined();
+      const page = await history(all[49], 50);
+      expect((await examined()).scannedObjects - before.scannedObjects, 'documents').to.be.within(51, 60);
+      expect(page.scores.map(({ id }) => id)).to.deep.equal(all.slice(50, 100));
+      expect(page.isLast).to.equal(false);
+      expect(commands.filter((name) => name === 'find')).to.have.length(2);
+      commands = [];
+      const last = await history(all[146], 50);
+      expect(last.scores.map(({ id }) => id)).to.deep.equal(all.slice(147));
+      expect(last.isLast).to.equal(true);
+      expect(commands).to.deep.equal(['find']);
+    });
+
+    it('examines few segments of a lead that fills them', async () => {
+      const call = await record({ crmIds: Array(1_000).fill('L-1') });
+      const before = await examined();
+      const { scores } = await history(`${call}.0850`, 100);
+      expect((await examined()).scannedObjects - before.scannedObjects, 'documents').to.be.within(2, 5);
+      const rows = Array.from({ length: 100 }, (_, row) => `${call}.0${849 - row}`);
+      expect(scores.map(({ id }) => id)).to.deep.equal(rows);
     });
 
     it('ends a page after 64 MiB of segments, and continues from there', async () => {
