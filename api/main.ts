@@ -33,6 +33,7 @@ import { LargeBodies } from './request/large-bodies.js';
 import { RateLimit } from './request/rate-limit.js';
 import { jobDeps } from './routes/jobs/job-routes.js';
 import { OutcomeLimit } from './routes/outcome-limit.js';
+import { readTurns } from './routes/reading.js';
 import { scoringAnswers } from './routes/scoring-routes.js';
 import { startScoring } from './services.js';
 
@@ -160,7 +161,7 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
     requestTimeoutMs: config.requestTimeoutMs,
     webhookTimeoutMs: config.webhookTimeoutMs,
   };
-  const reading = { ...common, keys, workspaces, timeoutMs: config.requestTimeoutMs };
+  const reading = { ...common, keys, workspaces, turns: readTurns(), timeoutMs: config.requestTimeoutMs };
   return {
     ...services,
     score,

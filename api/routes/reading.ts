@@ -1,4 +1,5 @@
 import type { Context, Middleware } from 'koa';
+import { FairQueue } from '../../shared/async/fair-queue.js';
 import { TimedOut, withTimeout } from '../../shared/async/timeouts.js';
 import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
@@ -16,9 +17,18 @@ export interface ReadingDeps {
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
   readonly newCallId: (nowMs: number, organisationId: string) => string;
+  /** See `readTurns`. */
+  readonly turns: FairQueue;
   /** Deadline of a call, ms. The time in which a body arrives does not count. */
   readonly timeoutMs: number;
 }
+
+/** Half of a gateway's connections to MongoDB: slow reads of one organisation must leave some for calls that score. */
+const maxReads = 10;
+const maxWaitingReads = 512;
+
+/** Limits the calls of these endpoints that run at once. Organisations take turns. */
+export const readTurns = (): FairQueue => new FairQueue({ size: () => maxReads, maxWaiting: maxWaitingReads });
 
 /** The caller of a reading endpoint. */
 export interface Reader extends Workspace {
@@ -57,7 +67,8 @@ export function receivingRoute<Received>(
     const reader = await answered(deps.timeoutMs, identify(context, deps, steps.window));
     const leftMs = deps.timeoutMs - (performance.now() - beganMs);
     const received = await steps.receive(context, reader);
-    const body = await answered(leftMs, steps.answer(context, reader, received));
+    const answer = () => steps.answer(context, reader, received);
+    const body = await answered(leftMs, deps.turns.run(reader.organisation._id, leftMs, answer));
     if (body === undefined) {
       context.status = 204;
       return;

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
+import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';
@@ -130,5 +131,32 @@ describe('a service under load whose MongoDB fails', () => {
     await eventually(async () => scored(await own.score([lead], { gateway: 1 })), recoveredWithinMs);
     printFigures(figures);
     await expectExact(own, recoveredWithinMs, counted + 1);
+  });
+
+  it('scores for one organisation while more reads of another are slow than a gateway has connections', async function () {
+    this.timeout(startTimeoutMs);
+    const other = await workspace(service);
+    scored(await other.score([lead], { gateway: 1 }));
+    scored(await own.score([lead], { gateway: 1 }));
+    const client = await MongoClient.connect(service.cluster.mongoUrl);
+    const admin = client.db('admin');
+    const namespace = `${client.db().databaseName}.${callsCollection}`;
+    const slowReads = { failCommands: ['find'], namespace, blockConnection: true, blockTimeMS: sharedDeadlineMs / 2 };
+    await admin.command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: slowReads });
+    try {
+      const reads = Array.from({ length: 25 }, () => other.call('/v1/scores/L-1', { gateway: 1 }));
+      await eventually(async () => {
+        const ofCalls = { 'command.find': callsCollection, appName: 'leadscore-gateway' };
+        expect(await admin.aggregate([{ $currentOp: {} }, { $match: ofCalls }]).toArray()).to.have.length(10);
+      });
+      const score = own.score([{ company_size: 120 }], { gateway: 1 });
+      const isFirst = await Promise.race([score.then(() => true), ...reads.map((read) => read.then(() => false))]);
+      expect(isFirst, 'answered before the first read').to.equal(true);
+      scored(await score);
+      await Promise.all(reads);
+    } finally {
+      await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });
+      await client.close();
+    }
   });
 });
