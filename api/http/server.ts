@@ -1,8 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { listen } from '../../shared/process/admin-server.js';
 import { answerTransportErrors } from './transport-errors.js';
 
+/** Calls that may wait on a connection. Node holds some 5 kB for each, and a client needs 30 bytes to send one. */
+const maxWaiting = 1_000;
 /** Ms for the headers of a request to arrive, unless the body timeout is shorter. */
 const maxHeadersMs = 10_000;
 
@@ -29,7 +31,7 @@ export async function startServer(
       // `checkRequestHead` refuses a request without Host, with the error envelope.
       requireHostHeader: false,
     },
-    listener,
+    oneCallAtATime(listener),
   );
   // Node would drop headers after the thousandth without an error. Their size is limited already.
   server.maxHeadersCount = 0;
@@ -38,6 +40,35 @@ export async function startServer(
   const address = server.address();
   const boundPort = typeof address === 'object' && address !== null ? address.port : port;
   return { server, url: ownUrlOf(host, boundPort) };
+}
+
+/**
+ * Begins a call when the calls before it on the same connection have been answered. Node begins all calls that a client
+ * writes at once (pipelining), although their replies leave in order. Two hundred of them would take the thread in one
+ * go, and callers on other connections would wait. A connection with more than `maxWaiting` calls is cut.
+ * @returns the listener for an HTTP server
+ */
+function oneCallAtATime(listener: RequestListener): RequestListener {
+  /** The waiting calls of each connection that has a call in progress. */
+  const waiting = new WeakMap<Socket, (() => void)[]>();
+
+  return (request, response) => {
+    const { socket } = request;
+    const begin = (): void => {
+      response.once('close', () => {
+        const next = waiting.get(socket)?.shift();
+        if (next === undefined) waiting.delete(socket);
+        else if (socket.writable) next();
+      });
+      listener(request, response);
+    };
+    const others = waiting.get(socket);
+    if (others === undefined) {
+      waiting.set(socket, []);
+      begin();
+    } else if (others.length < maxWaiting) others.push(begin);
+    else socket.destroy();
+  };
 }
 
 /** A server can listen on these hosts, but clients cannot connect to them. */
