@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { AggregationCursor, Db, Document, FindCursor } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
 import {
@@ -65,44 +66,88 @@ const latestSegments = (model: string): Document => ({
 });
 
 /**
+ * Segments per lead that are read at once. MongoDB reads a segment in some 10 us, but takes 300 for each sub-pipeline
+ * of a `$lookup`.
+ */
+const shortHistory = 4;
+/** Organisations whose leads have longer histories. For some time these are not tried at once again. */
+const longHistories = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 });
+
+/**
+ * Reads the segments of leads by one query while their histories are short together.
+ * @returns all of them, with the members of `ScoreColumns`; undefined if there are too many
+ */
+export async function readShortHistories(
+  database: Db,
+  { organisationId: org, crmIds, signal }: Pick<LeadQuery, 'organisationId' | 'crmIds'> & { signal?: AbortSignal },
+): Promise<readonly ScoreColumns[] | undefined> {
+  // One tells whether any of the leads was ever scored.
+  const most = longHistories.has(org) ? 0 : shortHistory * crmIds.length;
+  const segments = await database
+    .collection<PredictionSegment>(callsCollection)
+    .find(
+      { _id: idsOfOrganisation(org), org, crm_ids: { $in: [...crmIds] } },
+      { hint: leadIndex, batchSize, ...(signal === undefined ? {} : { signal }) },
+    )
+    .project<ScoreColumns>({ model: 1, crm_ids: 1, scores: 1 })
+    .limit(most + 1)
+    .toArray();
+  if (segments.length <= most) return segments;
+  longHistories.set(org, true);
+  return undefined;
+}
+
+/**
  * Reads the latest predictions of leads, however many models the organisation has. Most leads that are not in the
  * latest-scores cache are scored for the first time: one query then shows that none has a prediction.
  * @returns predictions by crm_id, without leads that have none
  */
 export async function readLatestOf(database: Db, query: LeadQuery): Promise<ReadonlyMap<string, LeadScores>> {
-  const { organisationId: org, modelId, crmIds, timeoutMs } = query;
-  const found = new Map<string, LeadScores>();
-  if (crmIds.length === 0) return found;
-  await withMongoTimeout(timeoutMs, async (signal) => {
-    const ofAny = { _id: idsOfOrganisation(org), org, crm_ids: { $in: [...crmIds] } };
-    const calls = database.collection<PredictionSegment>(callsCollection);
-    if ((await calls.findOne(ofAny, { projection: { _id: 1 }, hint: leadIndex, signal })) === null) return;
-    const options = { signal, batchSize };
-    const pipeline = latestByModel(org, crmIds, latestSegments(modelId));
-    const leads = await database.aggregate<LatestSegments>(pipeline, options).toArray();
-    const segmentIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
-    const places = [...segmentIds].map((segmentId) => ({ segmentId }));
-    const segments = readSegments<ScoreColumns>(database, places, { fields: { crm_ids: 1, scores: 1 }, signal });
-    const columns = new Map<string, ScoreColumns>();
-    for await (const segment of segments) columns.set(segment._id, segment);
-    for (const { crmId, latest, own } of leads) {
-      const { id: latestId } = scoreOf(crmId, columns.get(latest)) ?? {};
-      if (latestId !== undefined) found.set(crmId, { latestId, own: scoreOf(crmId, columns.get(own)) });
-    }
+  const { organisationId, modelId, crmIds, timeoutMs } = query;
+  if (crmIds.length === 0) return new Map();
+  return await withMongoTimeout(timeoutMs, async (signal) => {
+    const segments =
+      (await readShortHistories(database, { organisationId, crmIds, signal })) ??
+      (await readLatestSegments(database, query, signal));
+    return latestAmong(segments, modelId, new Set(crmIds));
   });
-  return found;
+}
+
+/** The segments that hold the latest predictions of leads, by one query of the index and one of the segments. */
+async function readLatestSegments(
+  database: Db,
+  { organisationId, modelId, crmIds }: LeadQuery,
+  signal: AbortSignal,
+): Promise<readonly ScoreColumns[]> {
+  const options = { signal, batchSize };
+  const pipeline = latestByModel(organisationId, crmIds, latestSegments(modelId));
+  const leads = await database.aggregate<LatestSegments>(pipeline, options).toArray();
+  const segmentIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
+  const places = [...segmentIds].map((segmentId) => ({ segmentId }));
+  const fields = { model: 1, crm_ids: 1, scores: 1 };
+  return await readSegments<ScoreColumns>(database, places, { fields, signal }).toArray();
 }
 
 /** Documents of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
 const batchSize = 1_000;
 
-type ScoreColumns = Pick<PredictionSegment, '_id' | 'crm_ids' | 'scores'>;
+type ScoreColumns = Pick<PredictionSegment, '_id' | 'model' | 'crm_ids' | 'scores'>;
 
-/** A lead's prediction in a segment. If the lead occurs twice, the later row is its latest prediction. */
-function scoreOf(crmId: string, segment: ScoreColumns | undefined): LeadScores['own'] {
-  const index = segment?.crm_ids?.lastIndexOf(crmId) ?? -1;
-  if (segment === undefined || index < 0) return undefined;
-  return { id: predictionId(callIdOf(segment._id), rowOf(segment._id) + index), score: segment.scores[index] ?? 0 };
+/** The latest predictions of leads in some segments, which hold the latest ones of each lead. */
+function latestAmong(
+  segments: readonly ScoreColumns[],
+  modelId: string,
+  leads: ReadonlySet<string>,
+): Map<string, LeadScores> {
+  const found = new Map<string, LeadScores>();
+  // The ids of an organisation sort in the order of its predictions, and so do the rows of a call.
+  for (const { _id, model, crm_ids, scores } of [...segments].sort((one, other) => (one._id < other._id ? -1 : 1)))
+    for (const [index, crmId] of crm_ids.entries()) {
+      if (crmId === null || !leads.has(crmId)) continue;
+      const latest = { id: predictionId(callIdOf(_id), rowOf(_id) + index), score: scores[index] ?? 0 };
+      found.set(crmId, { latestId: latest.id, own: model === modelId ? latest : found.get(crmId)?.own });
+    }
+  return found;
 }
 
 /** The fields that a record was scored from. */
@@ -156,7 +201,7 @@ export async function readStoredRecords(
     const segments =
       first !== undefined && others.length === 0
         ? findSegment<FoundSegment>(database, first.segmentId, { fields: fieldsAt(first.indexes), signal })
-        : readSegments<FoundSegment>(database, places, { fields: fieldsAt('$$indexes'), signal });
+        : readSegments<FoundSegment>(database, places, { fields: fieldsAt('$indexes'), signal });
     for await (const { _id, model, version, texts } of segments)
       for (const [place, id] of (bySegment.get(_id)?.ids ?? []).entries()) {
         const text = texts[place] ?? null;
@@ -167,7 +212,7 @@ export async function readStoredRecords(
 }
 
 /** Places in the columns of a segment, or an expression for them. */
-type Indexes = readonly number[] | '$$indexes';
+type Indexes = readonly number[] | '$indexes';
 
 /** An expression for the fields of a segment at some indexes. */
 const textsAt = (indexes: Indexes, maxTextBytes: number): Document => ({
@@ -197,8 +242,8 @@ const findSegment = <Segment extends Document>(
 
 /**
  * Reads segments by id, in the order of `places`. MongoDB may scan a clustered collection for `$in`, but seeks each id
- * of a `$lookup`.
- * @param places without repetition; `fields` may use `$$indexes`
+ * of a `$lookup`. A pipeline within the `$lookup` would double its cost.
+ * @param places without repetition; `fields` may use `$indexes`
  */
 function readSegments<Segment extends Document>(
   database: Db,
@@ -215,13 +260,13 @@ function readSegments<Segment extends Document>(
           from: callsCollection,
           localField: 'segmentId',
           foreignField: '_id',
-          let: { indexes: '$indexes' },
-          pipeline: [{ $match: { scores: { $exists: true } } }, { $project: fields }],
           as: 'segment',
         },
       },
       { $unwind: '$segment' },
-      { $replaceWith: '$segment' },
+      { $match: { 'segment.scores': { $exists: true } } },
+      { $replaceWith: { $mergeObjects: ['$segment', { indexes: '$indexes' }] } },
+      { $project: fields },
     ],
     options,
   );

@@ -1,4 +1,5 @@
 import type { Db, Document } from 'mongodb';
+import { readShortHistories } from './lead-lookup.js';
 import { callsCollection, idsOfOrganisation, leadIndex, type PredictionSegment } from './prediction-segment.js';
 
 /** Leads in one of several reads; MongoDB takes some milliseconds for them. */
@@ -12,17 +13,26 @@ export interface ScoredAmong {
 }
 
 /**
- * The leads among some that have a prediction under any model. One index seek a lead.
+ * The leads among some that have a prediction under any model. Long histories take one index seek a lead.
  * @throws the driver's error
  */
 export async function scoredAmong(database: Db, leads: ScoredAmong): Promise<ReadonlySet<string>> {
   const { organisationId, crmIds, signal } = leads;
   const scored = new Set<string>();
+  // The cursors obey `signal`.
+  const withSignal = signal === undefined ? {} : { signal };
   for (let from = 0; from < crmIds.length; from += leadsPerRead) {
-    const some = scoredPipeline(organisationId, crmIds.slice(from, from + leadsPerRead));
-    // One batch: MongoDB's default of 101 documents would take a round trip more. The cursor obeys `signal`.
-    const options = { batchSize: leadsPerRead + 1, ...(signal === undefined ? {} : { signal }) };
-    const found = await database.aggregate<{ readonly crmId: string }>(some, options).toArray();
+    const some = crmIds.slice(from, from + leadsPerRead);
+    const segments = await readShortHistories(database, { organisationId, crmIds: some, ...withSignal });
+    if (segments !== undefined) {
+      const stored = new Set(segments.flatMap(({ crm_ids }) => crm_ids));
+      for (const crmId of some) if (stored.has(crmId)) scored.add(crmId);
+      continue;
+    }
+    // One batch: MongoDB's default of 101 documents would take a round trip more.
+    const options = { batchSize: leadsPerRead + 1, ...withSignal };
+    const pipeline = scoredPipeline(organisationId, some);
+    const found = await database.aggregate<{ readonly crmId: string }>(pipeline, options).toArray();
     for (const { crmId } of found) scored.add(crmId);
   }
   return scored;

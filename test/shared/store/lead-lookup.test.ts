@@ -62,8 +62,8 @@ describe('the predictions of leads', () => {
   }
 
   describe('PredictionStore.latest', () => {
-    const latest = (crmIds: readonly string[]) =>
-      predictions.latest({ organisationId: org, modelId: 'own', crmIds, timeoutMs: 5_000 });
+    const latest = (crmIds: readonly string[], organisationId = org) =>
+      predictions.latest({ organisationId, modelId: 'own', crmIds, timeoutMs: 5_000 });
 
     it('returns the latest prediction under any model and under one, whatever its row', async () => {
       const crmIds = Array.from({ length: 250 }, (_, row) => `L-${row}`);
@@ -81,7 +81,7 @@ describe('the predictions of leads', () => {
       expect(found.get('x')).to.deep.equal({ latestId: id(other, 1), own: undefined });
     });
 
-    it('sends one command for leads that were never scored, and three for others, with 300 models', async () => {
+    it('sends one command for leads that were never scored or have short histories, with 300 models', async () => {
       const crmIds = Array.from({ length: 250 }, (_, row) => `L-${row}`);
       for (let model = 0; model < 300; model += 1) await record({ crmIds: [`only-${model}`], model: `mdl_${model}` });
       commands = [];
@@ -90,7 +90,36 @@ describe('the predictions of leads', () => {
       await record({ crmIds });
       commands = [];
       expect((await latest([...crmIds, 'only-7'])).size).to.equal(251);
+      expect(commands).to.deep.equal(['find']);
+    });
+
+    it('finds the same in short and in long histories, which take three commands', async () => {
+      const organisation = 'org_long';
+      const crmIds = Array.from({ length: 10 }, (_, lead) => `L-${lead}`);
+      const draw = (most: number) => Math.floor(Math.random() * most);
+      const expected = new Map<string, { latestId: string; own: { id: string; score: number } | undefined }>();
+      const recordSome = async (calls: number) => {
+        for (let call = 0; call < calls; call += 1) {
+          const rows = Array.from({ length: 1 + draw(150) }, () => (draw(20) > 0 ? `x-${draw(9)}` : `L-${draw(10)}`));
+          const [model, score] = [draw(3) > 0 ? 'own' : 'other', draw(101)];
+          const callId = await record({ crmIds: rows, model, score, organisation });
+          for (const [row, crmId] of rows.entries()) {
+            const id = `${callId}.${String(row).padStart(4, '0')}`;
+            const own = model === 'own' ? { id, score } : expected.get(crmId)?.own;
+            if (crmId.startsWith('L')) expected.set(crmId, { latestId: id, own });
+          }
+        }
+        commands = [];
+        const sorted = (found: ReadonlyMap<string, unknown>) => [...found].sort();
+        expect(sorted(await latest(crmIds, organisation))).to.deep.equal(sorted(expected));
+      };
+      await recordSome(15);
+      expect(commands).to.deep.equal(['find']);
+      await recordSome(200);
       expect(commands).to.deep.equal(['find', 'aggregate', 'aggregate']);
+      commands = [];
+      expect((await latest(['never scored'], organisation)).size).to.equal(0);
+      expect(commands).to.deep.equal(['find']);
     });
 
     it('examines few documents and keys, however long the history and the collection are', async () => {
@@ -101,6 +130,27 @@ describe('the predictions of leads', () => {
       const after = await examined();
       expect(after.scanned - before.scanned, 'index keys').to.be.within(1, 50);
       expect(after.scannedObjects - before.scannedObjects, 'documents').to.be.at.most(50);
+    });
+  });
+
+  describe('PredictionStore.scoredAmong', () => {
+    it('returns the leads that were scored, in short and in long histories', async () => {
+      const organisationId = 'org_among';
+      const crmIds = Array.from({ length: 600 }, (_, lead) => `L-${lead}`);
+      const among = async () => [
+        ...(await predictions.scoredAmong({ organisationId, crmIds: [...crmIds, '$crm_ids'] }, 5_000)),
+      ];
+      expect(await among()).to.deep.equal([]);
+      await record({ crmIds: ['other', 'L-7', null, 'L-599'], organisation: organisationId });
+      await record({ crmIds: ['L-8'] });
+      commands = [];
+      expect(await among()).to.have.members(['L-7', 'L-599']);
+      expect(commands).to.deep.equal(['find', 'find', 'find']);
+      for (let call = 0; call < 11; call += 1)
+        await record({ crmIds: Array(10_000).fill('L-9'), organisation: organisationId });
+      commands = [];
+      expect(await among()).to.have.members(['L-7', 'L-9', 'L-599']);
+      expect(commands).to.include('aggregate');
     });
   });
 
