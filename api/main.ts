@@ -6,6 +6,8 @@ import { createMetrics, startAdminServer } from '../shared/process/admin-server.
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
+import { hasCallsInFlight } from '../shared/quota/calls-in-flight.js';
+import { quotaCommands } from '../shared/quota/commands.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
 import { redisNowMs } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
@@ -181,7 +183,7 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
       ...erasingStores(database),
       erasures: new ErasureStore(database),
       redisNowMs: () => redisNowMs(commands),
-      hasCallsInFlight: (organisationId: string) => services.metering.hasCallsInFlight(organisationId),
+      hasCallsInFlight: (id: string) => hasCallsInFlight(quotaCommands(commands), id, clock.now()),
       leaseMs: leaseMsOf(config),
       keyPepper: config.keyPepper,
     },

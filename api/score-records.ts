@@ -27,11 +27,11 @@ export interface WriteReply {
 }
 
 export interface ScoringDeps {
-  readonly admission: Admission;
-  readonly idempotencyKeys: IdempotencyKeys;
-  readonly metering: Metering;
-  readonly dispatcher: Dispatcher;
-  readonly recorder: Recorder;
+  readonly admission: Pick<Admission, 'admit'>;
+  readonly idempotencyKeys: Pick<IdempotencyKeys, 'once' | 'updateStoredReply'>;
+  readonly metering: Pick<Metering, 'reserve'>;
+  readonly dispatcher: Pick<Dispatcher, 'score'>;
+  readonly recorder: Pick<Recorder, 'record'>;
   readonly fieldDays: Pick<FieldDays, 'add'>;
 }
 

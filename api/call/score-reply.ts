@@ -106,7 +106,10 @@ export interface SentReply {
 }
 
 /** Sends the JSON of a 200, with a header on a replay. Encodes a long text in steps. */
-export async function sendReply(context: Context, { body, isReplay }: SentReply): Promise<void> {
+export async function sendReply(
+  context: Pick<Context, 'set' | 'type' | 'body'>,
+  { body, isReplay }: SentReply,
+): Promise<void> {
   if (isReplay) context.set('Idempotent-Replayed', 'true');
   context.type = 'application/json';
   context.body = typeof body === 'string' && body.length > stepCharacters ? await encoded(body) : body;

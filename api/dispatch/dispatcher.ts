@@ -37,8 +37,8 @@ export interface ScoredRows {
 
 export interface DispatcherOptions {
   readonly gatewayId: string;
-  readonly queues: LaneQueues;
-  readonly replies: ReplyStream;
+  readonly queues: Pick<LaneQueues, 'partitions' | 'windowSize' | 'add' | 'cancel'>;
+  readonly replies: Pick<ReplyStream, 'waitFor' | 'forget'>;
 }
 
 const maxWaitingChunks = 1_000; // about 10 s of work on 2 cores

@@ -21,7 +21,7 @@ export class IdempotencyConflict extends Error {
 
 export interface IdempotencyKeysOptions {
   readonly redis: Redis;
-  readonly store: IdempotencyStore;
+  readonly store: Pick<IdempotencyStore, 'find' | 'markReplayed' | 'amend'>;
   readonly clock: Clock;
 }
 

@@ -4,7 +4,6 @@ import { ApiError } from '../../shared/contract/errors.js';
 import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../../shared/contract/plans.js';
 import type { ScoredLeads } from '../../shared/latest-scores/note-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { hasCallsInFlight } from '../../shared/quota/calls-in-flight.js';
 import { QuotaLeaseLost, QuotaTooLate, QuotaWouldCrossStop } from '../../shared/quota/commands.js';
 import type { Quota, Usage } from '../../shared/quota/quota.js';
 import type { VoidableCall } from '../../shared/quota/voids.js';
@@ -117,7 +116,7 @@ export class CallReservation {
 }
 
 export interface MeteringOptions extends ReservationDeps {
-  readonly quota: Quota;
+  readonly quota: Pick<Quota, 'reserve' | 'settle' | 'release' | 'usage'>;
   readonly clock: Clock;
 }
 
@@ -164,12 +163,6 @@ export class Metering {
     const counter = this.counterOf(organisation, bucket);
     const { used } = await this.options.quota.usage(counter);
     return { ...usageReport(used, allowanceOf(organisation, bucket)), month: counter.month };
-  }
-
-  /** Whether calls of an organisation hold records, in this month or one that began or ends within minutes. */
-  hasCallsInFlight(organisationId: string): Promise<boolean> {
-    const { quota, clock } = this.options;
-    return hasCallsInFlight(quota.commands, organisationId, clock.now());
   }
 
   private counterOf({ _id }: Organisation, bucket: UsageCounter['bucket']): UsageCounter {

@@ -18,7 +18,7 @@ export interface ScoredCall {
   readonly call: ScoringCall;
   readonly model: AdmittedModel;
   readonly rows: ScoredRows;
-  readonly reservation: CallReservation;
+  readonly reservation: Pick<CallReservation, 'counter' | 'usageIfSettled'>;
   /** Writes the reply with this usage. */
   readonly writeWith: (usage: UsageReport) => string;
   /** Further writes of the transaction that records the call. */

@@ -12,10 +12,10 @@ import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } f
 import { groupCommit, insertCalls } from './insert-calls.js';
 
 export interface RecorderOptions {
-  readonly client: MongoClient;
-  readonly calls: CallDocuments;
-  readonly ledger: UsageLedger;
-  readonly idempotency: IdempotencyStore;
+  readonly client: Pick<MongoClient, 'startSession'>;
+  readonly calls: Pick<CallDocuments, 'insert' | 'insertEach'>;
+  readonly ledger: Pick<UsageLedger, 'recordedCalls'>;
+  readonly idempotency: Pick<IdempotencyStore, 'insert'>;
 }
 
 /**

@@ -11,7 +11,7 @@ import { type BodyLimits, readBody } from './read-body.js';
 
 /** Dependencies of `receiveCall`. */
 export interface ReceivingDeps {
-  readonly rateLimit: RateLimit;
+  readonly rateLimit: Pick<RateLimit, 'take'>;
   readonly clock: Clock;
   readonly newCallId: (nowMs: number, organisationId: string) => string;
   readonly limits: BodyLimits;
@@ -88,7 +88,7 @@ export async function receiveCall(
  */
 export async function takeSlot(
   context: Context,
-  rateLimit: RateLimit,
+  rateLimit: Pick<RateLimit, 'take'>,
   slot: {
     readonly apiKey: ApiKey;
     readonly slotId: string;

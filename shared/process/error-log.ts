@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { EventEmitter } from 'node:events';
 import type { Logger } from './logger.js';
 
 const repeatEveryMs = 30_000;
@@ -29,7 +29,11 @@ export function errorLog(
 }
 
 /** Logs failures of a Redis connection, throttled, and its return. */
-export function logConnection(redis: Redis, name: string, logger: Logger): void {
+export function logConnection(
+  redis: Pick<EventEmitter, 'on'>,
+  name: string,
+  logger: Pick<Logger, 'info' | 'warn'>,
+): void {
   const fields = { connection: name };
   let log = errorLog(logger, 'redis connection error', fields);
   let failedSinceMs: number | undefined;

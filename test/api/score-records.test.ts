@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import type { ScoringCall } from '../../api/call/scoring-call.js';
+import { CallReservation } from '../../api/metering/metering.js';
 import { CallerGone } from '../../api/request/read-body.js';
 import { type ScoringDeps, scoreRecords } from '../../api/score-records.js';
+import { allowanceOf } from '../../shared/contract/plans.js';
+import { createLogger } from '../../shared/process/logger.js';
+import { deadlineIn, emptyModel, scoredRows, scoringCall } from '../support/scoring/scoring-call.js';
+import { organisationOf } from '../support/scoring/stored-documents.js';
+
+const verdict = { state: 'passed', failing_gate: null, summary: 'It passes.' } as const;
 
 type Step = 'reserve' | 'score' | 'record' | 'settle' | 'sum up';
 
@@ -15,21 +22,25 @@ function heldSteps() {
       ends.set(name, { done: () => resolve(result), fail: reject });
     });
   };
-  const reservation = {
-    compensateOnFailure: (work: () => Promise<unknown>) => work(),
-    settle: () => step('settle', {}),
+  const usage = { used: 0, leased: 0 };
+  const quota = { settle: () => step('settle', usage), release: async () => true };
+  const callVoider = {
+    begin: () => expect.fail('the call was voided'),
+    invalidateScores: () => expect.fail('the scores were invalidated'),
+    isFull: false,
   };
-  const deps = {
-    admission: { admit: async () => ({ organisation: {}, model: {}, verdict: {} }) },
+  const counter = { organisationId: 'org', bucket: 'live', month: '2026-02' } as const;
+  const held = { counter, allowance: allowanceOf(organisationOf(), 'live'), usage };
+  const reservationOf = (call: ScoringCall) =>
+    new CallReservation(call, held, { quota, callVoider, logger: createLogger('silent', 'test') });
+  const deps: ScoringDeps = {
+    admission: { admit: async () => ({ organisation: organisationOf(), model: emptyModel, verdict }) },
     idempotencyKeys: {
-      once: (_call: ScoringCall, work: () => Promise<unknown>) => work(),
-      updateStoredReply: async (_call: ScoringCall, _recorded: undefined, body: string) => ({
-        body,
-        isReplay: false,
-      }),
+      once: (_call, work) => work(),
+      updateStoredReply: async (_call, _recorded, body) => ({ body, isReplay: false }),
     },
-    metering: { reserve: () => step('reserve', reservation) },
-    dispatcher: { score: () => step('score', { parts: [] }) },
+    metering: { reserve: (call) => step('reserve', reservationOf(call)) },
+    dispatcher: { score: () => step('score', scoredRows([])) },
     recorder: { record: () => step('record', undefined) },
     fieldDays: { add: () => void begun.push('sum up') },
   };
@@ -40,11 +51,11 @@ function heldSteps() {
     else ending.fail(error);
     await turn();
   };
-  return { begun, end, deps: deps as unknown as ScoringDeps };
+  return { begun, end, deps };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-const callOf = (lane: ScoringCall['lane']) => ({ lane, hasHungUp: () => false }) as ScoringCall;
+const callOf = (lane: ScoringCall['lane']) => scoringCall({ lane, deadline: deadlineIn(3_600_000) });
 const single = callOf('singles');
 const batch = callOf('batches');
 

@@ -8,7 +8,6 @@ import type {
   ScoredPart,
 } from '../../shared/messages/score-job.js';
 import { firstKeptId } from '../../shared/store/calls/prediction-segment.js';
-import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { explainPart } from '../drivers/explainer.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import type { ModelRegistry } from '../models/model-registry.js';
@@ -23,12 +22,19 @@ import {
   withoutFailedRows,
 } from './featurize-part.js';
 import { fieldReadings } from './field-readings.js';
-import { findKnownLeads, type KnownLead, leadOf, type RequestedLeads, requestLatestScores } from './lead-lookup.js';
+import {
+  findKnownLeads,
+  type KnownLead,
+  type LookupDeps,
+  leadOf,
+  type RequestedLeads,
+  requestLatestScores,
+} from './lead-lookup.js';
 
 export interface ScoringDeps {
   readonly registry: ModelRegistry;
-  readonly latest: LatestScores;
-  readonly predictions: PredictionStore;
+  readonly latest: Pick<LatestScores, 'read'>;
+  readonly predictions: LookupDeps['predictions'];
   readonly lookupTimeoutMs: number;
   /** Predictions of older days are ignored. */
   readonly retentionDays: number;

@@ -27,7 +27,7 @@ export class ResultFile {
   constructor(
     private readonly job: Job,
     private readonly form: FileForm,
-    private readonly slices: SliceStore,
+    private readonly slices: Pick<SliceStore, 'sliceAt' | 'withBytes' | 'read'>,
   ) {
     const header = Buffer.from(headerOf(job, form.kind));
     this.header = form.isGzip && header.length > 0 ? gzipMember(header) : header;

@@ -21,7 +21,7 @@ const transient = 'TransientTransactionError';
  * @throws CommitUnknown when the commit was not confirmed. After any other error nothing was written
  */
 export async function inTransaction(
-  client: MongoClient,
+  client: Pick<MongoClient, 'startSession'>,
   write: (options: WriteOptions) => Promise<void>,
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<void> {

@@ -22,7 +22,7 @@ const maxIdsPerRead = 1_000;
 const lateMs = 72 * 60 * 60 * 1000;
 
 export interface ModelVerdictsOptions {
-  readonly validation: ValidationStore;
+  readonly validation: Pick<ValidationStore, 'findAll'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Whether the change log is followed; see `FollowedCache`. */

@@ -1,7 +1,17 @@
 import { expect } from 'chai';
-import { WorkspaceCache, type WorkspaceCacheOptions } from '../../../api/admission/workspace-cache.js';
-import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
+import { WorkspaceCache } from '../../../api/admission/workspace-cache.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import type { StoredManifest } from '../../../shared/store/models/model-versions.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { modelOf, organisationOf } from '../../support/scoring/stored-documents.js';
+
+const { manifest } = checkBundle(sampleBundle());
+
+/** Neither is read for a manifest. */
+const unread = {
+  organisations: { find: () => expect.fail('an organisation was read') },
+  models: { find: () => expect.fail('a model was read'), list: () => expect.fail('models were read') },
+};
 
 describe('WorkspaceCache', () => {
   it('reads a stored manifest and its explain method once, and looks for a missing one again', async () => {
@@ -12,12 +22,10 @@ describe('WorkspaceCache', () => {
         loads += 1;
         return stored;
       },
-      // Neither is read for a manifest.
-      organisations: {} as WorkspaceCacheOptions['organisations'],
-      models: {} as WorkspaceCacheOptions['models'],
+      ...unread,
     });
     expect(await workspaces.manifest('model', '1')).to.equal(undefined);
-    stored = { manifest: { features: [] } as unknown as Manifest, explainMethod: 'tree' };
+    stored = { manifest, explainMethod: 'tree' };
     const found = await workspaces.manifest('model', '1');
     expect(found).to.include(stored);
     expect(await workspaces.manifest('model', '1')).to.equal(found);
@@ -25,11 +33,11 @@ describe('WorkspaceCache', () => {
   });
 
   it('reads one document for an unknown model, and all models again only for a new one', async () => {
-    const models = [{ _id: 'old', name: 'Old', organisation_id: 'org' }];
+    const models = [modelOf({ _id: 'old' })];
     const reads: string[] = [];
     const workspaces = new WorkspaceCache({
       loadManifest: async () => undefined,
-      organisations: { find: async () => ({ _id: 'org' }) } as unknown as WorkspaceCacheOptions['organisations'],
+      organisations: { find: async () => organisationOf() },
       models: {
         list: async () => {
           reads.push('all');
@@ -39,15 +47,15 @@ describe('WorkspaceCache', () => {
           reads.push(id);
           return models.find(({ _id }) => _id === id);
         },
-      } as unknown as WorkspaceCacheOptions['models'],
+      },
     });
     const idsFor = async (id: string) =>
       (await workspaces.workspaceFor('org', id))?.models.map(({ _id }) => _id).filter((_id) => _id === id);
     expect(await idsFor('old')).to.deep.equal(['old']);
-    models.push({ _id: 'foreign', name: 'Foreign', organisation_id: 'other' });
+    models.push(modelOf({ _id: 'foreign', organisation_id: 'other' }));
     for (const id of ['unknown', 'foreign']) expect(await idsFor(id)).to.deep.equal([]);
     expect(reads).to.deep.equal(['all', 'unknown', 'foreign']);
-    models.push({ _id: 'new', name: 'New', organisation_id: 'org' });
+    models.push(modelOf({ _id: 'new' }));
     expect(await idsFor('new')).to.deep.equal(['new']);
     expect(reads.slice(3)).to.deep.equal(['new', 'all']);
   });
@@ -55,14 +63,13 @@ describe('WorkspaceCache', () => {
   it('keeps the manifests used last, up to 256 MiB of them', async () => {
     const loads: string[] = [];
     // A manifest is estimated at twelve bytes for each character: 96 MB.
-    const manifest = { features: [], name: 'x'.repeat(8_000_000) } as unknown as Manifest;
+    const large = { ...manifest, name: 'x'.repeat(8_000_000) };
     const workspaces = new WorkspaceCache({
       loadManifest: async (modelId) => {
         loads.push(modelId);
-        return { manifest, explainMethod: 'tree' };
+        return { manifest: large, explainMethod: 'tree' };
       },
-      organisations: {} as WorkspaceCacheOptions['organisations'],
-      models: {} as WorkspaceCacheOptions['models'],
+      ...unread,
     });
     for (const modelId of ['a', 'b', 'a', 'c', 'a', 'b']) await workspaces.manifest(modelId, '1');
     expect(loads).to.deep.equal(['a', 'b', 'c', 'b']);
@@ -70,13 +77,13 @@ describe('WorkspaceCache', () => {
 
   it('answers the calls that wait for a read when it is invalidated, and reads again for the next call', async () => {
     const reads: (() => void)[] = [];
-    const organisation = { _id: 'org' };
+    const organisation = organisationOf();
     const workspaces = new WorkspaceCache({
       loadManifest: async () => undefined,
       organisations: {
         find: () => new Promise<void>((resolve) => reads.push(resolve)).then(() => organisation),
-      } as unknown as WorkspaceCacheOptions['organisations'],
-      models: { list: async () => [] } as unknown as WorkspaceCacheOptions['models'],
+      },
+      models: { list: async () => [], find: async () => undefined },
     });
     const waiting = workspaces.workspace('org');
     workspaces.invalidateAll();
@@ -96,12 +103,13 @@ describe('WorkspaceCache', () => {
       organisations: {
         find: async (_id: string) => {
           reads.push(_id);
-          return { _id };
+          return organisationOf({ _id });
         },
-      } as unknown as WorkspaceCacheOptions['organisations'],
+      },
       models: {
-        list: async (organisation: string) => [{ _id: `model of ${organisation}`, name: '' }],
-      } as unknown as WorkspaceCacheOptions['models'],
+        list: async (organisation: string) => [modelOf({ _id: `model of ${organisation}` })],
+        find: async () => undefined,
+      },
     });
     const readsOfAll = async () => {
       reads.length = 0;

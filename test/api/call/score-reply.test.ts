@@ -4,13 +4,12 @@ import type { ScoreOutcome } from '../../../api/score-records.js';
 import { webhookReplyWriter } from '../../../api/webhook/reply.js';
 import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
-import type { ScoredPart } from '../../../shared/messages/score-job.js';
+import { noUsage, scoredPart, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
 
-const part: ScoredPart = {
-  ...{ scores: [50], likelihoods: [1_234], matched: [1], previous: [40] },
-  ...{ warnings: [[0, 'It is old.']], filled: [] },
+const part = scoredPart([50], {
+  ...{ likelihoods: [1_234], matched: [1], previous: [40], warnings: [[0, 'It is old.']] },
   readings: { counts: [0, 1, 1], values: [[0, 1, 'lots', 1]], records: [[0, 1, 'lots']] },
-};
+});
 const feature = { field: 'size', label: 'Size', type: 'number', columns: [0] } satisfies Feature;
 const knownFields = compileKnownFields({ features: [feature] });
 const records = [{ crmId: 'L-1', fields: { crm_id: 'L-1', size: 'lots', sise: 3 } }];
@@ -19,15 +18,15 @@ function outcomeWith(inputReport?: 'summary' | 'records'): ScoreOutcome {
   const names = knownFields.sentNames();
   for (const name of Object.keys(records[0]?.fields ?? {})) names.targetsOf(name);
   return {
-    call: { bucket: 'test', modelId: 'mdl', records, ...(inputReport && { inputReport }) },
+    call: scoringCall({ bucket: 'test', records, ...(inputReport && { inputReport }) }),
     modelVersion: '1',
     rows: {
-      ...{ parts: [part], fields: [], refused: [] },
+      ...scoredRows([part]),
       ...(inputReport && { input: { names, model: { id: 'mdl', version: '1', knownFields } } }),
     },
-    usage: { remaining: 7 },
-    verdict: { state: 'passing', summary: 'It passes.' },
-  } as unknown as ScoreOutcome;
+    usage: { ...noUsage, remaining: 7 },
+    verdict: { state: 'passed', failing_gate: null, summary: 'It passes.' },
+  };
 }
 
 async function written(write: ReturnType<typeof scoreReplyWriter>, outcome: ScoreOutcome): Promise<string> {
@@ -38,12 +37,14 @@ async function written(write: ReturnType<typeof scoreReplyWriter>, outcome: Scor
 const row =
   '"score":50,"conversion_likelihood":0.1234,"enriched":true,"crm_id":"L-1","previous_score":40,"delta":10,' +
   '"warnings":["It is old."]';
+const usage = '"usage":{"current":0,"limit":10000,"remaining":7,"in_grace":false,"backstop":20000}';
+const validation = '"validation":{"state":"passed","failing_gate":null,"summary":"It passes."}';
 const batch =
-  `{"model_id":"mdl","model_version":"1","scores":[{${row}}],"records_scored":1,"cache_hits":1,"usage":{"remaining":7},` +
-  '"validation":{"state":"passing","summary":"It passes."},"test":true}';
+  `{"model_id":"mdl","model_version":"1","scores":[{${row}}],"records_scored":1,"cache_hits":1,${usage},${validation},` +
+  '"test":true}';
 const single =
-  `{${row},"model_id":"mdl","model_version":"1","test":true,"usage_remaining":"7","validation_state":"passing",` +
-  '"validation_summary":"It passes.","usage":{"remaining":7},"validation":{"state":"passing","summary":"It passes."}}';
+  `{${row},"model_id":"mdl","model_version":"1","test":true,"usage_remaining":"7","validation_state":"passed",` +
+  `"validation_summary":"It passes.",${usage},${validation}}`;
 const input =
   ',"input":{"used":0,"missing":[],"filled":[],"unread":[{"field":"size","value":"lots","reason":"expected a number"}],' +
   '"unseen":[],"ambiguous":[],"ignored":["sise"],"did_you_mean":{}}';

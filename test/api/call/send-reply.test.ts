@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import type { Context } from 'koa';
 import { scoreReplyWriter, sendReply } from '../../../api/call/score-reply.js';
 import type { ScoreOutcome } from '../../../api/score-records.js';
 import { longestTurnMs, turnsDuring } from '../../support/beats.js';
+import { noUsage, scoredPart, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
 
 const maxTurnMs = 50;
 
 describe('a long reply', () => {
   async function sent(body: string): Promise<string | Buffer> {
-    const context = { set: () => undefined } as unknown as Context;
+    const context = { set: () => undefined, type: '', body: undefined as unknown };
     await sendReply(context, { body, isReplay: false });
     return context.body as string | Buffer;
   }
@@ -33,20 +33,23 @@ describe('a long reply', () => {
   it('is written in turns of less than 50 ms of CPU time, for a thousand explained records', async () => {
     const count = 1_000;
     const column = Array.from({ length: count }, () => 50);
-    const fields = Array.from({ length: 10 }, (_, field) => [
-      `${field}`.padEnd(255, '問'),
-      `${field}`.padEnd(255, '答'),
-    ]);
+    const fields = Array.from(
+      { length: 10 },
+      (_, field) => [`${field}`.padEnd(255, '問'), `${field}`.padEnd(255, '答')] as const,
+    );
     const drivers = column.map(() => fields.flatMap((_, place) => [place, -4_000, 'x'.repeat(200)]));
-    const part = { scores: column, likelihoods: column, matched: column, previous: column, warnings: [], filled: [] };
     const records = column.map((_, index) => ({ crmId: `L-${index}`, fields: {} }));
-    const outcome = {
-      call: { records, modelId: 'mdl', bucket: 'live' },
+    const part = scoredPart(column, {
+      ...{ likelihoods: column, matched: column.map(() => 1), previous: column },
+      explained: { method: 'tree', fields, drivers },
+    });
+    const outcome: ScoreOutcome = {
+      call: scoringCall({ records }),
       modelVersion: '1',
-      rows: { parts: [{ ...part, explained: { method: 'tree', fields, drivers } }], fields: [] },
-      usage: { remaining: 1 },
-      verdict: { state: 'validated' },
-    } as unknown as ScoreOutcome;
+      rows: scoredRows([part]),
+      usage: noUsage,
+      verdict: { state: 'passed', failing_gate: null, summary: 'It passes.' },
+    };
     const write = scoreReplyWriter('conversion_likelihood');
     let text = '';
     const writeAll = async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
-import { Dispatcher, type DispatcherOptions, type ScoredRows } from '../../../api/dispatch/dispatcher.js';
+import { Dispatcher, type ScoredRows } from '../../../api/dispatch/dispatcher.js';
 import { NoReply } from '../../../api/dispatch/reply-stream.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
@@ -10,27 +10,15 @@ import type { ChunkFailure, ChunkReply, OutgoingPayload, PartReply } from '../..
 import { turnsDuring } from '../../support/beats.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
+import { deadlineIn, emptyModel, keyOf, scoredPart, scoringCall } from '../../support/scoring/scoring-call.js';
 
-const model = {
-  id: 'mdl',
-  version: '1',
-  knownFields: compileKnownFields({ features: [] }),
-};
-
+const model = emptyModel;
 const neverEnds = new Promise<never>(() => undefined);
 
 const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
-  ({
-    apiKey: { organisation_id: 'org' },
-    bucket: 'live',
-    lane: 'batches',
-    records: Array.from({ length: records }, () => ({ crmId: null, fields: {} })),
-    nameOfRecord: (index: number) => `records[${index}]`,
-    deadline: { monotonicMs: performance.now() + 5_000 },
-    ...more,
-  }) as unknown as ScoringCall;
+  scoringCall({ records: Array.from({ length: records }, () => ({ crmId: null, fields: {} })), ...more });
 
-const scoredRow = { scores: [50] } as unknown as PartReply;
+const scoredRow = scoredPart([50]);
 
 /**
  * A dispatcher whose chunks are answered by `answer`. Collects the payloads that it sends and the ids that it drops.
@@ -61,16 +49,11 @@ function dispatcherWith(
     waitFor: (chunk: string) => new Promise<ChunkReply>((resolve) => replies.set(chunk, resolve)),
     forget: (chunk: string) => void dropped.push(`reply ${chunk}`),
   };
-  const options = { gatewayId: 'gw', queues, replies: stream } as unknown as DispatcherOptions;
-  return { dispatcher: new Dispatcher(options), sent, dropped };
+  return { dispatcher: new Dispatcher({ gatewayId: 'gw', queues, replies: stream }), sent, dropped };
 }
 
 describe('Dispatcher', () => {
-  const single = (timeoutMs = 5_000) =>
-    callOf(1, {
-      lane: 'singles',
-      deadline: { monotonicMs: performance.now() + timeoutMs, redisMs: 0, arrivedRedisMs: 0 },
-    });
+  const single = (timeoutMs = 5_000) => callOf(1, { lane: 'singles', deadline: deadlineIn(timeoutMs) });
 
   it('sends singles of one turn in one chunk for each model', async () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRow));
@@ -148,7 +131,7 @@ describe('Dispatcher', () => {
 
   it('cuts a batch of long records into chunks of a million characters, each in a turn of the event loop', async () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) =>
-      parts.map(({ rows }) => ({ scores: rows.map(() => 50) }) as unknown as PartReply),
+      parts.map(({ rows }) => scoredPart(rows.map(() => 50))),
     );
     const list = { type: 'multi', field: 'list', label: 'List', categories: ['x'], columns: [0] } as const;
     const fields = { list: 'x'.repeat(60_000) };
@@ -171,14 +154,14 @@ describe('Dispatcher', () => {
   });
 
   it('sends one chunk at a time for an organisation whose chunks bring back megabytes of stored fields', async () => {
-    const filled = [[0, 'x'.repeat(1024 * 1024)]];
+    const filled = [[0, 'x'.repeat(1024 * 1024)]] as const;
     const ends: (() => void)[] = [];
     const { dispatcher, sent } = dispatcherWith(async () => {
       await new Promise<void>((resolve) => ends.push(resolve));
-      return [{ scores: [50], filled } as unknown as PartReply];
+      return [scoredPart([50], { filled })];
     });
     const score = (organisation: string) =>
-      dispatcher.score(callOf(1, { apiKey: { organisation_id: organisation } as never }), model, neverEnds);
+      dispatcher.score(callOf(1, { apiKey: keyOf(organisation) }), model, neverEnds);
     const settled = async () => {
       for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
     };

@@ -1,23 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
 import { ReplyStream } from '../../../api/dispatch/reply-stream.js';
 import { LargeBodies, largeBytes, type QueuedCall } from '../../../api/request/large-bodies.js';
-import { compileKnownFields } from '../../../shared/messages/field-slots.js';
-import type { PartReply } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { laneTimings } from '../../../worker/lanes/lane-worker.js';
 import { PartitionWorkers } from '../../../worker/lanes/partition-workers.js';
 import { CrashNote, CrashNoteWriter } from '../../../worker/pool/crash-note.js';
+import { deadlineIn, emptyModel, keyOf, scoredPart, scoringCall } from '../../support/scoring/scoring-call.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
 const workers = 8;
 const scoringMs = 20;
 const logger = createLogger('silent', 'test');
-const model = { id: 'mdl', version: '1', knownFields: compileKnownFields({ features: [] }) };
 
 describe('the large calls of one organisation, beside small calls of another', () => {
   let connections: Redis[];
@@ -56,7 +53,7 @@ describe('the large calls of one organisation, beside small calls of another', (
               mostBusy = Math.max(mostBusy, [...inHand.values()].filter((count) => count > 0).length);
               await pause(scoringMs);
               inHand.set(worker, (inHand.get(worker) ?? 0) - 1);
-              return { chunk, parts: [{ scores: [50] } as unknown as PartReply] };
+              return { chunk, parts: [scoredPart([50])] };
             },
           crashNote: new CrashNoteWriter(crashNote.descriptor),
           timings: laneTimings,
@@ -93,9 +90,8 @@ describe('the large calls of one organisation, beside small calls of another', (
     const scored = (): Promise<unknown> =>
       largeBodies.inTurn(callOf('a', largeBytes), async () => {
         const records = Array.from({ length: 1_000 }, () => ({ crmId: null, fields: {} }));
-        const { apiKey, deadline } = callOf('a', 0);
-        const call = { apiKey, deadline, records, bucket: 'live', lane: 'batches' } as unknown as ScoringCall;
-        return await dispatcher.score(call, model, Promise.resolve());
+        const call = scoringCall({ apiKey: keyOf('a'), deadline: deadlineIn(60_000), records });
+        return await dispatcher.score(call, emptyModel, Promise.resolve());
       });
     const caller = async (): Promise<void> => {
       for (let call = 0; call < 10; call += 1) await scored();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
-import { acceptedCall, Dispatcher, type DispatcherOptions } from '../../../api/dispatch/dispatcher.js';
+import { acceptedCall, Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { maxNameCharacters } from '../../../api/dispatch/field-names.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import type {
@@ -12,6 +12,7 @@ import type {
 } from '../../../shared/messages/score-job.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
+import { scoredPart, scoringCall } from '../../support/scoring/scoring-call.js';
 
 const model = {
   id: 'mdl',
@@ -23,16 +24,13 @@ const model = {
 const neverEnds = new Promise<never>(() => undefined);
 
 const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
-  ({
-    apiKey: { organisation_id: 'org' },
-    bucket: 'live',
+  scoringCall({
     lane: 'bulk',
     tolerant: true,
     records: Array.from({ length: records }, (_, index) => ({ crmId: `L-${index}`, fields: { size: index } })),
-    nameOfRecord: (index: number) => `row ${index}`,
-    deadline: { monotonicMs: performance.now() + 5_000 },
+    nameOfRecord: (index) => `row ${index}`,
     ...more,
-  }) as unknown as ScoringCall;
+  });
 
 /** Answers a part as a worker that refuses the records whose size `refuses` names; scores are sizes. */
 function answer(part: OutgoingPart, refuses: (size: number) => boolean): ScoredPart {
@@ -40,13 +38,10 @@ function answer(part: OutgoingPart, refuses: (size: number) => boolean): ScoredP
   const problem = { field: 'size', expected: 'a number', came: 'an object' };
   const refused = sizes.flatMap((size, row) => (refuses(size) ? [{ record: part.firstRow + row, ...problem }] : []));
   const scores = sizes.filter((size) => !refuses(size));
-  const zeros = scores.map(() => 0 as const);
-  return {
-    ...{ scores, likelihoods: zeros, matched: zeros, previous: zeros, warnings: [] },
-    readings: { counts: [], values: [] },
+  return scoredPart(scores, {
     filled: scores.length > 1 ? [[1, `[${scores[1]},"filled"]`]] : [],
     ...(refused.length > 0 && { refused }),
-  };
+  });
 }
 
 function dispatcherThatRefuses(refuses: (size: number) => boolean) {
@@ -66,8 +61,7 @@ function dispatcherThatRefuses(refuses: (size: number) => boolean) {
     waitFor: (chunk: string) => new Promise<ChunkReply>((resolve) => replies.set(chunk, resolve)),
     forget: () => undefined,
   };
-  const options = { gatewayId: 'gw', queues, replies: stream } as unknown as DispatcherOptions;
-  return { dispatcher: new Dispatcher(options), sent };
+  return { dispatcher: new Dispatcher({ gatewayId: 'gw', queues, replies: stream }), sent };
 }
 
 describe('a tolerant call', () => {
@@ -137,8 +131,7 @@ describe('the lane of bulk jobs', () => {
       cancel: () => undefined,
     };
     const stream = { waitFor: () => neverEnds, forget: () => undefined };
-    const options = { gatewayId: 'gw', queues, replies: stream } as unknown as DispatcherOptions;
-    const dispatcher = new Dispatcher(options);
+    const dispatcher = new Dispatcher({ gatewayId: 'gw', queues, replies: stream });
     const start = (call: ScoringCall) => void dispatcher.score(call, model, neverEnds).catch(() => undefined);
     start(callOf(1_000));
     start(callOf(250, { lane: 'batches', tolerant: false }));

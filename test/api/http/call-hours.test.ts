@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { CallHours } from '../../../api/http/call-hours.js';
-import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
 import type { CallHour } from '../../../shared/store/console/call-hours.js';
+import { keyOf } from '../../support/scoring/scoring-call.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
@@ -45,7 +45,7 @@ describe('the calls by hour of a gateway', () => {
 
 describe('CallHours', () => {
   it('adds counts that were not stored to those of the next time', async () => {
-    const apiKey = { _id: 'key_a', organisation_id: 'org_a', kind: 'live' } as ApiKey;
+    const apiKey = keyOf('org_a', { _id: 'key_a' });
     const call = { apiKey, scored: undefined, errorCode: 'model_not_found', latencyMs: 5 };
     const stored: Omit<CallHour, '_id'>[] = [];
     let isAway = true;

@@ -2,20 +2,19 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { IdempotencyConflict, IdempotencyKeys, type Reply } from '../../../api/idempotency/idempotency.js';
-import type { IdempotencyStore, IdempotentReply } from '../../../shared/store/calls/idempotency.js';
+import type { IdempotentReply } from '../../../shared/store/calls/idempotency.js';
 import { eventually } from '../../support/eventually.js';
+import { deadlineIn, scoringCall } from '../../support/scoring/scoring-call.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
 const leftMs = 5_000;
 const graceMs = 1_000;
 const callOf = (id: string, body = 'the body', ms = leftMs) =>
-  ({
+  scoringCall({
     id,
-    apiKey: { organisation_id: 'org' },
-    bucket: 'live',
     idempotency: { key: 'the key', name: 'Idempotency-Key', bodyHash: body },
-    deadline: { monotonicMs: performance.now() + ms },
-  }) as unknown as ScoringCall;
+    deadline: deadlineIn(ms),
+  });
 
 describe('a call under an Idempotency-Key', () => {
   let redis: Redis;
@@ -52,7 +51,7 @@ describe('a call under an Idempotency-Key', () => {
         amended.push(body);
         throw new Error('the database is away');
       },
-    } as unknown as IdempotencyStore;
+    };
     idempotencyKeys = new IdempotencyKeys({ redis, store, clock: { now: Date.now } });
   });
   afterEach(() => redis.disconnect());

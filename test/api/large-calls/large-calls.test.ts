@@ -4,6 +4,7 @@ import type { ArrivedCall } from '../../../api/large-calls/arrived-call.js';
 import { LargeCalls } from '../../../api/large-calls/large-calls.js';
 import { CallerGone } from '../../../api/request/read-body.js';
 import { failureOf } from '../../support/failure-of.js';
+import { deadlineIn, keyOf } from '../../support/scoring/scoring-call.js';
 
 /** A thread that runs `onMessage` for each message, with `send` to answer. */
 const threadOf = (onMessage: string, begin = `send({ kind: 'ready' })`): Worker =>
@@ -34,19 +35,17 @@ const echo = `
 const callOf = (
   body: Buffer,
   { requestId = 'r-1', leftMs = 60_000, hangUp = (_: () => void): void => undefined } = {},
-) =>
-  ({
-    received: {
-      ...{ callId: 'call', body, atMs: 1, apiKey: { organisation_id: 'org' }, idempotency: undefined },
-      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 2, arrivedRedisMs: 1 },
-      hasHungUp: () => false,
-      onHangUp: (listener: () => void) => {
-        hangUp(listener);
-        return () => undefined;
-      },
+): ArrivedCall => ({
+  received: {
+    ...{ callId: 'call', body, atMs: 1, apiKey: keyOf('org'), idempotency: undefined },
+    ...{ deadline: deadlineIn(leftMs), hasHungUp: () => false },
+    onHangUp: (listener) => {
+      hangUp(listener);
+      return () => undefined;
     },
-    ...{ requestId, querystring: 'a=b', form: { isForm: false, encoding: 'utf-8' } },
-  }) as unknown as ArrivedCall;
+  },
+  ...{ requestId, querystring: 'a=b', form: { isForm: false, encoding: 'utf-8' } },
+});
 
 describe('LargeCalls', () => {
   let ends: string[];

@@ -1,55 +1,56 @@
 import { expect } from 'chai';
-import type { ScoringCall } from '../../../api/call/scoring-call.js';
-import type { ScoredRows } from '../../../api/dispatch/dispatcher.js';
 import { Metering, type MeteringOptions, RecordedButUnanswered } from '../../../api/metering/metering.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../../../shared/quota/commands.js';
-import type { Organisation } from '../../../shared/store/accounts/organisations.js';
+import type { Quota, Usage } from '../../../shared/quota/quota.js';
 import { failureOf } from '../../support/failure-of.js';
+import { deadlineIn, scoredPart, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
+import { organisationOf } from '../../support/scoring/stored-documents.js';
 
-const organisation = { _id: 'org', plan: 'pro', limit: 100 } as Organisation;
+const organisation = organisationOf({ limit: 100 });
 
 const callOf = (leftMs = 5_000) =>
-  ({
-    id: 'call',
-    bucket: 'live',
-    modelId: 'mdl',
+  scoringCall({
     records: [
       { crmId: 'L-1', fields: {} },
       { crmId: null, fields: {} },
     ],
-    deadline: { monotonicMs: performance.now() + leftMs, redisMs: 1_234.5 },
-  }) as unknown as ScoringCall;
+    deadline: deadlineIn(leftMs, { redisMs: 1_234.5 }),
+  });
 
 const rowsOf = (...epochs: readonly string[]) =>
-  ({
-    parts: epochs.map((epoch, index) => ({ scores: [10 + index], epoch })),
-  }) as unknown as ScoredRows;
+  scoredRows(epochs.map((epoch, index) => scoredPart([10 + index], { epoch })));
 
 /** Metering on a quota that answers with these functions. Collects its steps and the latest scores that it settled. */
 function meteringOn({
-  reserve = async () => ({ used: 40, leased: 9 }),
+  reserve = async (call) => ({ ...call, used: 40, leased: 9 }),
   settle = async () => ({ used: 42, leased: 7 }),
   isFull = false,
 }: {
-  readonly reserve?: () => Promise<unknown>;
-  readonly settle?: () => Promise<unknown>;
+  readonly reserve?: Quota['reserve'];
+  readonly settle?: () => Promise<Usage>;
   readonly isFull?: boolean;
 } = {}) {
   const done: string[] = [];
   const settled: unknown[] = [];
-  const quota = {
+  const quota: MeteringOptions['quota'] = {
     reserve,
-    settle: (_counter: unknown, _callId: string, { latest }: { readonly latest: unknown }) => {
+    settle: (_counter, _callId, how) => {
       done.push('settle');
-      settled.push(latest);
+      settled.push(how?.latest);
       return settle();
     },
+    release: () => expect.fail('records were released'),
+    usage: () => expect.fail('the usage was read'),
   };
-  const callVoider = { begin: async () => void done.push('void'), isFull };
+  const callVoider = {
+    begin: async () => void done.push('void'),
+    invalidateScores: () => expect.fail('the scores were invalidated'),
+    isFull,
+  };
   const clock = { now: () => Date.UTC(2026, 1, 10) };
   const options = { quota, callVoider, clock, logger: createLogger('silent', 'test') };
-  return { done, settled, metering: new Metering(options as unknown as MeteringOptions) };
+  return { done, settled, metering: new Metering(options) };
 }
 
 describe("a call's reservation", () => {

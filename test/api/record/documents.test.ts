@@ -2,6 +2,14 @@ import { expect } from 'chai';
 import { entryOf, maxTimeoutMs, type ScoredCall } from '../../../api/record/documents.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { maxDocumentBytes } from '../../../shared/store/calls/call-documents.js';
+import {
+  deadlineIn,
+  emptyModel,
+  reservationIn,
+  scoredPart,
+  scoredRows,
+  scoringCall,
+} from '../../support/scoring/scoring-call.js';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const atMs = Date.UTC(2026, 1, 1) - 1;
@@ -16,12 +24,9 @@ function scoredCall({
   leftMs?: number;
   isKeyed?: boolean;
 } = {}): ScoredCall {
-  const part = { scores: [50, 60], likelihoods: [5_000, 6_000] };
+  const part = scoredPart([50, 60], { likelihoods: [5_000, 6_000] });
   return {
-    call: {
-      id: 'call',
-      requestId: 'req',
-      apiKey: { _id: 'key', organisation_id: 'org' },
+    call: scoringCall({
       bucket,
       records: [
         { crmId: 'L-1', fields: {} },
@@ -30,13 +35,13 @@ function scoredCall({
       nameOfRecord: String,
       idempotency: isKeyed ? { key: 'k', name: 'Idempotency-Key', bodyHash: 'hash' } : undefined,
       atMs,
-      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0, arrivedRedisMs: 1_234 },
-    },
-    model: { id: 'mdl', version: '1' },
-    rows: { parts: [part], fields: ['["a"]', '["b"]'] },
-    reservation: { counter: { organisationId: 'org', bucket, month: '2026-02' }, usageIfSettled: {} },
+      deadline: deadlineIn(leftMs, { arrivedRedisMs: 1_234 }),
+    }),
+    model: emptyModel,
+    rows: scoredRows([part], ['["a"]', '["b"]']),
+    reservation: reservationIn({ organisationId: 'org', bucket, month: '2026-02' }),
     writeWith: () => 'the reply',
-  } as unknown as ScoredCall;
+  };
 }
 
 describe('entryOf', () => {

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import type { ScoredCall } from '../../../api/record/documents.js';
+import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { FieldDays, type FieldDaysOptions } from '../../../api/record/field-days.js';
 import { dayMs } from '../../../shared/contract/dates.js';
 import { type FieldReadings, readingKinds } from '../../../shared/messages/score-job.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { type FieldDay, FieldDayStore } from '../../../shared/store/models/field-days.js';
+import { emptyModel, keyOf, scoredPart, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
 const [missing, unread, unseen, filled, ambiguous] = readingKinds.map((_, index) => index) as [
@@ -15,14 +16,14 @@ const [missing, unread, unseen, filled, ambiguous] = readingKinds.map((_, index)
 const noon = Date.UTC(2026, 10, 25, 12);
 
 /** A recorded call of a model in parts of one record each. @param call members that differ from a live call at noon */
-function callOf(model: string, readings: readonly Partial<FieldReadings>[], call: Partial<ScoredCall['call']> = {}) {
-  const parts = readings.map((each) => ({ readings: { counts: [], values: [], ...each } }));
-  const base = { bucket: 'live', apiKey: { organisation_id: 'org_fields' }, records: parts, atMs: noon };
+function callOf(model: string, readings: readonly Partial<FieldReadings>[], call: Partial<ScoringCall> = {}) {
+  const parts = readings.map((each) => scoredPart([50], { readings: { counts: [], values: [], ...each } }));
+  const records = parts.map(() => ({ crmId: null, fields: {} }));
   return {
-    call: { ...base, ...call },
-    model: { id: model, version: '1.0' },
-    rows: { parts },
-  } as unknown as Pick<ScoredCall, 'call' | 'model' | 'rows'>;
+    call: scoringCall({ apiKey: keyOf('org_fields'), records, atMs: noon, ...call }),
+    model: { ...emptyModel, id: model, version: '1.0' },
+    rows: scoredRows(parts),
+  };
 }
 
 /** The readings of a record whose slot 0 has an unseen value. */

@@ -1,52 +1,50 @@
 import { expect } from 'chai';
-import { MongoServerError } from 'mongodb';
+import { MongoClient, MongoServerError } from 'mongodb';
 import { IdempotencyConflict } from '../../../api/idempotency/idempotency.js';
 import { RecordedButUnanswered } from '../../../api/metering/metering.js';
 import type { ScoredCall } from '../../../api/record/documents.js';
-import { Recorder, type RecorderOptions } from '../../../api/record/recorder.js';
+import { Recorder } from '../../../api/record/recorder.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { failureOf } from '../../support/failure-of.js';
+import { deadlineIn, emptyModel, reservationIn, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
+
+/** Its sessions send nothing, because the writes of these tests do not use them. */
+const client = new MongoClient('mongodb://localhost');
 
 /** A call of a test key under an Idempotency-Key, which is recorded in a transaction. */
-const keyedCall = (id: string, leftMs = 5_000) =>
-  ({
-    call: {
-      id,
-      apiKey: { _id: 'key', organisation_id: 'org' },
-      bucket: 'test',
-      records: [{ crmId: null, fields: {} }],
-      nameOfRecord: String,
-      idempotency: { key: id, name: 'Idempotency-Key', bodyHash: 'hash' },
-      atMs: 0,
-      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0, arrivedRedisMs: 0 },
-    },
-    model: { id: 'mdl', version: '1' },
-    rows: { parts: [], fields: [] },
-    reservation: { counter: { organisationId: 'org', bucket: 'test', month: '1970-01' } },
-    writeWith: () => 'the reply',
-  }) as unknown as ScoredCall;
+const keyedCall = (id: string, leftMs = 5_000): ScoredCall => ({
+  call: scoringCall({
+    id,
+    bucket: 'test',
+    idempotency: { key: id, name: 'Idempotency-Key', bodyHash: 'hash' },
+    deadline: deadlineIn(leftMs),
+  }),
+  model: emptyModel,
+  rows: scoredRows([]),
+  reservation: reservationIn({ organisationId: 'org', bucket: 'test', month: '1970-01' }),
+  writeWith: () => 'the reply',
+});
 
 /**
- * A recorder whose writes to the ledger and to the stored replies fail with these errors. Collects the transaction's
- * steps.
+ * A recorder whose writes to the ledger and to the stored replies fail with these errors. Collects the transactions
+ * that it begins.
  */
 function recorderWith(fails: { readonly reply?: Error; readonly documents?: Error }) {
   const done: string[] = [];
   const fail = async (error: Error | undefined): Promise<void> => {
     if (error !== undefined) throw error;
   };
-  const session = {
-    startTransaction: () => void done.push('begin'),
-    commitTransaction: async () => void done.push('commit'),
-    abortTransaction: async () => void done.push('abort'),
-    endSession: async () => undefined,
+  const startSession = () => {
+    done.push('begin');
+    return client.startSession();
   };
-  const options = {
-    client: { startSession: () => session },
-    calls: { insert: () => fail(fails.documents) },
+  const recorder = new Recorder({
+    client: { startSession },
+    calls: { insert: () => fail(fails.documents), insertEach: () => expect.fail('it was recorded without its reply') },
+    ledger: { recordedCalls: () => expect.fail('the ledger was read') },
     idempotency: { insert: () => fail(fails.reply) },
-  };
-  return { done, recorder: new Recorder(options as unknown as RecorderOptions) };
+  });
+  return { done, recorder };
 }
 
 /** As of a database whose name has the word. */

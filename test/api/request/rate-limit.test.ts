@@ -147,7 +147,9 @@ describe('RateLimit', () => {
   });
 
   it('waits no longer than the time that the call has left', async function () {
-    const unanswering = { sendCommand: () => new Promise(() => undefined) } as unknown as Redis;
+    const unanswering = Object.assign(redis.duplicate({ lazyConnect: true }), {
+      sendCommand: () => new Promise(() => undefined),
+    });
     const limit = new RateLimit(unanswering, 10 * this.timeout());
     const call = { organisationId: 'org', keyId, window: 'scoring', rate: 3, slotId: 'a' } as const;
     expect(await failureOf(limit.take(call, 60))).to.be.instanceOf(TimedOut);

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import type { Context } from 'koa';
 import { queryParameter } from '../../../api/routes/reading.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { threadCpuMsOf } from '../../support/thread-cpu.js';
 
 describe('queryParameter', () => {
-  const read = (querystring: string, name = 'model_id') => queryParameter({ querystring } as unknown as Context, name);
+  const read = (querystring: string, name = 'model_id') => queryParameter({ querystring }, name);
 
   it('returns a decoded parameter, and undefined for one that is absent', () => {
     expect(read('limit=2&model_id=a%20b+c')).to.equal('a b c');

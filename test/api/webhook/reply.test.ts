@@ -1,27 +1,22 @@
 import { expect } from 'chai';
 import type { ScoreOutcome } from '../../../api/score-records.js';
 import { webhookReplyWriter } from '../../../api/webhook/reply.js';
+import { noUsage, scoredPart, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
 
 /** A scored record with one reason and one warning. */
-const outcome = {
-  call: { bucket: 'live', modelId: 'mdl', records: [{ crmId: 'L-1', fields: {} }] },
+const outcome: ScoreOutcome = {
+  call: scoringCall({ records: [{ crmId: 'L-1', fields: {} }] }),
   modelVersion: '2026-10-02',
-  rows: {
-    parts: [
-      {
-        scores: [50],
-        likelihoods: [1_234],
-        matched: [0],
-        previous: [null],
-        warnings: [[0, 'a field is odd']],
-        explained: { method: 'tree', fields: [['size', 'Size']], drivers: [[0, 4_071, '5']] },
-      },
-    ],
-    fields: [],
-  },
-  usage: { remaining: 7 },
-  verdict: { state: 'passing', summary: 'It passes.' },
-} as unknown as ScoreOutcome;
+  rows: scoredRows([
+    scoredPart([50], {
+      likelihoods: [1_234],
+      warnings: [[0, 'a field is odd']],
+      explained: { method: 'tree', fields: [['size', 'Size']], drivers: [[0, 4_071, '5']] },
+    }),
+  ]),
+  usage: { ...noUsage, remaining: 7 },
+  verdict: { state: 'passed', failing_gate: null, summary: 'It passes.' },
+};
 
 const written = (forHubSpotAction: boolean) =>
   JSON.parse(webhookReplyWriter({ likelihoodName: 'conversion_likelihood', forHubSpotAction })(outcome)) as {
@@ -43,7 +38,7 @@ describe('webhookReplyWriter', () => {
       model_id: 'mdl',
       model_version: '2026-10-02',
       usage_remaining: '7',
-      validation_state: 'passing',
+      validation_state: 'passed',
       validation_summary: 'It passes.',
       hs_execution_state: 'SUCCESS',
     });

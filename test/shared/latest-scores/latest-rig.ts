@@ -8,7 +8,6 @@ import { quotaCode } from '../../../shared/quota/commands.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
 import type { LeadQuery, LeadScores } from '../../../shared/store/calls/lead-lookup.js';
 import { predictionId } from '../../../shared/store/calls/prediction-segment.js';
-import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { findKnownLeads, requestLatestScores } from '../../../worker/scoring/lead-lookup.js';
 import { freshCounter, leaseMs, QuotaRig } from '../quota/rig/quota-rig.js';
 
@@ -66,8 +65,10 @@ export class LatestRig {
   /** Looks up the leads of a call, as a worker does before it scores them. */
   async lookUp(callId: string, rows: Rows, under = modelId): Promise<ReadonlyMap<string, LeadScores>> {
     const nowMs = msOf(callId);
-    const part = { now: nowMs, crmIds: rows.map(([crmId]) => crmId) };
-    const chunk = { organisation: this.organisationId, model: under, parts: [part] } as unknown as ChunkPayload;
+    const chunk: ChunkPayload = {
+      ...{ chunk: callId, partition: 0, gateway: 'gw', organisation: this.organisationId, model: under, version: '1' },
+      parts: [{ now: nowMs, explain: false, firstRow: 0, crmIds: rows.map(([crmId]) => crmId), rows: [] }],
+    };
     const seen = new Map<string, LeadScores>();
     const predictions = {
       latest: async ({ crmIds }: LeadQuery) => {
@@ -78,7 +79,7 @@ export class LatestRig {
         return new Map(found);
       },
       storedRecords: async () => new Map(),
-    } as unknown as PredictionStore;
+    };
     const known = await findKnownLeads(chunk, requestLatestScores(chunk, this.latest), new Set(), {
       predictions,
       fieldsOf: async () => undefined,

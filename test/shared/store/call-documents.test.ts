@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { Db } from 'mongodb';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import { CallDocuments, PreReleaseDatabase } from '../../../shared/store/calls/call-documents.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
@@ -71,7 +70,8 @@ describe('CallDocuments', () => {
       n: 1,
       writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
     };
-    const calls = new CallDocuments({ command: async () => reply } as unknown as Db);
+    const database = Object.assign(mongo.client.db(), { command: async () => reply });
+    const calls = new CallDocuments(database);
     expect(await calls.insertEach(callOf(1), soon())).to.deep.include({ duplicates: [], isConfirmed: false });
   });
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type MongoClient, MongoNetworkError } from 'mongodb';
+import { MongoClient, MongoNetworkError } from 'mongodb';
 import { CommitUnknown, inTransaction } from '../../../shared/store/connection/transaction.js';
 
 const labelled = (label: string): Error => {
@@ -21,13 +21,13 @@ async function transacted(answers: { readonly writes?: readonly Answer[]; readon
     if (answer === 'never') await new Promise(() => undefined);
     if (answer instanceof Error) throw answer;
   };
-  const session = {
+  const session = Object.assign(new MongoClient('mongodb://localhost').startSession(), {
     startTransaction: () => undefined,
     commitTransaction: () => answered('commit', commits.shift()),
     abortTransaction: () => answered('abort'),
     endSession: async () => undefined,
-  };
-  const client = { startSession: () => session } as unknown as MongoClient;
+  });
+  const client = { startSession: () => session };
   // Only a commit that is never answered may time out, on slow machines too.
   const timeoutMs = commits.includes('never') ? 200 : 60_000;
   const outcome = await inTransaction(client, () => answered('write', writes.shift()), { timeoutMs }).then(

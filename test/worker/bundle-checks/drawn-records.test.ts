@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import type { Feature, Manifest } from '../../../shared/bundle/manifest/manifest.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import { type OnnxGraph, readOnnxModel } from '../../../shared/bundle/onnx/onnx-model.js';
 import { drawnRecords } from '../../../worker/bundle-checks/trial/drawn-records.js';
 import { missingRow } from '../../../worker/feature-row/cell-reading.js';
-import { sampleParts } from '../../support/models/sample-bundle.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { encodeOnnx, linearModel, treeModel } from '../../support/models/sample-onnx.js';
 
 const features: readonly Feature[] = [
@@ -20,8 +21,8 @@ const features: readonly Feature[] = [
 const width = 11;
 
 function drawn(graph: OnnxGraph): readonly number[][] {
-  const { manifest } = sampleParts({ features, weights: new Array<number>(width).fill(0) });
-  const { rows, count } = drawnRecords({ manifest: manifest as unknown as Manifest, graph });
+  const { manifest } = checkBundle(sampleBundle({ features, weights: new Array<number>(width).fill(0) }));
+  const { rows, count } = drawnRecords({ manifest, graph });
   return Array.from({ length: count }, (_, row) => [...rows.subarray(row * width, (row + 1) * width)]);
 }
 const graphOf = (model: ReturnType<typeof treeModel>): OnnxGraph => readOnnxModel(encodeOnnx(model)).graph;

@@ -23,6 +23,7 @@ import { crashingBundle, hangingBundle } from '../../support/faults/fault-models
 import { scored } from '../../support/http/score-reply.js';
 import { leaveOut } from '../../support/leave-out.js';
 import { sampleFeatures } from '../../support/models/sample-bundle.js';
+import { deadlineIn, keyOf, scoringCall } from '../../support/scoring/scoring-call.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
@@ -63,9 +64,8 @@ describe('the bulk workers of a running service', () => {
 
   /** A call of 600 records, of which every tenth cannot be read. */
   const call = (lane: ScoringCall['lane']) =>
-    ({
-      apiKey: { organisation_id: own.id },
-      bucket: 'live',
+    scoringCall({
+      apiKey: keyOf(own.id),
       lane,
       tolerant: true,
       explain: true,
@@ -74,9 +74,8 @@ describe('the bulk workers of a running service', () => {
         crmId: null,
         fields: { company_size: index % 10 === 3 ? {} : index },
       })),
-      nameOfRecord: (index: number) => `records[${index}]`,
-      deadline: { monotonicMs: performance.now() + withinMs },
-    }) as unknown as ScoringCall;
+      deadline: deadlineIn(withinMs),
+    });
 
   const score = async (of: ScoringCall, { _id: id, version }: Model = own.model) => {
     const knownFields = compileKnownFields({ features: sampleFeatures });

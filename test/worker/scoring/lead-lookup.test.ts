@@ -1,21 +1,27 @@
 import { expect } from 'chai';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import type { CachedLeads } from '../../../shared/latest-scores/latest-scores.js';
-import type { KnownFields } from '../../../shared/messages/field-slots.js';
+import { compileKnownFields, type KnownFields } from '../../../shared/messages/field-slots.js';
 import type { ChunkPayload } from '../../../shared/messages/score-job.js';
 import type { LeadQuery, LeadScores, StoredRecord } from '../../../shared/store/calls/lead-lookup.js';
-import { findKnownLeads, type LookupDeps, requestLatestScores } from '../../../worker/scoring/lead-lookup.js';
+import { findKnownLeads, requestLatestScores } from '../../../worker/scoring/lead-lookup.js';
 
 const now = Date.UTC(2026, 1, 10);
-const chunk = {
-  organisation: 'org_zzzzzz',
-  model: 'own',
-  version: '2',
+const part = { explain: false, firstRow: 0, rows: [] };
+const chunk: ChunkPayload = {
+  ...{ chunk: 'chunk', partition: 0, gateway: 'gw', organisation: 'org_zzzzzz', model: 'own', version: '2' },
   parts: [
-    { now: now + 5, crmIds: ['L-1', null, 'L-2', 'L-1'] },
-    { now, crmIds: ['L-3'] },
+    { ...part, now: now + 5, crmIds: ['L-1', null, 'L-2', 'L-1'] },
+    { ...part, now, crmIds: ['L-3'] },
   ],
-} as unknown as ChunkPayload;
+};
+
+/** The fields of a version: one named after it, and `size`. */
+const fieldsOf = async (modelId: string, version: string): Promise<KnownFields> => {
+  const names = [`of ${modelId} ${version}`, 'size'];
+  const features = names.map((field) => ({ field, label: field, type: 'number', columns: [] }) as const);
+  return compileKnownFields({ features });
+};
 
 interface World {
   /** L-1, L-2 and L-3 in Redis; Redis does not answer when left out. */
@@ -38,11 +44,10 @@ async function lookedUp({ cached, latest = {}, stored = {}, keptFromId = '' }: W
       storedRecords: async (ids: readonly string[]) =>
         new Map(ids.flatMap((id) => (stored[id] === undefined ? [] : [[id, stored[id]] as const]))),
     },
-    fieldsOf: async (modelId: string, version: string) =>
-      ({ slotNames: [`of ${modelId} ${version}`, 'size'] }) as unknown as KnownFields,
+    fieldsOf,
     timeoutMs: 1_000,
     keptFromId,
-  } as unknown as LookupDeps;
+  };
   const read = async () => {
     if (cached === undefined) throw new Error('Redis is away');
     return { epoch: 'run token', leads: cached };

@@ -4,7 +4,7 @@ import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import type { Cell } from '../../../shared/messages/cells.js';
 import type { ChunkPart, ChunkPayload } from '../../../shared/messages/score-job.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
-import { beginChunk, type ScoringDeps } from '../../../worker/scoring/score-chunk.js';
+import { beginChunk } from '../../../worker/scoring/score-chunk.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
 /** Neither has a rule for missing values: a linear model then returns NaN. */
@@ -21,6 +21,13 @@ const part = (firstRow: number, rows: readonly (readonly Cell[])[]): ChunkPart =
   rows,
 });
 
+/** Neither is read for records without a crm_id. */
+const latest = { read: () => expect.fail('Redis was read') };
+const predictions = {
+  latest: () => expect.fail('leads were read'),
+  storedRecords: () => expect.fail('fields were read'),
+};
+
 describe('scoring a chunk', () => {
   const { manifest, onnx } = checkBundle(sampleBundle({ features, weights: [0.01, 1], intercept: -0.5 }));
   const registry = new ModelRegistry(
@@ -32,7 +39,7 @@ describe('scoring a chunk', () => {
   const score = (parts: readonly ChunkPart[]) => {
     const head = { chunk: 'chunk', partition: 0, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
     const chunk: ChunkPayload = { ...head, parts };
-    return beginChunk(chunk, { registry } as unknown as ScoringDeps)();
+    return beginChunk(chunk, { registry, latest, predictions, lookupTimeoutMs: 1, retentionDays: 760 })();
   };
 
   it('refuses only the call with a record for which the model returns NaN, and names its index in the call', async () => {

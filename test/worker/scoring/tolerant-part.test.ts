@@ -13,7 +13,7 @@ import {
   type ScoredPart,
 } from '../../../shared/messages/score-job.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
-import { beginChunk, type ScoringDeps } from '../../../worker/scoring/score-chunk.js';
+import { beginChunk } from '../../../worker/scoring/score-chunk.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
 /** `visits` has no rule for missing values: the linear model then returns NaN. */
@@ -77,7 +77,7 @@ describe('a tolerant part', () => {
       },
     };
     const head = { chunk: 'chunk', partition: 0, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
-    const { parts: replies } = await beginChunk({ ...head, parts }, scoring as unknown as ScoringDeps)();
+    const { parts: replies } = await beginChunk({ ...head, parts }, scoring)();
     return replies as readonly [PartReply, ...PartReply[]];
   }
 

@@ -1,8 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ResultFile } from '../../../../api/routes/jobs/result-file.js';
-import { noTotals, sliceId } from '../../../../shared/store/jobs/job-documents.js';
-import type { SliceStore } from '../../../../shared/store/jobs/job-slices.js';
+import { type JobSlice, noTotals, sliceId } from '../../../../shared/store/jobs/job-documents.js';
 import { sampleJob } from '../../../support/jobs/sample-job.js';
 
 const settled = 10_000;
@@ -23,14 +22,18 @@ describe('the file of the results of ten thousand slices', () => {
         { from, limit }: { readonly from: number; readonly limit: number },
       ) => {
         queries += 1;
-        return Array.from({ length: Math.min(limit, settled - from) }, (_, index) => ({
-          _id: sliceId(id, from + index),
-          start: { result_bytes: (from + index) * line.length },
-          outcome: { result_bytes: line.length },
-        }));
+        return Array.from(
+          { length: Math.min(limit, settled - from) },
+          (_, index): JobSlice => ({
+            ...{ _id: sliceId(id, from + index), rows: 1, first_row: from + index, first_line: from + index },
+            state: 'settled',
+            start: { ...noTotals, result_bytes: (from + index) * line.length },
+            outcome: { ...noTotals, result_bytes: line.length, done_at: new Date(0) },
+          }),
+        );
       },
       read: async () => gzipSync(line),
-    } as unknown as SliceStore;
+    };
     const file = new ResultFile(job, { kind: 'results', isGzip: false }, slices);
     let text = '';
     for await (const piece of file.read({ start: 5, end: 14 })) text += String(piece);

@@ -1,26 +1,23 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLogger } from '../../../../shared/process/logger.js';
-import type { Model } from '../../../../shared/store/models/models.js';
-import type { StoredVerdict, ValidationStore } from '../../../../shared/store/validation/model-validation.js';
+import type { StoredVerdict } from '../../../../shared/store/validation/model-validation.js';
 import { ModelVerdicts } from '../../../../shared/store/validation/model-verdicts.js';
+import { modelOf } from '../../../support/scoring/stored-documents.js';
 
 const nowMs = Date.UTC(2026, 1, 10, 12);
 const hourMs = 60 * 60 * 1_000;
 
 type Stored = StoredVerdict | Error | undefined;
 
-const modelOf = (more: Partial<Model> = {}) =>
-  ({ _id: 'mdl', version: '1', family: 'fit', ...more }) as unknown as Model;
-
-const storedOf = ({ gradedMs = nowMs, asOfMs }: { gradedMs?: number; asOfMs?: number } = {}) =>
-  ({
-    state: 'passed',
-    failing_gate: null,
-    summary: 'Passed: all is well.',
-    graded_at: new Date(gradedMs),
-    grade: { as_of: new Date(asOfMs ?? gradedMs), gates: [], bands: [] },
-  }) as unknown as StoredVerdict;
+const storedOf = ({ gradedMs = nowMs, asOfMs }: { gradedMs?: number; asOfMs?: number } = {}): StoredVerdict => ({
+  ...{ _id: 'mdl:1', organisation_id: 'org', state: 'passed', failing_gate: null, summary: 'Passed: all is well.' },
+  graded_at: new Date(gradedMs),
+  grade: {
+    ...{ as_of: new Date(asOfMs ?? gradedMs), state: 'passed', gates: [], bands: [] },
+    ...{ horizon_days: 90, failing_grades: 0, data_read_at: new Date(gradedMs), rebuilt_at: new Date(gradedMs) },
+  },
+});
 
 /** Verdicts from a store that returns or throws `state.stored`. Collects the ids of each read, joined by commas. */
 function verdictsOf(stored: Stored) {
@@ -29,10 +26,11 @@ function verdictsOf(stored: Stored) {
   const validation = {
     findAll: async (ids: readonly string[]) => {
       asked.push(ids.join());
-      if (state.stored instanceof Error) throw state.stored;
-      return ids.flatMap((_id) => (state.stored === undefined ? [] : [{ ...state.stored, _id }]));
+      const { stored: found } = state;
+      if (found instanceof Error) throw found;
+      return ids.flatMap((_id) => (found === undefined ? [] : [{ ...found, _id }]));
     },
-  } as unknown as ValidationStore;
+  };
   const clock = { now: () => nowMs };
   return {
     asked,

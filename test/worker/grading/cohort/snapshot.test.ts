@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Db, type Document, Long } from 'mongodb';
+import { type Document, Long } from 'mongodb';
 import { connectMongo, type Mongo } from '../../../../shared/store/connection/connect.js';
 import { inSnapshot, readInBatches, type Snapshot } from '../../../../worker/grading/cohort/snapshot.js';
 import { eventually } from '../../../support/eventually.js';
@@ -87,12 +87,12 @@ describe('readInBatches', () => {
       { id: 7, nextBatch: [2] },
       { id: Long.ZERO, nextBatch: [3] },
     ];
-    const database = {
+    const database = Object.assign(snapshot.database.client.db(), {
       command: async (sent: Document) => {
         asked.push(sent);
         return { cursor: answers.shift() };
       },
-    } as unknown as Db;
+    });
     const found: number[] = [];
     const one = { first: 1, max: 1, records: 1, recordsOf: () => 1 };
     for await (const numbers of readInBatches<number>({ ...snapshot, database }, command, one)) found.push(...numbers);
