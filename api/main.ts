@@ -163,6 +163,7 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
     requestTimeoutMs: config.requestTimeoutMs,
     webhookTimeoutMs: config.webhookTimeoutMs,
   };
+  const quota = quotaCommands(commands);
   const reading = { ...common, keys, workspaces, turns: readTurns(), timeoutMs: config.requestTimeoutMs };
   return {
     ...services,
@@ -183,7 +184,7 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
       ...erasingStores(database),
       erasures: new ErasureStore(database),
       redisNowMs: () => redisNowMs(commands),
-      hasCallsInFlight: (id: string) => hasCallsInFlight(quotaCommands(commands), id, clock.now()),
+      hasCallsInFlight: (id: string) => hasCallsInFlight(quota, id, clock.now()),
       leaseMs: leaseMsOf(config),
       keyPepper: config.keyPepper,
     },

@@ -13,6 +13,7 @@ import type { ModelVerdicts } from '../shared/store/validation/model-verdicts.js
 import { Admission } from './admission/admission.js';
 import type { WorkspaceCache } from './admission/workspace-cache.js';
 import type { Connections, ScoringProcess } from './connections.js';
+import { ColdVersions } from './dispatch/cold-versions.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
 import { ReplyStream } from './dispatch/reply-stream.js';
@@ -79,5 +80,5 @@ async function startDispatcher({ config, logger, lifecycle }: ScoringProcess, { 
   const replies = new ReplyStream({ gatewayId, blocking: replyReader, commands: jobs, logger });
   replies.start();
   lifecycle.onStop('replies', () => replies.stop());
-  return { queues, dispatcher: new Dispatcher({ gatewayId, queues, replies }) };
+  return { queues, dispatcher: new Dispatcher({ gatewayId, queues, replies, coldVersions: new ColdVersions() }) };
 }

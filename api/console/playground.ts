@@ -22,6 +22,7 @@ import { Admission } from '../admission/admission.js';
 import { WorkspaceCache } from '../admission/workspace-cache.js';
 import { scoreReplyWriter } from '../call/score-reply.js';
 import { answerInTime, type ScoringCall } from '../call/scoring-call.js';
+import { ColdVersions } from '../dispatch/cold-versions.js';
 import { Dispatcher } from '../dispatch/dispatcher.js';
 import { LaneQueues } from '../dispatch/lane-queues.js';
 import { ReplyStream } from '../dispatch/reply-stream.js';
@@ -171,7 +172,7 @@ async function startScoring(options: PlaygroundOptions): Promise<Omit<ScoringDep
   replies.start();
   lifecycle.onStop('replies', () => replies.stop());
   return {
-    dispatcher: new Dispatcher({ gatewayId, queues, replies }),
+    dispatcher: new Dispatcher({ gatewayId, queues, replies, coldVersions: new ColdVersions() }),
     metering: new Metering({ quota, clock, logger, callVoider }),
     recorder: new Recorder({ client, calls: new CallDocuments(database), ledger, idempotency }),
     idempotencyKeys: new IdempotencyKeys({ redis: commands, store: idempotency, clock }),

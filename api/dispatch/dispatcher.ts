@@ -18,6 +18,7 @@ import type {
 import type { ReadInput } from '../call/input/input-report.js';
 import { type AdmittedModel, msUntil, type ScoringCall } from '../call/scoring-call.js';
 import { ChunkAges } from './chunk-ages.js';
+import type { ColdVersions } from './cold-versions.js';
 import { sentNamesOf } from './field-names.js';
 import type { LaneQueues } from './lane-queues.js';
 import { fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';
@@ -39,6 +40,7 @@ export interface DispatcherOptions {
   readonly gatewayId: string;
   readonly queues: Pick<LaneQueues, 'partitions' | 'windowSize' | 'add' | 'cancel'>;
   readonly replies: Pick<ReplyStream, 'waitFor' | 'forget'>;
+  readonly coldVersions: Pick<ColdVersions, 'run'>;
 }
 
 const maxWaitingChunks = 1_000; // about 10 s of work on 2 cores
@@ -86,9 +88,10 @@ interface PlacedChunk extends OutgoingChunk {
  * 1. A batch is cut into chunks of at most 250 records and a million characters, all sent at once.
  * 2. Singles of one model version share chunks, see Batcher.
  * 3. A gateway has a limited number of chunks in each partition of a lane. Organisations take turns, see FairQueue.
- * 4. A version's chunks go to its first partition; to its second while the first is full, or slow, as when a process
+ * 4. A version that no worker is known to have loaded has one chunk in flight, see ColdVersions.
+ * 5. A version's chunks go to its first partition; to its second while the first is full, or slow, as when a process
  *    hangs.
- * 5. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
+ * 6. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
  */
 export class Dispatcher {
   private readonly singles: Batcher<Single, PartReply>;
@@ -165,38 +168,42 @@ export class Dispatcher {
   /** Sends singles as one chunk with the timeout of the last of them. Skips those that expire while they wait. */
   private async sendSingles(singles: readonly Single[], target: ChunkTarget): Promise<readonly (PartReply | Error)[]> {
     const endMs = Math.max(...singles.map((single) => single.endMs));
-    const timeoutMs = Math.max(1, endMs - performance.now());
     const lane = 'singles';
-    const send = async (partition: number) => {
+    const sendTo = async (partition: number) => {
       const nowMs = performance.now();
       const live = singles.filter((single) => single.endMs > nowMs);
       const parts = live.map(({ part }) => part);
-      const leftMs = Math.max(1, Math.ceil(endMs - nowMs));
-      const replies = await this.sendNow({ target, lane, parts, timeoutMs: leftMs, partition });
+      const replies = await this.sendNow({ target, lane, parts, timeoutMs: leftUntil(endMs), partition });
       const replyOf = new Map(live.map((single, index) => [single, replies[index]]));
       return singles.map((single) => replyOf.get(single) ?? unanswered('the record expired in the queue'));
     };
-    return await this.queuesOf[lane].run(
-      target.organisationId,
-      timeoutMs,
-      send,
-      this.partitionsFor(lane, target.model),
-    );
+    return await this.inTurn({ target, lane, parts: singles.map(({ part }) => part), endMs }, sendTo);
   }
 
   /** Sends one chunk at the organisation's turn, and waits for its reply. */
   private async sendChunk(sent: OutgoingChunk): Promise<readonly PartReply[]> {
     const { organisationId } = sent.target;
     const endMs = performance.now() + sent.timeoutMs;
-    const leftMs = () => Math.max(1, Math.floor(endMs - performance.now()));
-    const sendTo = (partition: number) => this.sendNow({ ...sent, timeoutMs: leftMs(), partition });
-    const partitions = this.partitionsFor(sent.lane, sent.target.model);
-    const send = () => this.queuesOf[sent.lane].run(organisationId, leftMs(), sendTo, partitions);
+    const sendTo = (partition: number) => this.sendNow({ ...sent, timeoutMs: leftUntil(endMs), partition });
+    const send = () => this.inTurn({ ...sent, endMs }, sendTo);
     const replies = await (this.longFillIns.has(organisationId)
       ? this.longFillInQueue.run(organisationId, sent.timeoutMs, send)
       : send());
     if (filledCharacters(replies) >= maxPartCharacters) this.longFillIns.set(organisationId, true);
     return replies;
+  }
+
+  /** Runs `sendTo` when the version may have another chunk in flight, and a partition of the lane has room. */
+  private async inTurn<Replies>(
+    chunk: Pick<OutgoingChunk, 'target' | 'lane' | 'parts'> & { readonly endMs: number },
+    sendTo: (partition: number) => Promise<Replies>,
+  ): Promise<Replies> {
+    const { target, lane, parts, endMs } = chunk;
+    const { organisationId, model } = target;
+    const loaded = { lane, organisationId, model, explain: parts.some(({ explain }) => explain) };
+    return await this.options.coldVersions.run(loaded, leftUntil(endMs), () =>
+      this.queuesOf[lane].run(organisationId, leftUntil(endMs), sendTo, this.partitionsFor(lane, model)),
+    );
   }
 
   /** The partitions for a version's next chunk, in order of preference. */
@@ -247,6 +254,9 @@ export function acceptedCall(call: ScoringCall, { refused }: Pick<ScoredRows, 'r
     nameOfRecord: (index) => call.nameOfRecord(indexes[index] ?? index),
   };
 }
+
+/** Whole ms until a time on the clock of `performance.now()`, at least one. */
+const leftUntil = (endMs: number): number => Math.max(1, Math.floor(endMs - performance.now()));
 
 function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
   if (failure === undefined) return parts;

@@ -47,6 +47,11 @@ export class FairQueue {
     return this.waitingCount;
   }
 
+  /** Whether no item runs or waits. */
+  get isIdle(): boolean {
+    return this.waitingCount === 0 && [...this.running.values()].every((count) => count === 0);
+  }
+
   /**
    * Runs `work` at the owner's turn.
    * @param timeoutMs longest wait. Work that waited so long never runs

@@ -1,6 +1,7 @@
 import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
+import { ColdVersions } from '../../../api/dispatch/cold-versions.js';
 import { Dispatcher, type ScoredRows } from '../../../api/dispatch/dispatcher.js';
 import { NoReply } from '../../../api/dispatch/reply-stream.js';
 import { ApiError } from '../../../shared/contract/errors.js';
@@ -29,7 +30,14 @@ function dispatcherWith(
     windowSize = 100,
     partitions = 1,
     failure,
-  }: { readonly windowSize?: number; readonly partitions?: number; readonly failure?: ChunkFailure } = {},
+    coldVersions = { run: (_loaded, _timeoutMs, send) => send() },
+  }: {
+    readonly windowSize?: number;
+    readonly partitions?: number;
+    readonly failure?: ChunkFailure;
+    /** None are cold by default. */
+    readonly coldVersions?: Pick<ColdVersions, 'run'>;
+  } = {},
 ) {
   const sent: OutgoingPayload[] = [];
   const dropped: string[] = [];
@@ -49,7 +57,7 @@ function dispatcherWith(
     waitFor: (chunk: string) => new Promise<ChunkReply>((resolve) => replies.set(chunk, resolve)),
     forget: (chunk: string) => void dropped.push(`reply ${chunk}`),
   };
-  return { dispatcher: new Dispatcher({ gatewayId: 'gw', queues, replies: stream }), sent, dropped };
+  return { dispatcher: new Dispatcher({ gatewayId: 'gw', queues, replies: stream, coldVersions }), sent, dropped };
 }
 
 describe('Dispatcher', () => {
@@ -60,6 +68,55 @@ describe('Dispatcher', () => {
     const models = [model, { ...model, id: 'other' }];
     await Promise.all([...models, ...models].map((each) => dispatcher.score(single(), each, neverEnds)));
     expect(sent.map(({ parts }) => parts.length)).to.deep.equal([2, 2]);
+  });
+
+  it('sends one chunk of an organisation while its version is cold, and the others after its reply', async () => {
+    const ends: (() => void)[] = [];
+    const answer = async ({ parts }: OutgoingPayload) => {
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return parts.map(() => scoredRow);
+    };
+    const { dispatcher, sent } = dispatcherWith(answer, { coldVersions: new ColdVersions() });
+    const organisations = () => sent.map(({ organisation }) => organisation).sort();
+    const calls = [
+      dispatcher.score(callOf(750), model, neverEnds),
+      dispatcher.score(callOf(1, { apiKey: keyOf('other') }), { ...model, id: 'other' }, neverEnds),
+    ];
+    await eventually(() => expect(organisations()).to.deep.equal(['org', 'other']));
+    for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
+    calls.push(dispatcher.score(callOf(1), { ...model, version: '2' }, neverEnds));
+    for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
+    expect(organisations()).to.deep.equal(['org', 'other']);
+    for (const end of ends.splice(0)) end();
+    // The rest of the batch is warm, and the other version may have its first chunk.
+    await eventually(() => expect(organisations()).to.deep.equal(['org', 'org', 'org', 'org', 'other']));
+    for (const end of ends.splice(0)) end();
+    await Promise.all(calls);
+    const explained = dispatcher.score(callOf(500, { explain: true }), model, neverEnds);
+    await eventually(() => expect(ends).to.have.length(1));
+    for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
+    expect(ends, 'chunks that ask for drivers').to.have.length(1);
+    ends[0]?.();
+    await eventually(() => expect(ends).to.have.length(2));
+    ends[1]?.();
+    await explained;
+  });
+
+  it('tries a cold version again after a failure, and forgets what waited for it', async () => {
+    const coldVersions = new ColdVersions();
+    let answers = 0;
+    const { dispatcher, sent } = dispatcherWith(
+      async ({ parts }) => {
+        answers += 1;
+        if (answers === 1) throw new Error('the worker died');
+        return parts.map(() => scoredRow);
+      },
+      { coldVersions },
+    );
+    const [first, second] = [1, 2].map(() => dispatcher.score(callOf(1), model, neverEnds));
+    expect(await failureOf(first ?? neverEnds)).to.be.instanceOf(ApiError);
+    await second;
+    expect(sent).to.have.length(2);
   });
 
   it('sends the crm_ids of live keys to the workers, and none of test keys', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { ColdVersions } from '../../../api/dispatch/cold-versions.js';
 import { Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
 import { ReplyStream } from '../../../api/dispatch/reply-stream.js';
@@ -66,7 +67,7 @@ describe('the large calls of one organisation, beside small calls of another', (
     await queues.start();
     replies = new ReplyStream({ gatewayId: 'gw', blocking: connect(), commands: jobs, logger });
     replies.start();
-    dispatcher = new Dispatcher({ gatewayId: 'gw', queues, replies });
+    dispatcher = new Dispatcher({ gatewayId: 'gw', queues, replies, coldVersions: new ColdVersions() });
   });
   after(async function () {
     this.timeout(30_000);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
+import { ColdVersions } from '../../../api/dispatch/cold-versions.js';
 import { acceptedCall, Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { maxNameCharacters } from '../../../api/dispatch/field-names.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
@@ -61,7 +62,10 @@ function dispatcherThatRefuses(refuses: (size: number) => boolean) {
     waitFor: (chunk: string) => new Promise<ChunkReply>((resolve) => replies.set(chunk, resolve)),
     forget: () => undefined,
   };
-  return { dispatcher: new Dispatcher({ gatewayId: 'gw', queues, replies: stream }), sent };
+  return {
+    dispatcher: new Dispatcher({ gatewayId: 'gw', queues, replies: stream, coldVersions: new ColdVersions() }),
+    sent,
+  };
 }
 
 describe('a tolerant call', () => {
@@ -131,7 +135,12 @@ describe('the lane of bulk jobs', () => {
       cancel: () => undefined,
     };
     const stream = { waitFor: () => neverEnds, forget: () => undefined };
-    const dispatcher = new Dispatcher({ gatewayId: 'gw', queues, replies: stream });
+    const dispatcher = new Dispatcher({
+      gatewayId: 'gw',
+      queues,
+      replies: stream,
+      coldVersions: { run: (_loaded, _timeoutMs, send) => send() },
+    });
     const start = (call: ScoringCall) => void dispatcher.score(call, model, neverEnds).catch(() => undefined);
     start(callOf(1_000));
     start(callOf(250, { lane: 'batches', tolerant: false }));

@@ -3,6 +3,7 @@ import { getPriority } from 'node:os';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
+import { ColdVersions } from '../../../api/dispatch/cold-versions.js';
 import { acceptedCall, Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
 import { ReplyStream } from '../../../api/dispatch/reply-stream.js';
@@ -50,7 +51,7 @@ describe('the bulk workers of a running service', () => {
     queues = new LaneQueues(jobs, 1, logger);
     replies = new ReplyStream({ gatewayId: 'runner', blocking, commands: jobs, logger });
     replies.start();
-    dispatcher = new Dispatcher({ gatewayId: 'runner', queues, replies });
+    dispatcher = new Dispatcher({ gatewayId: 'runner', queues, replies, coldVersions: new ColdVersions() });
   });
   after(async function () {
     this.timeout(startTimeoutMs);
