@@ -69,12 +69,13 @@ export interface Action<Input extends Schema, Output extends Schema, Material = 
    * - `steps` cannot be undone. It writes its audit entry before its first step.
    */
   readonly effect: 'read' | 'change' | 'steps';
+  // Methods, not members of function types: `ActionRoute` takes actions of any types.
   /**
    * Work before the transaction, such as storing files. Absent where `run` needs the material itself.
    * @param material input that is not JSON, such as a checked bundle
    */
-  readonly prepare?: (context: AdminContext, input: ShapeOf<Input>, material: Material) => Promise<Prepared>;
-  readonly run: (context: ActionContext, input: ShapeOf<Input>, prepared: Prepared) => Promise<ShapeOf<Output>>;
+  prepare?(context: AdminContext, input: ShapeOf<Input>, material: Material): Promise<Prepared>;
+  run(context: ActionContext, input: ShapeOf<Input>, prepared: Prepared): Promise<ShapeOf<Output>>;
 }
 
 /** Gives an action its types from its schemas. */

@@ -23,15 +23,13 @@ export interface ActionRoute {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   readonly path: string;
   // The table holds actions of any types: `runAction` checks every input against its schema.
-  readonly action: Action<Schema, Schema>;
+  readonly action: Action<Schema, Schema, undefined, unknown>;
 }
 
-type AnyAction = { readonly [Name in keyof Action<Schema, Schema>]: unknown };
-
-export const route = (method: ActionRoute['method'], path: string, action: AnyAction): ActionRoute => ({
+export const route = (method: ActionRoute['method'], path: string, action: ActionRoute['action']): ActionRoute => ({
   method,
   path,
-  action: action as unknown as Action<Schema, Schema>,
+  action,
 });
 
 /** Every action that the console offers over HTTP, except those of its own. Routes and OpenAPI are made from it. */

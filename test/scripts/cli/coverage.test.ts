@@ -71,7 +71,8 @@ describe('leadscore model coverage', () => {
     expect(lineOf(text, 'lead_source')).to.match(/^lead_source {2}80 % {2}50 % {2}·····▇▇ {2}SaaS 70,/);
     expect(text).to.include('Needs attention:\n  lead_source unseen in 50 % (SaaS)\n');
     for (const sign of ['\u001b', '\u202e']) expect(text).to.not.include(sign);
-    const document = (await desk.document('model', 'coverage', model, '--days', '2')) as unknown as CoverageDocument;
+    const { stdout } = await desk.run('model', 'coverage', model, '--days', '2', '--json');
+    const document: CoverageDocument = JSON.parse(stdout);
     expect(document.days).to.deep.equal([
       { day: dayText(today - 1), records: 100 },
       { day: dayText(today), records: 100 },

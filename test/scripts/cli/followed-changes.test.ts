@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Command } from 'commander';
 import type { ChangeStreamDocument } from 'mongodb';
-import type { CliContext } from '../../../scripts/cli/context/cli-context.js';
+import { Connections } from '../../../scripts/cli/context/connections.js';
 import { createProgram } from '../../../scripts/cli/program.js';
+import { readOperatorConfig } from '../../../shared/config/config.js';
 import { eventually } from '../../support/eventually.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { testServers } from '../../support/service/servers.js';
@@ -154,9 +155,10 @@ describe('a gateway that no announcement reaches', () => {
       command.commands.length === 0
         ? [command.name()]
         : command.commands.flatMap((each) => names(each).map((name) => `${command.name()} ${name}`));
-    const all = names(
-      createProgram({ config: {}, stdout: process.stdout, stderr: process.stderr } as unknown as CliContext),
-    );
+    const config = readOperatorConfig({});
+    const unused = { clock: service.clock, confirm: async () => false, present: async () => undefined };
+    const { stdout, stderr } = process;
+    const all = names(createProgram({ config, connections: new Connections(config), stdout, stderr, ...unused }));
     const listed = all.map((name) => name.replace(/^leadscore /, '')).sort();
     expect([...new Set([...ran, ...others])].sort()).to.deep.equal(listed);
   });

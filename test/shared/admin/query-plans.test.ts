@@ -95,8 +95,10 @@ describe('the queries of the console', () => {
     if (method !== 'get') continue;
     it(`answer ${action.name} by indexes, and read little that they do not return`, async () => {
       const names = Object.keys(action.input.properties as object);
-      const given = Object.fromEntries(names.flatMap((name) => (name in input ? [[name, input[name]]] : [])));
-      if ('limit' in given) given.limit = 50 as unknown as string;
+      const given: Record<string, unknown> = Object.fromEntries(
+        names.flatMap((name) => (name in input ? [[name, input[name]]] : [])),
+      );
+      if ('limit' in given) given.limit = 50;
       const queries = await profiled(() => desk.act(action, given));
       expect(wasteful(queries), path).to.deep.equal([]);
     });

@@ -20,8 +20,8 @@ export interface AdminDesk {
   readonly redis: Redis;
   readonly context: AdminContext;
   /** Does an action, by default as an operator, and checks its reply against its schema. */
-  act<Input extends Schema, Output extends Schema>(
-    action: Action<Input, Output>,
+  act<Input extends Schema, Output extends Schema, Prepared>(
+    action: Action<Input, Output, undefined, Prepared>,
     input: unknown,
     actor?: Partial<Actor>,
   ): Promise<ShapeOf<Output>>;

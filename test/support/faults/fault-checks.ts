@@ -35,9 +35,7 @@ export async function expectExact(own: TestWorkspace, within = 10_000, counted?:
 
 /** The worker processes that have ended so far. */
 export async function workerDeaths({ cluster }: FaultService): Promise<WorkerDeath[]> {
-  return (await entriesOf(cluster)).flatMap((entry) =>
-    entry.msg === 'a worker died and is replaced' ? (entry as unknown as WorkerDeath) : [],
-  );
+  return (await entriesOf(cluster)).filter(isWorkerDeath);
 }
 
 /** Asserts that only killed processes have ended, and that no rejection was unhandled. */
@@ -52,7 +50,12 @@ export async function expectNoOtherDeath(service: FaultService, killed: readonly
   expect(unhandled).to.deep.equal([]);
 }
 
-type LogEntry = Readonly<Record<string, unknown>>;
+interface LogEntry {
+  readonly msg?: string;
+}
+
+const isWorkerDeath = (entry: LogEntry): entry is LogEntry & WorkerDeath =>
+  entry.msg === 'a worker died and is replaced';
 
 async function entriesOf(cluster: FaultService['cluster']): Promise<LogEntry[]> {
   const lines = (await cluster.readLog()).split('\n').filter((line) => line.startsWith('{'));

@@ -3,7 +3,7 @@ import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
 import { runBundle } from '../../../../worker/bundle-checks/golden-check.js';
 import { eventually } from '../../../support/eventually.js';
 import type { HttpReply } from '../../../support/http/http-call.js';
-import { scored } from '../../../support/http/score-reply.js';
+import { type ScoreRow, scored } from '../../../support/http/score-reply.js';
 import { packSample, sampleBundle, sampleParts } from '../../../support/models/sample-bundle.js';
 import { floats } from '../../../support/models/sample-onnx.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
@@ -55,7 +55,7 @@ const explainsNothingSent: Explained = {
 };
 const members = ['drivers', 'top_reason_1', 'top_reason_2', 'top_reason_3'] as const;
 
-const explainedRows = (reply: HttpReply) => scored(reply).scores as unknown as readonly Explained[];
+const explainedRows = (reply: HttpReply) => scored(reply).scores as readonly (ScoreRow & Explained)[];
 const flat = (reply: HttpReply): Explained & Record<string, unknown> => {
   expect(reply.status, reply.text.slice(0, 500)).to.equal(200);
   return JSON.parse(reply.text);
