@@ -73,15 +73,17 @@ const cases: readonly RuleCase[] = [
     bad: {
       'api/a.ts': lines('', `// ${'a'.repeat(118)}`, `  /** ${'b '.repeat(60)}*/`),
       'test/deep/b.tsx': lines('/*', ` * ${'c'.repeat(118)}`, ' */'),
+      'shared/b.lua': lines(`local text = '${'d'.repeat(120)}'`, `  -- ${'d'.repeat(116)}`),
     },
     findings: [
       'api/a.ts:2 has 121 characters in a line of a comment',
       'api/a.ts:3 has 128 characters in a line of a comment',
       'test/deep/b.tsx:2 has 121 characters in a line of a comment',
+      'shared/b.lua:2 has 121 characters in a line of a comment',
     ],
     good: {
       'api/a.ts': lines(`// ${'a'.repeat(117)}`, `const text = '${'b'.repeat(120)}';`),
-      'shared/b.lua': `-- ${'a'.repeat(120)}\n`,
+      'shared/b.lua': lines(`-- ${'a'.repeat(117)}`, `local text = '${'b'.repeat(120)}'`),
     },
   },
   {

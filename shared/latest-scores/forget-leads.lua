@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- forget-leads.lua: drops the items of some leads that are below a limit. Begins a new epoch on request, so that no call
--- from before brings them back. See read-scores.lua. Runs even when memory is full.
+-- forget-leads.lua: drops the items of some leads that are below a limit. Begins a new epoch on request, so that no
+-- call from before brings them back. See read-scores.lua. Runs even when memory is full.
 --
 -- KEYS[1] hash of the organisation's leads.
 -- ARGV[1] the limit, which items are compared with.   ARGV[2] a unique token to begin an epoch, or empty.

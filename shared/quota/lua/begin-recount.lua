@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- begin-recount.lua: begins a recount: from now on, settle.lua and release.lua list the calls that they end. So the counter
--- can be set from the ledger while calls go on; see recount.lua. Only for the holder of the counter's lock.
+-- begin-recount.lua: begins a recount: from now on, settle.lua and release.lua list the calls that they end. So the
+-- counter can be set from the ledger while calls go on; see recount.lua. Only for the holder of the counter's lock.
 --
 -- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] list of ended calls.   KEYS[3] lock.
 -- ARGV[1] the lock's token.   ARGV[2] TTL of the list, ms, in case the process that recounts dies.

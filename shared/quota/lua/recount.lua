@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- recount.lua: sets a counter in use from the ledger. Only for the holder of the counter's lock, after begin-recount.lua.
--- The holder has then read the ledger, the leases and the list of ended calls, in this order.
+-- recount.lua: sets a counter in use from the ledger. Only for the holder of the counter's lock, after
+-- begin-recount.lua. The holder has then read the ledger, the leases and the list of ended calls, in this order.
 --
 -- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.   KEYS[3] lock.
 -- KEYS[4] list of calls that ended since the recount began.
@@ -11,9 +11,9 @@
 -- Returns {code, used, leased}, both in records, after the script:
 --    `1` recounted.   `-2` unknown counter.   `-8` the lock is lost.
 --    `-9` the list of ended calls is missing or incomplete, or Redis was restarted since: begin again.
--- After `1`, `used` is the sum without the calls that have an open lease, which settle.lua will add. Calls that were settled
--- since KEYS[4] was read are added unless they are in the sum. Calls that were released since are subtracted if they are in
--- it. The lock is dropped, and `recount_at` is cleared unless it is in the future.
+-- After `1`, `used` is the sum without the calls that have an open lease, which settle.lua will add. Calls that were
+-- settled since KEYS[4] was read are added unless they are in the sum. Calls that were released since are subtracted if
+-- they are in it. The lock is dropped, and `recount_at` is cleared unless it is in the future.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased', 'recount_at')
 if not usage[1] then return {-2, 0, 0} end

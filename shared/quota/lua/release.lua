@@ -9,8 +9,8 @@
 --    `1` released.   `2` already released.
 --    `-6` no such lease: nothing to release. A reserve of this call that arrives later finds the call ended.
 --    `-7` already settled: it stays counted.
--- The counter gets a recount (`recount_at`) one lease from now in two cases. After `-7`: the caller takes the call for not
--- recorded. When the call might still be recorded: it would then not be counted.
+-- The counter gets a recount (`recount_at`) one lease from now in two cases. After `-7`: the caller takes the call for
+-- not recorded. When the call might still be recorded: it would then not be counted.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased')
 local used, leased = tonumber(usage[1] or 0), tonumber(usage[2] or 0)

@@ -1,8 +1,8 @@
 #!lua
--- reserve.lua: holds records of a month's quota for some calls of one counter, until settle, release or the lease's end.
--- Takes the calls in order, as if each had been sent alone. A call that does not fit is refused; a smaller one after it may
--- be held. The same call id again is the same reservation, also within one script call. Refused by Redis when memory is
--- full, before anything is changed.
+-- reserve.lua: holds records of a month's quota for some calls of one counter, until settle, release or the lease's
+-- end. Takes the calls in order, as if each had been sent alone. A call that does not fit is refused; a smaller one
+-- after it may be held. The same call id again is the same reservation, also within one script call. Refused by Redis
+-- when memory is full, before anything is changed.
 --
 -- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.
 -- KEYS[3..] state of each call.
@@ -11,8 +11,8 @@
 -- Returns code, used, leased of each call, in turn, in one array; used and leased in records, after that call:
 --    `1` held.   `2` already held.
 --    `-1` would cross the stop: used + leased + records > hard stop. No records are held.
---    `-2` unknown counter: it must be set from the ledger first. It is missing, or was set in an earlier run of Redis (a
---       restart or a failover may have lost the newest writes).
+--    `-2` unknown counter: it must be set from the ledger first. It is missing, or was set in an earlier run of Redis
+--       (a restart or a failover may have lost the newest writes).
 --    `-3` too late: the deadline has passed, because the command was sent again or waited too long.
 --    `-4` the call has ended already: it was settled or released.
 --

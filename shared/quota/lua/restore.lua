@@ -1,19 +1,20 @@
 #!lua
 -- restore.lua: sets a counter that Redis does not know from the ledger. The holder of the counter's lock calls it in
--- batches: first the recent calls of the ledger, then, with the last batch, the sum. An existing counter is never changed.
--- FLUSHALL also takes the lock, so a sum that was read before it is never restored after it.
+-- batches: first the recent calls of the ledger, then, with the last batch, the sum. An existing counter is never
+-- changed. FLUSHALL also takes the lock, so a sum that was read before it is never restored after it.
 --
--- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases.   KEYS[3] lock.   KEYS[4..] state of each call.
+-- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases.   KEYS[3] lock.
+-- KEYS[4..] state of each call.
 -- ARGV[1] the lock's token.   ARGV[2] lease ms.   ARGV[3] TTL of the counter, ms.
 -- ARGV[4] the ledger's sum in records, or '' while more batches follow.   ARGV[5..] records of each call.
 --
 -- Returns {code, used, leased}, both in records, after the script:
---    `1` done. The calls are `settled:N` for two leases: one that was in flight when Redis was emptied finds itself counted.
---       With the sum, the counter is set and the lock dropped.
+--    `1` done. The calls are `settled:N` for two leases: one that was in flight when Redis was emptied finds itself
+--       counted. With the sum, the counter is set and the lock dropped.
 --    `2` the counter exists already (another process restored it, or this command was sent again). Nothing was changed.
 --    `-8` the lock is lost. Nothing was changed.
--- Leases that outlived their counter are dropped. The counter gets a recount (`recount_at`) one lease from now: a gateway
--- may have recorded a call after the sum was read, and died.
+-- Leases that outlived their counter are dropped. The counter gets a recount (`recount_at`) one lease from now: a
+-- gateway may have recorded a call after the sum was read, and died.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased')
 if usage[1] then return {2, tonumber(usage[1]), tonumber(usage[2])} end

@@ -138,13 +138,13 @@ export const shortSeamsAreShort: StructureRule = (sources) =>
 
 const maxCommentWidth = 120; // the formatter keeps code within it, and does not touch comments
 
-/** No line of a comment in TypeScript is longer than 120 characters. */
+/** No line of a comment in TypeScript or Lua is longer than 120 characters. */
 export const commentsAreNarrow: StructureRule = (sources) =>
   sources
-    .filter((source) => /\.(tsx?|mts|mjs)$/.test(source.path))
+    .filter((source) => /\.(tsx?|mts|mjs|lua)$/.test(source.path))
     .flatMap((source) =>
       source.text.split('\n').flatMap((text, index) => {
-        const isWide = text.length > maxCommentWidth && /^\s*(\/\/|\/?\*)/.test(text);
+        const isWide = text.length > maxCommentWidth && /^\s*(\/\/|\/?\*|--)/.test(text);
         return isWide ? [found(source, index + 1, `has ${text.length} characters in a line of a comment`)] : [];
       }),
     );

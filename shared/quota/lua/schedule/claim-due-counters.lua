@@ -6,8 +6,8 @@
 -- ARGV[1] Redis ms up to which a look is due.   ARGV[2] length of the claim, ms.   ARGV[3] max number of counters.
 -- ARGV[4] 1 to begin with the counters of KEYS[1] that are missing in KEYS[2]: gateways write to KEYS[1] alone.
 --
--- Returns member and last mark of each counter, in turn, both as strings. A counter without a mark, which a failover may
--- have lost, is marked now.
+-- Returns member and last mark of each counter, in turn, both as strings. A counter without a mark, which a failover
+-- may have lost, is marked now.
 
 local call = redis.call
 local time = call('TIME')

@@ -3,8 +3,8 @@
 --
 -- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.
 --
--- Returns four Redis ms: now, the earliest expiry of a lease, `counted_at` and `recount_at` of the counter. A missing one
--- is -1.
+-- Returns four Redis ms: now, the earliest expiry of a lease, `counted_at` and `recount_at` of the counter. A missing
+-- one is -1.
 
 local time = redis.call('TIME')
 local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')

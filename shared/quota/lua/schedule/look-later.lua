@@ -2,7 +2,8 @@
 -- look-later.lua: sets the next look of some active counters, or takes idle ones off both lists.
 --
 -- KEYS[1] active counters, sorted by their last mark.   KEYS[2] active counters, sorted by their next look.
--- ARGV three for each counter, in turn: member, Redis ms of the next look, and the last mark of an idle counter, else ''.
+-- ARGV three for each counter, in turn: member, Redis ms of the next look, and the last mark of an idle counter,
+-- else ''.
 --
 -- Returns the number of counters taken off. One that was marked again meanwhile stays.
 
