@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import { type HttpReply, httpCall } from '../../support/http/http-call.js';
 import { refused } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type CallOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { type CallOptions, onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { type Alias, bodyOf, expectDeprecated, lead, successors } from './aliases.js';
 
 /** The answer with each likelihood under its name in v1. */
@@ -15,12 +15,8 @@ describe('deprecated aliases', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   const bodyFor = (path: string, members: object = {}): object => bodyOf(own, path, members);

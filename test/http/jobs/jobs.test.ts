@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { idsOfJob, type JobState, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { refused } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { changeJob, inputCall, type JobBody, jobOf, newJob, patchHeaders, settleSlices } from './job-calls.js';
 
 interface JobList {
@@ -16,12 +16,8 @@ describe('/v1/jobs', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   const command = (jobId: string, name: string) => own.call(`/v1/jobs/${jobId}/${name}`, { method: 'POST' });

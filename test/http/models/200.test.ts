@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { validationGates } from '../../../shared/contract/verdict.js';
 import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import { read } from '../scores/history.js';
 import type { ValidationBody } from '../validation/graded-leads.js';
 
@@ -10,12 +10,8 @@ describe('200 of GET /v1/models', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('lists the organisation’s models with verdict and Live API switch, without deleted ones', async () => {
@@ -39,15 +35,10 @@ describe('200 of GET /v1/models', () => {
 });
 
 describe('200 of GET /v1/models/{model_id}', () => {
-  let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh) => {
+    own = fresh;
   });
 
   it('returns the fields, their requirements, the recency guard and the explain method', async () => {

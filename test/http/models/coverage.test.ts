@@ -4,8 +4,8 @@ import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { eventually } from '../../support/eventually.js';
 import { refused, scored } from '../../support/http/score-reply.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type CallOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { type RunningService, startTimeoutMs } from '../../support/service/service.js';
+import { type CallOptions, onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { describeBadInputs, readingCall, rowsAs } from '../bad-inputs/bad-input.js';
 import { read } from '../scores/history.js';
 
@@ -29,12 +29,8 @@ describe('200 of GET /v1/models/{model_id}/coverage', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   const coverage = async (query = '', options: CallOptions = {}): Promise<CoverageReply> =>

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import { type HttpReply, httpCall } from '../../support/http/http-call.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import type { UsableKey } from '../../support/service/workspace-parts.js';
 
 const at = '2026-03-01T12:00:00Z';
@@ -14,13 +14,8 @@ describe('200 of POST /v1/outcomes', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   const post = (

@@ -3,8 +3,8 @@ import { dayMs } from '../../../shared/contract/dates.js';
 import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const path = '/v1/outcomes';
 const at = '2026-03-01T12:00:00Z';
@@ -14,12 +14,8 @@ describe('4xx of POST /v1/outcomes', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   const post = (body: unknown, headers?: Record<string, string>): Promise<HttpReply> =>

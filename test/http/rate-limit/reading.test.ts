@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { type RateWindow, rateWindowKey } from '../../../shared/redis/keys.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import type { UsableKey } from '../../support/service/workspace-parts.js';
 import { read } from '../scores/history.js';
 
@@ -12,12 +12,8 @@ describe('rate limit of the reading endpoints', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('returns RateLimit headers with ten times the rate of scoring', async () => {

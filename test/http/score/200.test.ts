@@ -6,7 +6,7 @@ import { rawCall } from '../../support/http/raw-connection.js';
 import { refused, type ScoreRow, scored, scoredRow } from '../../support/http/score-reply.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { oddInputs } from '../bad-inputs/accepted.js';
 import { type BadInputRig, badInputRig } from '../bad-inputs/rig.js';
 
@@ -24,12 +24,8 @@ describe('200 of POST /v1/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('returns exactly the members of the contract to a live key', async () => {

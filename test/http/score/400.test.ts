@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { refused, scored } from '../../support/http/score-reply.js';
 import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { describeBadInputs } from '../bad-inputs/bad-input.js';
 import { badRecords, tooManyRecords } from '../bad-inputs/records.js';
 
@@ -15,12 +15,8 @@ describe('400 of POST /v1/score: messages', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   /** The sample features with changes to the first one, `company_size`. */

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { newId } from '../../../shared/contract/identifiers.js';
 import { onEachGateway } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { unknownScoreModels } from '../bad-inputs/addresses.js';
 import { describeBadInputs } from '../bad-inputs/bad-input.js';
 
@@ -15,12 +15,8 @@ describe('404 of POST /v1/score: models', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('returns 404 for a model_id that does not exist, in any form', async () => {

@@ -3,8 +3,8 @@ import { rawCall } from '../../support/http/raw-connection.js';
 import { refused } from '../../support/http/score-reply.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { type History, read, scoreSizes, scoresOf } from './history.js';
 
 const lead = { company_size: 120, lead_source: 'Referral' };
@@ -13,12 +13,8 @@ describe('200 of GET /v1/scores/{crm_id}', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('returns the scores of batches, webhooks and all models, latest first', async () => {
@@ -71,15 +67,10 @@ describe('200 of GET /v1/scores/{crm_id}', () => {
 });
 
 describe('pages of GET /v1/scores/{crm_id}', () => {
-  let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh) => {
+    own = fresh;
   });
 
   const page = async (query = ''): Promise<History> => read<History>(await own.call(scoresOf('L-1', query)));

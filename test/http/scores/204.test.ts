@@ -2,22 +2,16 @@ import { expect } from 'chai';
 import { refused, scoredRow } from '../../support/http/score-reply.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import { type History, read, scoreSizes, scoresOf } from './history.js';
 
 const lead = { company_size: 120, lead_source: 'Referral' };
 
 describe('204 of DELETE /v1/scores/{crm_id}', () => {
-  let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh) => {
+    own = fresh;
   });
 
   it('removes crm_id and fields from every prediction of the lead, and keeps the usage', async () => {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { refused } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import { badQueries, unknownLeads } from '../bad-inputs/addresses.js';
 import { describeBadInputs } from '../bad-inputs/bad-input.js';
 import { badScoresKeys } from '../bad-inputs/keys.js';
@@ -12,15 +11,10 @@ describeBadInputs('404 of GET and DELETE /v1/scores/{crm_id}', unknownLeads);
 describeBadInputs('422 of GET /v1/scores/{crm_id}', badQueries);
 
 describe('400 of DELETE /v1/scores/{crm_id}', () => {
-  let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh) => {
+    own = fresh;
   });
 
   it('returns 400 for a model_id in the query, because DELETE erases the scores of all models', async () => {

@@ -10,8 +10,8 @@ import { eventually } from '../../support/eventually.js';
 import { freeze } from '../../support/faults/stall.js';
 import { RawConnection } from '../../support/http/raw-connection.js';
 import { scored, scoredRow } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 
 const leaseMs = 30_000;
 const scores = '/v1/scores/L-1';
@@ -21,12 +21,8 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   const history = async () => JSON.parse((await own.call(scores)).text).scores as { scored_at: string }[];

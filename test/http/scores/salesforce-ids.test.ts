@@ -5,8 +5,8 @@ import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/
 import { refused, scored, scoredRow } from '../../support/http/score-reply.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
 import { documentsOfCall } from '../../support/service/prediction-rows.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import { type History, read, scoresOf } from './history.js';
 
 const [short, long, other] = ['001A0000006Vm9u', '001A0000006Vm9uIAC', '001A0000006VM9u'] as const;
@@ -17,12 +17,8 @@ describe("the two forms of Salesforce's ids", () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   const delta = sampleAnswer(small).score - sampleAnswer(large).score;

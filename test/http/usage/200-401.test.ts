@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import { describeBadInputs } from '../bad-inputs/bad-input.js';
 import { badUsageKeys } from '../bad-inputs/keys.js';
 import { read, scoreSizes, scoresOf } from '../scores/history.js';
@@ -13,12 +13,8 @@ describe('200 of GET /v1/usage', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('returns the usage of the key’s bucket with month and resets_at', async () => {
@@ -49,12 +45,8 @@ describe('200 of the reading endpoints', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('returns 200 from every reading endpoint while scoring returns 402, 429, 409 or 403', async () => {

@@ -3,8 +3,8 @@ import type { HttpReply } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
 import { scoredWebhook } from '../../support/http/webhook-answer.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type CallOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { type CallOptions, onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const path = '/v1/webhooks/score';
 const lead = { company_size: 120, lead_source: 'Referral' };
@@ -13,12 +13,8 @@ describe('200 of POST /v1/webhooks/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   const send = (body: object, options: CallOptions & { query?: string } = {}): Promise<HttpReply> =>

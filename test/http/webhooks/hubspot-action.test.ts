@@ -3,22 +3,16 @@ import { expect } from 'chai';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused } from '../../support/http/score-reply.js';
 import { scoredWebhook } from '../../support/http/webhook-answer.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type CallOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { type CallOptions, onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 
 const path = '/v1/webhooks/score';
 const lead = { company_size: 120, lead_source: 'Referral' };
 
 describe('HubSpot custom actions to POST /v1/webhooks/score', () => {
-  let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh) => {
+    own = fresh;
   });
 
   const send = (body: object, options: CallOptions = {}): Promise<HttpReply> =>

@@ -10,7 +10,7 @@ import type { Model } from '../../../shared/store/models/models.js';
 import { storeVersion } from '../../../shared/store/models/store-version.js';
 import { type HttpCall, type HttpReply, httpCall } from '../http/http-call.js';
 import { type PredictionRow, predictionRows } from './prediction-rows.js';
-import type { RunningService } from './service.js';
+import { type RunningService, runningService, startTimeoutMs } from './service.js';
 import {
   createKey,
   createModel,
@@ -68,6 +68,19 @@ export async function workspace(service: RunningService, options: WorkspaceOptio
     createModel(service, organisation._id, options),
   ]);
   return new TestWorkspace(service, organisation, { live, test, model });
+}
+
+/**
+ * Hooks of a suite on the default service. Each test begins with its own workspace.
+ * @param set gets the workspace of the next test, and the service
+ */
+export function onOwnWorkspace(set: (own: TestWorkspace, service: RunningService) => void): void {
+  let service: RunningService;
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => set(await workspace(service), service));
 }
 
 /** One organisation of a running service: its calls, its changes, and its stored data. */

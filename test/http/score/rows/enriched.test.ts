@@ -3,8 +3,8 @@ import { eventually } from '../../../support/eventually.js';
 import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
 import { sampleAnswer } from '../../../support/models/sample-answer.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
+import type { RunningService } from '../../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../../support/service/workspace.js';
 
 const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
 const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
@@ -13,12 +13,8 @@ describe('enriched rows of POST /v1/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('scores a record with only a crm_id from the stored fields', async () => {

@@ -6,8 +6,8 @@ import type { HttpReply } from '../../../support/http/http-call.js';
 import { type ScoreRow, scored } from '../../../support/http/score-reply.js';
 import { packSample, sampleBundle, sampleParts } from '../../../support/models/sample-bundle.js';
 import { floats } from '../../../support/models/sample-onnx.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
+import type { RunningService } from '../../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../../support/service/workspace.js';
 
 /** The explanation of a row. */
 interface Explained {
@@ -65,12 +65,8 @@ describe('explain: true of POST /v1/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('returns drivers and reasons of each row, in request order', async () => {

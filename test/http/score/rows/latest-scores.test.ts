@@ -13,8 +13,8 @@ import { eventually } from '../../../support/eventually.js';
 import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
 import { sampleAnswer } from '../../../support/models/sample-answer.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
+import type { RunningService } from '../../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../../support/service/workspace.js';
 
 const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
 const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
@@ -26,12 +26,8 @@ describe('latest scores of a lead', () => {
   const leadsInRedis = async () =>
     (await service.redis.hkeys(key())).filter((name) => name !== '' && !name.startsWith('\0'));
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
   });
 
   it('stores the latest score in Redis before the reply', async () => {
