@@ -1,7 +1,7 @@
-import { EventEmitter, once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { FakeService, type GivenAnswer } from '../../../support/http/fake-service.js';
 
 /** A request that has arrived. */
 export interface ArrivedRequest {
@@ -9,14 +9,6 @@ export interface ArrivedRequest {
   /** Below `/v1/jobs`, with the query. */
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-}
-
-/** An answer that replaces the default one. */
-interface GivenAnswer {
-  readonly status: number;
-  readonly code: string;
-  readonly message?: string;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface FakeJob {
@@ -38,7 +30,7 @@ export interface FakeJob {
 type Given = GivenAnswer | 'hang up' | undefined;
 
 /** A fake gateway with the API of bulk jobs. It stores uploads in whole parts, like the gateway. */
-export class FakeJobService {
+export class FakeJobService extends FakeService {
   readonly jobs: FakeJob[] = [];
   readonly requests: ArrivedRequest[] = [];
   /** Answers a request instead of the service. */
@@ -62,24 +54,6 @@ export class FakeJobService {
   /** Whether it answers requests with `Range`. */
   hasRanges = true;
   private polls = 0;
-  private readonly arrivals = new EventEmitter();
-  private readonly server = createServer((request, response) => {
-    this.handle(request, response).catch(() => response.destroy());
-  });
-
-  async start(): Promise<void> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-  }
-
-  get url(): string {
-    const { port } = this.server.address() as AddressInfo;
-    return `http://127.0.0.1:${port}`;
-  }
-
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
 
   /** The only job. */
   get job(): FakeJob {
@@ -118,7 +92,7 @@ export class FakeJobService {
     return job;
   }
 
-  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  protected async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').replace(/^\/v1\/jobs/, '');
     const arrived = { method: request.method ?? '', path, headers: request.headers };
     this.requests.push(arrived);

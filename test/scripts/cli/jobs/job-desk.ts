@@ -1,37 +1,14 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { FakeServiceDesk } from '../../../support/http/fake-service.js';
 import { type CliResult, callCli, type RunningCli, startCli } from '../cli-call.js';
 import { type FakeJob, FakeJobService } from './fake-job-service.js';
 
 /** A temporary folder for files and a fake service with bulk jobs. */
-export class JobDesk {
-  private constructor(
-    private readonly directory: string,
-    readonly service: FakeJobService,
-  ) {}
+export class JobDesk extends FakeServiceDesk {
+  readonly service = new FakeJobService();
 
-  static async open(): Promise<JobDesk> {
-    const service = new FakeJobService();
-    await service.start();
-    return new JobDesk(await mkdtemp(join(tmpdir(), 'leadscore-jobs-')), service);
-  }
-
-  async leave(): Promise<void> {
-    await this.service.stop();
-    await rm(this.directory, { recursive: true, force: true });
-  }
-
-  file(name: string): string {
-    return join(this.directory, name);
-  }
-
-  files(): Promise<string[]> {
-    return readdir(this.directory);
-  }
-
-  read(name: string): Promise<string> {
-    return readFile(this.file(name), 'utf8');
+  static open(): Promise<JobDesk> {
+    return new JobDesk().enter();
   }
 
   /** Writes a CSV of about `bytes` bytes and returns its content. */

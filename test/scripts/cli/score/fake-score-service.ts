@@ -1,7 +1,7 @@
-import { EventEmitter, once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { FakeService, type GivenAnswer } from '../../../support/http/fake-service.js';
 
 /** A received call. */
 export interface ArrivedCall {
@@ -14,14 +14,6 @@ export interface ArrivedCall {
   readonly records: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** An answer that replaces the default scores. */
-export interface GivenAnswer {
-  readonly status: number;
-  readonly code: string;
-  readonly message?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** Returns the answer to a call. Undefined answers with scores; 'hang up' closes the connection. */
 export type Answering = (
   call: ArrivedCall,
@@ -31,7 +23,7 @@ export type Answering = (
 export const fakeScore = (n: number): number => n % 101;
 
 /** A fake gateway with configurable answers. Like the gateway, it counts each idempotency key once and replays it. */
-export class FakeScoreService {
+export class FakeScoreService extends FakeService {
   readonly calls: ArrivedCall[] = [];
   /** Records counted. */
   used = 0;
@@ -44,25 +36,7 @@ export class FakeScoreService {
   reading: () => Promise<void> = async () => undefined;
   /** Paths of the received GET requests. */
   readonly read: string[] = [];
-  private readonly arrivals = new EventEmitter();
   private readonly replies = new Map<string, string>();
-  private readonly server = createServer((request, response) => {
-    this.handle(request, response).catch(() => response.destroy());
-  });
-
-  async start(): Promise<void> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-  }
-
-  get url(): string {
-    const { port } = this.server.address() as AddressInfo;
-    return `http://127.0.0.1:${port}`;
-  }
-
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
 
   /** Calls with the row whose column `n` has this number. */
   callsWith(n: number): ArrivedCall[] {
@@ -74,7 +48,7 @@ export class FakeScoreService {
     while (this.callsWith(n).length === 0) await once(this.arrivals, 'call');
   }
 
-  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  protected async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'GET') {
       this.read.push(`${request.url}`);
       await this.reading();

@@ -1,34 +1,15 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { FakeServiceDesk } from '../../../support/http/fake-service.js';
 import { type CliResult, type RunningCli, runCliProcess, startCli } from '../cli-call.js';
 import { FakeScoreService, fakeScore } from './fake-score-service.js';
 
 /** A temporary folder for input and output files, and a fake service. */
-export class ScoreDesk {
-  private constructor(
-    private readonly directory: string,
-    readonly service: FakeScoreService,
-  ) {}
+export class ScoreDesk extends FakeServiceDesk {
+  readonly service = new FakeScoreService();
 
-  static async open(): Promise<ScoreDesk> {
-    const service = new FakeScoreService();
-    await service.start();
-    return new ScoreDesk(await mkdtemp(join(tmpdir(), 'leadscore-score-')), service);
-  }
-
-  async leave(): Promise<void> {
-    await this.service.stop();
-    await rm(this.directory, { recursive: true, force: true });
-  }
-
-  file(name: string): string {
-    return join(this.directory, name);
-  }
-
-  files(): Promise<string[]> {
-    return readdir(this.directory);
+  static open(): Promise<ScoreDesk> {
+    return new ScoreDesk().enter();
   }
 
   /** Arguments that score a file. */
@@ -52,7 +33,7 @@ export class ScoreDesk {
 
   /** Rows of a CSV output without the header. */
   async scoredRows(name: string): Promise<string[][]> {
-    const text = await readFile(this.file(name), 'utf8');
+    const text = await this.read(name);
     const lines = text.trimEnd().split('\n').slice(1);
     return lines.map((line) => line.split(','));
   }
