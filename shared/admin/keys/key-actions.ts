@@ -1,7 +1,7 @@
 import { monthOf } from '../../contract/dates.js';
 import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../store/accounts/api-keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import { CallHourStore, sumOf } from '../../store/console/call-hours.js';
+import { CallHourStore } from '../../store/console/call-hours.js';
 import { defineAction } from '../action.js';
 import { notFound } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
@@ -14,7 +14,7 @@ import {
   revokeKeyInput,
 } from '../schemas/keys.js';
 import type { ShapeOf } from '../schemas/schema.js';
-import { hoursOfMonth } from '../usage/show-usage.js';
+import { hoursOf } from '../usage/show-usage.js';
 import { checkedKeySettings } from './key-settings.js';
 
 /** Creates a key. Its secret appears only in this result. */
@@ -56,12 +56,11 @@ export const listKeys = defineAction({
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const keys = await new ApiKeyStore(database).list(organisationId);
     const store = new CallHourStore(database);
-    const hours = await hoursOfMonth(context, organisationId, monthOf(clock.now()));
+    const calls = await store.callsByKey(hoursOf(organisationId, monthOf(clock.now())));
     const shown = keys.map(async (key) => {
-      const calls = sumOf(hours.filter((hour) => hour.key === key._id)).calls;
       const used = await store.lastUse(organisationId, key._id);
       const lastUse = used === undefined ? {} : { last_used_at: used.toISOString() };
-      return { ...keyDocument(key), calls_this_month: calls, ...lastUse };
+      return { ...keyDocument(key), calls_this_month: calls.get(key._id) ?? 0, ...lastUse };
     });
     return { keys: await Promise.all(shown) };
   },

@@ -1,12 +1,12 @@
 import { dayNumber, dayText, monthOf } from '../../contract/dates.js';
 import { type BandRate, bandScores } from '../../contract/verdict.js';
-import { sumOf } from '../../store/console/call-hours.js';
+import { CallHourStore } from '../../store/console/call-hours.js';
 import { loadStoredManifest } from '../../store/models/model-versions.js';
 import type { StoredVerdict } from '../../store/validation/model-validation.js';
 import { type StoredDay, ValidationDailyStore } from '../../store/validation/validation-daily.js';
 import { defineAction } from '../action.js';
 import { modelReportSchema, reportInput } from '../schemas/models.js';
-import { hoursOfMonth } from '../usage/show-usage.js';
+import { hoursOf } from '../usage/show-usage.js';
 import { fieldHeadOf, requireModel, unknownVersion, verdictsOf } from './read-models.js';
 
 const daysShown = 365;
@@ -29,15 +29,14 @@ export const reportModel = defineAction({
     const model = { ...current, version: input.version ?? current.version };
     const id = `${model._id}:${model.version}`;
     const today = dayNumber(clock.now());
-    const [{ verdict, gates = [], stored: graded }, days, stored, hours] = await Promise.all([
+    const [{ verdict, gates = [], stored: graded }, days, stored, records] = await Promise.all([
       verdictsOf(context).read(model),
       new ValidationDailyStore(database).days(id, { maturedFrom: today - daysShown }),
       loadStoredManifest(database, model._id, model.version),
-      hoursOfMonth(context, model.organisation_id, monthOf(clock.now())),
+      new CallHourStore(database).recordsByModel(hoursOf(model.organisation_id, monthOf(clock.now())), model._id),
     ]);
     if (stored === undefined && input.version !== undefined) throw unknownVersion(model._id, model.version);
     const shown = days.filter(({ day }) => day > today - daysShown).sort((one, other) => one.day - other.day);
-    const ofModel = hours.filter((hour) => hour.model === model._id && hour.bucket === 'live');
     return {
       model_id: model._id,
       version: model.version,
@@ -55,7 +54,7 @@ export const reportModel = defineAction({
         ...fieldHeadOf(feature),
         ...('categories' in feature ? { categories: feature.categories.length } : {}),
       })),
-      records_this_month: sumOf(ofModel).records,
+      records_this_month: records.get(model._id) ?? 0,
     };
   },
 });

@@ -1,8 +1,7 @@
-import { dayMs, dayNumber, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
-import type { UsageBucket } from '../../redis/keys.js';
+import { dayMs, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { AuditLog } from '../../store/console/audit-log.js';
-import { type CallHour, latencyQuantile, sumOf } from '../../store/console/call-hours.js';
+import { CallHourStore, type DayCounts, latencyQuantile, sumOf } from '../../store/console/call-hours.js';
 import { type Model, ModelStore } from '../../store/models/models.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { callTimes } from '../leads/crm.js';
@@ -10,7 +9,7 @@ import { verdictsOf } from '../models/read-models.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { entryDocument } from '../people/access-actions.js';
 import { overviewInput, overviewOutput } from '../schemas/usage.js';
-import { hoursOfMonth, monthUsage } from './show-usage.js';
+import { hoursOf, monthUsage } from './show-usage.js';
 
 const auditEntries = 5;
 /** An organisation may have a thousand models, and each has a verdict to read. */
@@ -31,9 +30,13 @@ export const showOverview = defineAction({
     const nowMs = clock.now();
     const month = monthOf(nowMs);
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
-    const hours = await hoursOfMonth(context, organisationId, month);
-    const [{ days, ...usage }, models, crm, audit] = await Promise.all([
-      monthUsage(context, { organisation, bucket, month, hours }),
+    const hours = hoursOf(organisationId, month);
+    const store = new CallHourStore(database);
+    const counts = await store.countsByDay(hours, bucket);
+    const calls = counts.map((each) => ({ ...each, bucket }));
+    const [{ days, ...usage }, records, models, crm, audit] = await Promise.all([
+      monthUsage(context, { organisation, bucket, month, calls }),
+      store.recordsByModel(hours),
       new ModelStore(database).list(organisationId),
       callTimes(database, organisationId),
       new AuditLog(database).latest(organisationId, auditEntries),
@@ -42,8 +45,8 @@ export const showOverview = defineAction({
       ...{ org_id: organisationId, policy: organisation.policy, month, usage, days, crm },
       resets_at: new Date(monthEndMs(nowMs)).toISOString(),
       forecast: forecastOf(usage.current, nowMs),
-      activity: activityOf(hours, bucket),
-      models: await modelsOf(context, models, hours),
+      activity: activityOf(counts),
+      models: await modelsOf(context, models, records),
       model_count: models.length,
       audit: audit.map(entryDocument),
     };
@@ -58,20 +61,12 @@ function forecastOf(used: number, nowMs: number): { readonly records: number } |
   return { records: Math.round((used * (monthEndMs(nowMs) - beganMs)) / passedMs) };
 }
 
-function activityOf(all: readonly CallHour[], bucket: UsageBucket) {
-  const hours = all.filter((hour) => hour.bucket === bucket);
-  const { calls, errors, latency } = sumOf(hours);
-  const byDay = new Map<number, CallHour[]>();
-  for (const hour of hours) {
-    const day = dayNumber(hour.hour.getTime());
-    byDay.set(day, [...(byDay.get(day) ?? []), hour]);
-  }
-  const days = [...byDay]
-    .sort(([one], [other]) => one - other)
-    .map(([day, each]) => {
-      const sum = sumOf(each);
-      return { day: dayText(day), calls: sum.calls, refused: refusedOf(sum.errors), ...quantilesOf(sum.latency) };
-    });
+function activityOf(counts: readonly DayCounts[]) {
+  const { calls, errors, latency } = sumOf(counts);
+  const days = counts.map((each) => ({
+    ...{ day: dayText(each.day), calls: each.calls, refused: refusedOf(each.errors) },
+    ...quantilesOf(each.latency),
+  }));
   return { calls, refused: refusedOf(errors), errors, ...quantilesOf(latency), days };
 }
 
@@ -84,11 +79,8 @@ const quantilesOf = (latency: Readonly<Record<string, number>>) => ({
 });
 
 /** The models with the most records of live keys this month. */
-async function modelsOf(context: ActionContext, models: readonly Model[], hours: readonly CallHour[]) {
+async function modelsOf(context: ActionContext, models: readonly Model[], byModel: ReadonlyMap<string, number>) {
   const verdicts = verdictsOf(context);
-  const byModel = new Map<string, number>();
-  for (const { bucket, model, records } of hours)
-    if (bucket === 'live') byModel.set(model, (byModel.get(model) ?? 0) + records);
   const withRecords = models
     .map((model) => ({ model, records: byModel.get(model._id) ?? 0 }))
     .sort((one, other) => other.records - one.records);

@@ -1,8 +1,8 @@
 import { monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
 import { allowanceOf, usageReport } from '../../contract/plans.js';
-import { type UsageBucket, usageBuckets } from '../../redis/keys.js';
+import { type UsageBucket, type UsageCounter, usageBuckets } from '../../redis/keys.js';
 import { type Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
-import { type CallHour, CallHourStore } from '../../store/console/call-hours.js';
+import { CallHourStore, type DayCalls, type HourRange } from '../../store/console/call-hours.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { usageInput, usageOutput } from '../schemas/usage.js';
@@ -22,9 +22,9 @@ export const showUsage = defineAction({
   async run(context, { org_id: organisationId, month = monthOf(context.clock.now()) }) {
     const { database, clock } = context;
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
-    const hours = await hoursOfMonth(context, organisationId, month);
+    const calls = await new CallHourStore(database).byDay(hoursOf(organisationId, month));
     const shown = await Promise.all(
-      usageBuckets.map((bucket) => monthUsage(context, { organisation, bucket, month, hours })),
+      usageBuckets.map((bucket) => monthUsage(context, { organisation, bucket, month, calls })),
     );
     const months = Array.from({ length: monthsShown }, (_, index) => monthBefore(clock.now(), monthsShown - 1 - index));
     return {
@@ -37,9 +37,7 @@ export const showUsage = defineAction({
           const [live = 0, test = 0] = await Promise.all(
             usageBuckets.map(async (bucket) => {
               const own = each === month ? shown.find((usage) => usage.bucket === bucket) : undefined;
-              return (
-                own?.current ?? (await monthUsage(context, { organisation, bucket, month: each, hours: [] })).current
-              );
+              return own?.current ?? (await monthTotal(context, { organisationId, bucket, month: each }));
             }),
           );
           return { month: each, live, test };
@@ -49,35 +47,42 @@ export const showUsage = defineAction({
   },
 });
 
-/** The calls by hour of an organisation in a month. */
-export async function hoursOfMonth(
-  { database }: Pick<ActionContext, 'database'>,
-  organisationId: string,
-  month: string,
-): Promise<CallHour[]> {
+/** The hours of an organisation in a month. */
+export function hoursOf(organisationId: string, month: string): HourRange {
   const startMs = monthStartMs(month);
-  return await new CallHourStore(database).between(organisationId, new Date(startMs), new Date(monthEndMs(startMs)));
+  return { organisationId, from: new Date(startMs), before: new Date(monthEndMs(startMs)) };
 }
 
-/** The usage of a bucket in a month, with its days. The counter in Redis counts, or else the sum of the days. */
+/** The usage of a bucket in a month, with its days. */
 export async function monthUsage(
-  { database, clock, redis }: Pick<ActionContext, 'database' | 'clock' | 'redis'>,
+  context: UsageContext,
   of: {
     readonly organisation: Organisation;
     readonly bucket: UsageBucket;
     readonly month: string;
-    readonly hours: readonly CallHour[];
+    /** By day, of any buckets. */
+    readonly calls: readonly DayCalls[];
   },
 ) {
   const { organisation, bucket, month } = of;
   const counter = { organisationId: organisation._id, bucket, month };
-  const counted = await redis()
-    .then((connection) => readCounter(connection, counter))
-    .catch(() => undefined);
-  const hours = of.hours.filter((hour) => hour.bucket === bucket);
-  const days = await usageDays(database, counter, { nowMs: clock.now(), used: counted?.used, hours });
-  const current = counted?.used ?? sumOfDays(days);
-  return { bucket, ...usageReport(current, allowanceOf(organisation, bucket)), days };
+  const used = await countedRecords(context, counter);
+  const calls = of.calls.filter((each) => each.bucket === bucket);
+  const days = await usageDays(context.database, counter, { nowMs: context.clock.now(), used, calls });
+  return { bucket, ...usageReport(used ?? sumOfDays(days), allowanceOf(organisation, bucket)), days };
 }
+
+type UsageContext = Pick<ActionContext, 'database' | 'clock' | 'redis'>;
+
+/** The records of a month: as the counter in Redis says, or else the sum of the days. */
+const monthTotal = async (context: UsageContext, counter: UsageCounter): Promise<number> =>
+  (await countedRecords(context, counter)) ??
+  sumOfDays(await usageDays(context.database, counter, { nowMs: context.clock.now(), used: undefined, calls: [] }));
+
+/** The counter in Redis; undefined when it is not known. */
+const countedRecords = async ({ redis }: UsageContext, counter: UsageCounter): Promise<number | undefined> =>
+  await redis()
+    .then(async (connection) => (await readCounter(connection, counter))?.used)
+    .catch(() => undefined);
 
 const sumOfDays = (days: readonly UsageDay[]): number => days.reduce((sum, { records }) => sum + records, 0);

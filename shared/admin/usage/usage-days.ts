@@ -5,7 +5,7 @@ import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction
 import type { LedgerRow } from '../../store/calls/usage-ledger.js';
 import { ledgerIndex, UsageRollups } from '../../store/calls/usage-rollups.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
-import type { CallHour } from '../../store/console/call-hours.js';
+import { type DayCalls, dayOf } from '../../store/console/call-hours.js';
 
 /** One UTC day of a counter. */
 export interface UsageDay {
@@ -26,46 +26,34 @@ const timeoutMs = 5_000;
  * The records and calls of a counter's month by UTC day, up to today. Closed days are roll-ups. Open days come from the
  * ledger. With too many calls to read they share the rest of the counter in Redis, as the calls by hour are divided.
  * @param of.used the counter in Redis; undefined when it is not known
- * @param of.hours calls by hour of the month, of this bucket
+ * @param of.calls calls of the month by day, of this bucket
  */
 export async function usageDays(
   database: Db,
   counter: UsageCounter,
-  of: { readonly nowMs: number; readonly used: number | undefined; readonly hours: readonly CallHour[] },
+  of: { readonly nowMs: number; readonly used: number | undefined; readonly calls: readonly DayCalls[] },
 ): Promise<UsageDay[]> {
-  const { nowMs, used, hours } = of;
+  const { nowMs, used } = of;
   const rolledUp = await new UsageRollups(database).read(counter);
   const firstDay = dayNumber(monthStartMs(counter.month));
   const lastDay = dayNumber(Math.min(nowMs, monthEndMs(monthStartMs(counter.month)) - 1));
-  const byHour = daySums(hours);
+  const called = new Map(of.calls.map((each) => [each.day, each]));
   const open = (await ledgerDays(database, counter, rolledUp.before)) ?? estimated();
   return Array.from({ length: Math.max(0, lastDay - firstDay + 1) }, (_, index) => {
     const day = firstDay + index;
     const closed = rolledUp.days[index];
     // A call that began before midnight counts in the month that began while it waited: it belongs to the first day.
     const records = closed ?? open.get(day) ?? 0;
-    const calls = byHour.get(day)?.calls ?? (byHour.size === 0 ? null : 0);
+    const calls = called.get(day)?.calls ?? (called.size === 0 ? null : 0);
     return { day: dayText(day), records, calls, is_open: closed === undefined };
   });
 
   function estimated(): Map<number, number> {
-    const openDays = [...byHour].filter(([day]) => day >= rolledUp.nextDay);
+    const openDays = [...called].filter(([day]) => day >= rolledUp.nextDay);
     const counted = openDays.reduce((sum, [, { records }]) => sum + records, 0);
     const factor = used === undefined || counted === 0 ? 1 : Math.max(0, used - rolledUp.records) / counted;
     return new Map(openDays.map(([day, { records }]) => [day, Math.round(records * factor)]));
   }
-}
-
-function daySums(
-  hours: readonly CallHour[],
-): ReadonlyMap<number, { readonly calls: number; readonly records: number }> {
-  const sums = new Map<number, { calls: number; records: number }>();
-  for (const { hour, calls, records } of hours) {
-    const day = dayNumber(hour.getTime());
-    const sum = sums.get(day) ?? { calls: 0, records: 0 };
-    sums.set(day, { calls: sum.calls + calls, records: sum.records + records });
-  }
-  return sums;
 }
 
 /**
@@ -78,20 +66,21 @@ async function ledgerDays(
   from: Date,
 ): Promise<Map<number, number> | undefined> {
   const calls = database.collection<LedgerRow>(callsCollection);
-  const rows = await withMongoTimeout(timeoutMs, (signal) =>
-    calls
-      .find(
-        { _id: idsOfOrganisation(org), org, bucket, month, at: { $gte: from } },
-        { projection: { _id: 0, at: 1, records: 1 }, signal, hint: ledgerIndex },
-      )
-      .limit(maxLedgerCalls + 1)
-      .toArray(),
-  );
-  if (rows.length > maxLedgerCalls) return undefined;
+  const found = await withMongoTimeout(timeoutMs, (signal) => {
+    // The cursor obeys `signal`, although the type of the options lacks it.
+    const options = { signal, hint: ledgerIndex };
+    const open = { _id: idsOfOrganisation(org), org, bucket, month, at: { $gte: from } };
+    const sums = { _id: dayOf('$at'), calls: { $sum: 1 }, records: { $sum: '$records' } };
+    const stages = [{ $match: open }, { $limit: maxLedgerCalls + 1 }, { $group: sums }];
+    return calls
+      .aggregate<{ readonly _id: number; readonly calls: number; readonly records: number }>(stages, options)
+      .toArray();
+  });
+  if (found.reduce((sum, each) => sum + each.calls, 0) > maxLedgerCalls) return undefined;
   const days = new Map<number, number>();
-  const firstMs = monthStartMs(month);
-  for (const { at, records } of rows) {
-    const day = dayNumber(Math.max(firstMs, at.getTime()));
+  const firstDay = dayNumber(monthStartMs(month));
+  for (const { _id: at, records } of found) {
+    const day = Math.max(firstDay, at);
     days.set(day, (days.get(day) ?? 0) + records);
   }
   return days;

@@ -1,4 +1,7 @@
 import type { AnyBulkWriteOperation, Collection, Db, Document } from 'mongodb';
+import { dayMs } from '../../contract/dates.js';
+import { errorTable } from '../../contract/errors.js';
+import type { UsageBucket } from '../../redis/keys.js';
 import { withMongoTimeout } from '../connection/connect.js';
 
 const hourMs = 60 * 60 * 1000;
@@ -12,7 +15,7 @@ export interface CallHour {
   readonly _id: string;
   readonly org: string;
   readonly key: string;
-  readonly bucket: 'live' | 'test';
+  readonly bucket: UsageBucket;
   /** Empty for calls that were refused: they may name anything. */
   readonly model: string;
   /** The beginning of the hour. */
@@ -39,6 +42,28 @@ export interface CallCounts {
 /** The bucket of a latency: bucket n ends at 10^(n/10) ms. */
 export const latencyBucket = (ms: number): number =>
   Math.min(latencyBuckets - 1, Math.max(0, Math.ceil(bucketsPerTenfold * Math.log10(Math.max(1, ms)))));
+
+/** Counts of one UTC day. */
+export type DayCounts = CallCounts & {
+  /** Number of the day. */
+  readonly day: number;
+};
+
+/** The calls and records of one bucket and UTC day. */
+export interface DayCalls {
+  readonly bucket: UsageBucket;
+  /** Number of the day. */
+  readonly day: number;
+  readonly calls: number;
+  readonly records: number;
+}
+
+/** The hours of an organisation that begin at `from` or later, and before `before`. */
+export interface HourRange {
+  readonly organisationId: string;
+  readonly from: Date;
+  readonly before: Date;
+}
 
 /** A quantile of latencies in ms, in the middle of its bucket; null without calls. */
 export function latencyQuantile(latency: CallCounts['latency'], quantile: number): number | null {
@@ -89,11 +114,53 @@ export class CallHourStore {
     await withMongoTimeout(timeoutMs, () => this.collection.bulkWrite(writes, { ordered: false }));
   }
 
-  /** The hours of an organisation from one instant on, before another. */
-  between(organisationId: string, from: Date, before: Date): Promise<CallHour[]> {
-    return withMongoTimeout(timeoutMs, (signal) =>
-      this.collection.find({ org: organisationId, hour: { $gte: from, $lt: before } }, { signal }).toArray(),
-    );
+  /** The calls and records of some hours, by day and bucket, in any order. */
+  async byDay(range: HourRange): Promise<DayCalls[]> {
+    const by = { day: dayOf('$hour'), bucket: '$bucket' };
+    const sums = { calls: { $sum: '$calls' }, records: { $sum: '$records' } };
+    const found = await this.sum<Pick<DayCalls, 'bucket' | 'day'>, DayCalls>(range, { by, sums });
+    return found.map(({ _id: { bucket, day }, calls, records }) => ({ bucket, day, calls, records }));
+  }
+
+  /** All counts of a bucket in some hours, by day, earliest first. */
+  async countsByDay(range: HourRange, bucket: UsageBucket): Promise<DayCounts[]> {
+    const sums = {
+      ...{ calls: { $sum: '$calls' }, records: { $sum: '$records' } },
+      ...sumOfEach('errors', errorCodes),
+      ...sumOfEach('latency', [...Array(latencyBuckets).keys()]),
+    };
+    const found = await this.sum<number, Counters>(range, { where: { bucket }, by: dayOf('$hour'), sums });
+    const days = found.map(({ _id: day, calls = 0, records = 0, ...counters }) => ({
+      ...{ day, calls, records },
+      ...{ errors: countersOf('errors', counters), latency: countersOf('latency', counters) },
+    }));
+    return days.sort((one, other) => one.day - other.day);
+  }
+
+  /** The records of live calls in some hours, by model: of one model, or of all. */
+  async recordsByModel(range: HourRange, model?: string): Promise<ReadonlyMap<string, number>> {
+    const where = { bucket: 'live', ...(model === undefined ? {} : { model }) };
+    const found = await this.sum<string>(range, { where, by: '$model', sums: { total: { $sum: '$records' } } });
+    return new Map(found.map(({ _id, total }) => [_id, total]));
+  }
+
+  /** The calls in some hours, by key. */
+  async callsByKey(range: HourRange): Promise<ReadonlyMap<string, number>> {
+    const found = await this.sum<string>(range, { by: '$key', sums: { total: { $sum: '$calls' } } });
+    return new Map(found.map(({ _id, total }) => [_id, total]));
+  }
+
+  /** MongoDB sums the hours: a busy month has thousands, which would hold up the event loop for 0.1 s and more. */
+  private sum<Id, Sums = { readonly total: number }>(
+    { organisationId: org, from, before }: HourRange,
+    { where = {}, by, sums }: { readonly where?: Document; readonly by: unknown; readonly sums: Document },
+  ): Promise<({ readonly _id: Id } & Sums)[]> {
+    const stages = [{ $match: { org, hour: { $gte: from, $lt: before }, ...where } }, { $group: { _id: by, ...sums } }];
+    return withMongoTimeout(timeoutMs, (signal) => {
+      // The cursor obeys `signal`, although the type of the options lacks it.
+      const options = { signal, hint: callHourIndex };
+      return this.collection.aggregate<{ readonly _id: Id } & Sums>(stages, options).toArray();
+    });
   }
 
   /** The last use of a key, in the last hour that has any. */
@@ -111,7 +178,26 @@ export class CallHourStore {
 const prefixed = (name: string, counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([key, count]) => [`${name}.${key}`, count]));
 
-/** The sum of some hours. */
+/** An expression for the number of the UTC day of an instant. `$dateTrunc` takes MongoDB longer. */
+export const dayOf = (instant: string): Document => ({ $floor: { $divide: [{ $toLong: instant }, dayMs] } });
+
+const errorCodes: ReadonlySet<string> = new Set(Object.values(errorTable).map(({ code }) => code));
+
+/** Sums by `<name>/<key>`: a name of `$group` contains no full stop. */
+type Counters = Readonly<Record<string, number>>;
+
+const sumOfEach = (name: string, keys: Iterable<string | number>): Document =>
+  Object.fromEntries([...keys].map((key) => [`${name}/${key}`, { $sum: `$${name}.${key}` }]));
+
+/** The sums of one name that are not zero, by key. */
+const countersOf = (name: string, counters: Counters): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(counters)
+      .filter(([path, count]) => path.startsWith(`${name}/`) && count > 0)
+      .map(([path, count]) => [path.slice(name.length + 1), count]),
+  );
+
+/** The sum of some counts. */
 export function sumOf(hours: readonly Pick<CallHour, 'calls' | 'records' | 'errors' | 'latency'>[]): CallCounts {
   const sum = { calls: 0, records: 0, errors: {} as Record<string, number>, latency: {} as Record<string, number> };
   for (const { calls, records, errors = {}, latency = {} } of hours) {

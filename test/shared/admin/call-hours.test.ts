@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import { dayNumber } from '../../../shared/contract/dates.js';
+import { type CallHour, CallHourStore, hourOf, sumOf } from '../../../shared/store/console/call-hours.js';
+import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
+
+const range = {
+  organisationId: 'org_a',
+  from: new Date(Date.UTC(2026, 10, 1)),
+  before: new Date(Date.UTC(2026, 11, 1)),
+};
+const hourMs = 3_600_000;
+
+describe('the sums of calls by hour', () => {
+  let desk: AdminDesk;
+  let store: CallHourStore;
+  let shown: readonly Omit<CallHour, '_id'>[];
+
+  before(async () => {
+    desk = await adminDesk();
+    store = new CallHourStore(desk.database);
+    // The first and the last one lie outside of the month.
+    const stored = [-1, 0, 5, 23, 24, 40, 719, 720].flatMap((index) =>
+      (['live', 'test'] as const).flatMap((bucket) => ['mdl_a', 'mdl_b', ''].map((model) => of(index, bucket, model))),
+    );
+    await store.add(stored);
+    await store.add(stored.map((each) => ({ ...each, org: 'org_b' })));
+    shown = stored.filter(({ hour }) => hour >= range.from && hour < range.before);
+  });
+  after(() => desk.leave());
+
+  function of(index: number, bucket: 'live' | 'test', model: string): Omit<CallHour, '_id'> {
+    const hour = hourOf(range.from.getTime() + index * hourMs);
+    const calls = 5 + index + model.length + bucket.length;
+    const errors = { rate_limited: calls - 1, bad_request: 1 };
+    return {
+      ...{ org: 'org_a', key: `key_${bucket}`, bucket, model, hour, calls, last_at: hour },
+      ...(model === '' ? { records: 0, errors } : { records: 10 * calls }),
+      latency: { [(index + 1) % 39]: calls - 1, 39: 1 },
+    };
+  }
+
+  const dayOf = ({ hour }: Pick<CallHour, 'hour'>) => dayNumber(hour.getTime());
+  const days = () => [...new Set(shown.map(dayOf))];
+
+  it('have the calls and records of each day and bucket', async () => {
+    const wanted = days().flatMap((day) =>
+      (['live', 'test'] as const).map((bucket) => {
+        const { calls, records } = sumOf(shown.filter((each) => dayOf(each) === day && each.bucket === bucket));
+        return { bucket, day, calls, records };
+      }),
+    );
+    expect(wanted).to.have.length(6);
+    expect(await store.byDay(range)).to.have.deep.members(wanted);
+  });
+
+  it('have the errors and latencies of each day, in the order of the days', async () => {
+    const wanted = days().map((day) => ({
+      ...{ day },
+      ...sumOf(shown.filter((each) => dayOf(each) === day && each.bucket === 'live')),
+    }));
+    expect(wanted[0]?.errors).to.have.keys('rate_limited', 'bad_request');
+    expect(await store.countsByDay(range, 'live')).to.deep.equal(wanted);
+  });
+
+  it('have the live records of each model or of one, and the calls of each key', async () => {
+    const live = shown.filter(({ bucket }) => bucket === 'live');
+    const recordsOf = (model: string) => sumOf(live.filter((each) => each.model === model)).records;
+    const byModel = await store.recordsByModel(range);
+    expect([...byModel]).to.have.deep.members(['mdl_a', 'mdl_b', ''].map((model) => [model, recordsOf(model)]));
+    expect([...(await store.recordsByModel(range, 'mdl_b'))]).to.deep.equal([['mdl_b', recordsOf('mdl_b')]]);
+    const byKey = await store.callsByKey(range);
+    expect([...byKey.keys()]).to.have.members(['key_live', 'key_test']);
+    expect(byKey.get('key_live')).to.equal(sumOf(live).calls);
+  });
+});
