@@ -1,7 +1,7 @@
-import type { Db } from 'mongodb';
+import type { Db, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
 import { latestByModel } from './lead-lookup.js';
-import { callsCollection, idsOfOrganisation, leadIndex, type PredictionSegment } from './prediction-segment.js';
+import { callsCollection, idsOfOrganisation, type PredictionSegment } from './prediction-segment.js';
 
 /** The latest score of a lead under any model, and the scores before it under the same model. */
 export interface RecentScores {
@@ -31,10 +31,16 @@ interface LatestModel {
   readonly models: number;
 }
 
-type Columns = Pick<PredictionSegment, '_id' | 'version' | 'at' | 'crm_ids' | 'scores'> & { readonly bytes: number };
+/** The last segments of a lead under one model, latest first, with its scores in the order of their rows. */
+interface LastSegments {
+  readonly crmId: string;
+  readonly segments: readonly (Pick<PredictionSegment, 'version' | 'at' | 'scores'> & { readonly bytes: number })[];
+}
 
 /** Once the read segments are larger than this, further leads get their latest score alone. */
 const maxBytes = 64 * 1024 * 1024;
+/** Leads of one query: it may read so many beyond `maxBytes`. One for each lead takes this process far more CPU time. */
+const leadsPerQuery = 5;
 
 /**
  * Reads the recent scores of leads. It costs an index seek for each lead and model, however long the histories are.
@@ -53,30 +59,58 @@ export async function readRecentScores(
     // The cursor obeys `signal`, although the type of the options lacks it.
     const options = { signal, batchSize: crmIds.length + 1 };
     const leads = await database.aggregate<LatestModel>(latestByModel(org, crmIds, summary), options).toArray();
-    const calls = database.collection<PredictionSegment>(callsCollection);
     let bytes = 0;
-    for (const { crmId, latest, models } of leads) {
-      const ofLead = { org, crm_ids: crmId, model: latest.model, _id: idsOfOrganisation(org) };
-      const segments = await calls
-        .find(ofLead, { hint: leadIndex, signal })
-        .project<Columns>(columns)
-        .sort({ _id: -1 })
-        .limit(bytes > maxBytes ? 1 : mostScores)
-        .toArray();
-      bytes += segments.reduce((sum, segment) => sum + segment.bytes, 0);
-      const scores = segments.flatMap((segment) => scoresOf(crmId, segment)).slice(0, mostScores);
-      const [last] = segments;
-      // The lead may have been erased meanwhile.
-      if (last !== undefined)
-        found.set(crmId, { model: latest.model, models, version: last.version, at: last.at, scores });
+    // The first lead alone: its size tells whether all segments are large.
+    for (let [next, count] = [0, 1]; next < leads.length; [next, count] = [next + count, leadsPerQuery]) {
+      const part = leads.slice(next, next + count);
+      const most = bytes > maxBytes ? 1 : mostScores;
+      const read = await database.aggregate<LastSegments>(lastSegments(org, part, most), options).toArray();
+      const byLead = new Map(read.map(({ crmId, segments }) => [crmId, segments]));
+      for (const { crmId, latest, models } of part) {
+        const segments = byLead.get(crmId) ?? [];
+        bytes += segments.reduce((sum, segment) => sum + segment.bytes, 0);
+        const scores = segments.flatMap((segment) => segment.scores.toReversed()).slice(0, mostScores);
+        const [last] = segments;
+        // The lead may have been erased meanwhile.
+        if (last !== undefined)
+          found.set(crmId, { model: latest.model, models, version: last.version, at: last.at, scores });
+      }
     }
   });
   return found;
 }
 
-/** The members of `Columns`, in the form of `$project`. */
-const columns = { version: 1, at: 1, crm_ids: 1, scores: 1, bytes: { $bsonSize: '$$ROOT' } };
+/** Pipeline that reads the last segments of leads, each under its latest model. */
+const lastSegments = (org: string, leads: readonly LatestModel[], most: number): Document[] => [
+  { $documents: leads.map(({ crmId, latest }) => ({ crmId: { $literal: crmId }, model: { $literal: latest.model } })) },
+  {
+    $lookup: {
+      ...{ from: callsCollection, localField: 'crmId', foreignField: 'crm_ids', as: 'segments' },
+      let: { crmId: '$crmId', model: '$model' },
+      pipeline: [
+        { $match: { _id: idsOfOrganisation(org), org, $expr: { $eq: ['$model', '$$model'] } } },
+        // Only the lead index has this order: for that of `_id` alone, MongoDB may read all calls, latest first.
+        { $sort: { model: 1, _id: -1 } },
+        { $limit: most },
+        { $project: { _id: 0, version: 1, at: 1, bytes: { $bsonSize: '$$ROOT' }, scores: scoresOfLead } },
+      ],
+    },
+  },
+];
 
-/** The scores of a lead in a segment, latest first. */
-const scoresOf = (crmId: string, { crm_ids: ids, scores }: Columns): number[] =>
-  scores.filter((_, row) => ids[row] === crmId).reverse();
+const cellAt = (column: string): Document => ({ $arrayElemAt: [column, '$$row'] });
+
+/** The scores of `$$crmId` in a segment, in the order of its rows. */
+const scoresOfLead = {
+  $map: {
+    input: {
+      $filter: {
+        input: { $range: [0, { $size: '$crm_ids' }] },
+        as: 'row',
+        cond: { $eq: [cellAt('$crm_ids'), '$$crmId'] },
+      },
+    },
+    as: 'row',
+    in: cellAt('$scores'),
+  },
+};
