@@ -39,7 +39,7 @@ interface LastSegments {
 
 /** Once the read segments are larger than this, further leads get their latest score alone. */
 const maxBytes = 64 * 1024 * 1024;
-/** Leads of one query: it may read so many beyond `maxBytes`. One for each lead takes this process far more CPU time. */
+/** Leads of one query: it may read so many beyond `maxBytes`. One for each lead takes this process more CPU time. */
 const leadsPerQuery = 5;
 
 /**
