@@ -36,7 +36,7 @@ describe('the sums of how fields were read', () => {
   let mongo: Mongo;
   let store: FieldDayStore;
   const warnings: string[] = [];
-  const logger = { warn: (_details: unknown, message: string) => void warnings.push(message) };
+  const logger = { warn: (_details: unknown, message?: string) => void warnings.push(String(message)) };
 
   before(async () => {
     mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
@@ -47,7 +47,7 @@ describe('the sums of how fields were read', () => {
 
   /** The sums of a process that writes only when it is asked to. */
   const process = (options: Partial<FieldDaysOptions> = {}) =>
-    new FieldDays({ store, writeEveryMs: 1e8, retentionDays: 760, logger: logger as never, ...options });
+    new FieldDays({ store, writeEveryMs: 1e8, retentionDays: 760, logger, ...options });
 
   const stored = (model: string): Promise<FieldDay[]> =>
     mongo.database.collection<FieldDay>('field_days').find({ model }).sort({ day: 1 }).toArray();

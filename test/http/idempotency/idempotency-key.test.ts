@@ -4,8 +4,8 @@ import { eventually } from '../../support/eventually.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
-import { type ScoreOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
+import { onOwnWorkspace, type ScoreOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120, crm_id: 'L-1' };
 const dayMs = 24 * 60 * 60 * 1000;
@@ -21,12 +21,8 @@ describe('Idempotency-Key of POST /v1/score', () => {
   let own: TestWorkspace;
   let idempotencyKey: string;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace((fresh, running) => {
+    [own, service] = [fresh, running];
     idempotencyKey = randomUUID();
   });
 

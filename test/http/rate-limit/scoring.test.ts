@@ -3,8 +3,8 @@ import { rateWindowKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import type { UsableKey } from '../../support/service/workspace-parts.js';
 
 const rate = 10;
@@ -16,12 +16,8 @@ describe('rate limit of POST /v1/score over two gateways', () => {
   let own: TestWorkspace;
   let key: UsableKey;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace(async (fresh, running) => {
+    [own, service] = [fresh, running];
     key = await own.addKey('live', { rate });
   });
 

@@ -4,8 +4,8 @@ import { dayMs } from '../../../shared/contract/dates.js';
 import { gradeAndPublish } from '../../../worker/grading/job/grade-models.js';
 import { eventually } from '../../support/eventually.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { gatewayOfThen, gradeAfter, leadsOf, scoreLeads, sendOutcomes, validationOf } from './graded-leads.js';
 import { rising } from './state-cases.js';
 
@@ -15,14 +15,9 @@ describe('grades as of a future instant', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-
   /** Leads that are scored now, with outcomes in the future. */
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace(async (fresh, running) => {
+    [own, service] = [fresh, running];
     await scoreLeads(own, leadsOf(rising), { url: service.url() });
     await sendOutcomes(own, leadsOf(rising), { afterDays: 92 + 30 });
   });

@@ -4,8 +4,8 @@ import { refused } from '../../support/http/score-reply.js';
 import { scoredWebhook } from '../../support/http/webhook-answer.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { RunningService } from '../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const path = '/v1/webhooks/score';
 const manyCalls = 160;
@@ -15,12 +15,8 @@ describe('concurrent calls to POST /v1/webhooks/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace(async (fresh, running) => {
+    [own, service] = [fresh, running];
     await own.score([{ company_size: 1, crm_id: 'known' }]); // loads the model
   });
 

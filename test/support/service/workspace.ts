@@ -74,7 +74,7 @@ export async function workspace(service: RunningService, options: WorkspaceOptio
  * Hooks of a suite on the default service. Each test begins with its own workspace.
  * @param set gets the workspace of the next test, and the service
  */
-export function onOwnWorkspace(set: (own: TestWorkspace, service: RunningService) => void): void {
+export function onOwnWorkspace(set: (own: TestWorkspace, service: RunningService) => void | Promise<void>): void {
   let service: RunningService;
   before(async function () {
     this.timeout(startTimeoutMs);

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { eventually } from '../../../support/eventually.js';
 import { RawConnection } from '../../../support/http/raw-connection.js';
 import { refused } from '../../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
+import type { RunningService } from '../../../support/service/service.js';
+import { onOwnWorkspace, type TestWorkspace } from '../../../support/service/workspace.js';
 import { changeJob, inputCall, jobOf, newJob, patchHeaders, storedUpload, tus } from '../job-calls.js';
 
 const megabyte = 1024 * 1024;
@@ -14,12 +14,8 @@ describe('uploads of /v1/jobs/{job_id}/input', () => {
   let own: TestWorkspace;
   let jobId: string;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await runningService();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onOwnWorkspace(async (fresh, running) => {
+    [own, service] = [fresh, running];
     jobId = (await newJob(own)).job_id;
   });
 
