@@ -32,9 +32,9 @@ export const showOverview = defineAction({
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
     const hours = hoursOf(organisationId, month);
     const store = new CallHourStore(database);
-    const counts = await store.countsByDay(hours, bucket);
-    const calls = counts.map((each) => ({ ...each, bucket }));
-    const [{ days, ...usage }, records, models, crm, audit] = await Promise.all([
+    const calls = store.countsByDay(hours, bucket);
+    const [counts, { days, ...usage }, records, models, crm, audit] = await Promise.all([
+      calls,
       monthUsage(context, { organisation, bucket, month, calls }),
       store.recordsByModel(hours),
       new ModelStore(database).list(organisationId),

@@ -22,10 +22,11 @@ export const showUsage = defineAction({
   async run(context, { org_id: organisationId, month = monthOf(context.clock.now()) }) {
     const { database, clock } = context;
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
-    const calls = await new CallHourStore(database).byDay(hoursOf(organisationId, month));
-    const shown = await Promise.all(
-      usageBuckets.map((bucket) => monthUsage(context, { organisation, bucket, month, calls })),
-    );
+    const calls = new CallHourStore(database).byDay(hoursOf(organisationId, month));
+    const [shown] = await Promise.all([
+      Promise.all(usageBuckets.map((bucket) => monthUsage(context, { organisation, bucket, month, calls }))),
+      calls,
+    ]);
     const months = Array.from({ length: monthsShown }, (_, index) => monthBefore(clock.now(), monthsShown - 1 - index));
     return {
       org_id: organisationId,
@@ -61,13 +62,12 @@ export async function monthUsage(
     readonly bucket: UsageBucket;
     readonly month: string;
     /** By day, of any buckets. */
-    readonly calls: readonly DayCalls[];
+    readonly calls: Promise<readonly DayCalls[]>;
   },
 ) {
-  const { organisation, bucket, month } = of;
+  const { organisation, bucket, month, calls } = of;
   const counter = { organisationId: organisation._id, bucket, month };
   const used = await countedRecords(context, counter);
-  const calls = of.calls.filter((each) => each.bucket === bucket);
   const days = await usageDays(context.database, counter, { nowMs: context.clock.now(), used, calls });
   return { bucket, ...usageReport(used ?? sumOfDays(days), allowanceOf(organisation, bucket)), days };
 }
@@ -77,12 +77,16 @@ type UsageContext = Pick<ActionContext, 'database' | 'clock' | 'redis'>;
 /** The records of a month: as the counter in Redis says, or else the sum of the days. */
 const monthTotal = async (context: UsageContext, counter: UsageCounter): Promise<number> =>
   (await countedRecords(context, counter)) ??
-  sumOfDays(await usageDays(context.database, counter, { nowMs: context.clock.now(), used: undefined, calls: [] }));
+  sumOfDays(
+    await usageDays(context.database, counter, { nowMs: context.clock.now(), used: undefined, calls: noCalls }),
+  );
 
 /** The counter in Redis; undefined when it is not known. */
 const countedRecords = async ({ redis }: UsageContext, counter: UsageCounter): Promise<number | undefined> =>
   await redis()
     .then(async (connection) => (await readCounter(connection, counter))?.used)
     .catch(() => undefined);
+
+const noCalls = Promise.resolve([]);
 
 const sumOfDays = (days: readonly UsageDay[]): number => days.reduce((sum, { records }) => sum + records, 0);

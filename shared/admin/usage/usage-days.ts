@@ -26,19 +26,20 @@ const timeoutMs = 5_000;
  * The records and calls of a counter's month by UTC day, up to today. Closed days are roll-ups. Open days come from the
  * ledger. With too many calls to read they share the rest of the counter in Redis, as the calls by hour are divided.
  * @param of.used the counter in Redis; undefined when it is not known
- * @param of.calls calls of the month by day, of this bucket
+ * @param of.calls calls of the month by day, of any buckets; read at the same time as the ledger
  */
 export async function usageDays(
   database: Db,
   counter: UsageCounter,
-  of: { readonly nowMs: number; readonly used: number | undefined; readonly calls: readonly DayCalls[] },
+  of: { readonly nowMs: number; readonly used: number | undefined; readonly calls: Promise<readonly DayCalls[]> },
 ): Promise<UsageDay[]> {
   const { nowMs, used } = of;
   const rolledUp = await new UsageRollups(database).read(counter);
   const firstDay = dayNumber(monthStartMs(counter.month));
   const lastDay = dayNumber(Math.min(nowMs, monthEndMs(monthStartMs(counter.month)) - 1));
-  const called = new Map(of.calls.map((each) => [each.day, each]));
-  const open = (await ledgerDays(database, counter, rolledUp.before)) ?? estimated();
+  const [ledger, calls] = await Promise.all([ledgerDays(database, counter, rolledUp.before), of.calls]);
+  const called = new Map(calls.filter(({ bucket }) => bucket === counter.bucket).map((each) => [each.day, each]));
+  const open = ledger ?? estimated();
   return Array.from({ length: Math.max(0, lastDay - firstDay + 1) }, (_, index) => {
     const day = firstDay + index;
     const closed = rolledUp.days[index];

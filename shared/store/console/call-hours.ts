@@ -43,12 +43,6 @@ export interface CallCounts {
 export const latencyBucket = (ms: number): number =>
   Math.min(latencyBuckets - 1, Math.max(0, Math.ceil(bucketsPerTenfold * Math.log10(Math.max(1, ms)))));
 
-/** Counts of one UTC day. */
-export type DayCounts = CallCounts & {
-  /** Number of the day. */
-  readonly day: number;
-};
-
 /** The calls and records of one bucket and UTC day. */
 export interface DayCalls {
   readonly bucket: UsageBucket;
@@ -57,6 +51,9 @@ export interface DayCalls {
   readonly calls: number;
   readonly records: number;
 }
+
+/** All counts of one bucket and UTC day. */
+export type DayCounts = DayCalls & CallCounts;
 
 /** The hours of an organisation that begin at `from` or later, and before `before`. */
 export interface HourRange {
@@ -131,7 +128,7 @@ export class CallHourStore {
     };
     const found = await this.sum<number, Counters>(range, { where: { bucket }, by: dayOf('$hour'), sums });
     const days = found.map(({ _id: day, calls = 0, records = 0, ...counters }) => ({
-      ...{ day, calls, records },
+      ...{ bucket, day, calls, records },
       ...{ errors: countersOf('errors', counters), latency: countersOf('latency', counters) },
     }));
     return days.sort((one, other) => one.day - other.day);

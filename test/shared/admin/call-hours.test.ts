@@ -55,7 +55,7 @@ describe('the sums of calls by hour', () => {
 
   it('have the errors and latencies of each day, in the order of the days', async () => {
     const wanted = days().map((day) => ({
-      ...{ day },
+      ...{ bucket: 'live', day },
       ...sumOf(shown.filter((each) => dayOf(each) === day && each.bucket === 'live')),
     }));
     expect(wanted[0]?.errors).to.have.keys('rate_limited', 'bad_request');
