@@ -49,7 +49,8 @@ export class Recorder {
     } catch (error) {
       if (error instanceof IdempotencyConflict) throw error;
       if (!(error instanceof CommitUnknown)) {
-        throw new ApiError('internalError', 'The scores could not be recorded.', {
+        const inTime = performance.now() < entry.deadline.monotonicMs ? '' : ' in time';
+        throw new ApiError('internalError', `The scores could not be recorded${inTime}.`, {
           cause: error,
           retryAfterSeconds: 1,
         });

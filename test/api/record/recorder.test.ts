@@ -59,12 +59,14 @@ describe('a call under an Idempotency-Key', () => {
     const failure = await failureOf(failed.recorder.record(keyedCall('one')));
     expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);
     expect(failure).to.have.nested.property('options.retryAfterSeconds', 1);
+    expect(failure).to.have.property('message', 'The scores could not be recorded.');
   });
 
   it('is not sent to MongoDB when its deadline passed while it waited, and needs no void', async () => {
     const { done, recorder } = recorderWith({});
     const failure = await failureOf(recorder.record(keyedCall('one', -1)));
     expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);
+    expect(failure).to.have.property('message', 'The scores could not be recorded in time.');
     expect(done).to.deep.equal([]);
   });
 });
