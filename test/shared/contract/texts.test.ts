@@ -5,7 +5,9 @@ import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 
 const marks = '\u0327\u0301';
 
-const folded = (text: string): string => text.normalize('NFKC').replace(/\s+/g, ' ').trim().toUpperCase().toLowerCase();
+/** Upper case of `ß` is `SS`; only the capital `ẞ` has none of its own. */
+const folded = (text: string): string =>
+  text.normalize('NFKC').replace(/\s+/g, ' ').trim().replaceAll('ẞ', 'SS').toUpperCase().toLowerCase();
 
 describe('foldedText', () => {
   it('normalizes to NFKC with single spaces, and folds case', () => {

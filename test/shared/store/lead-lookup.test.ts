@@ -194,7 +194,7 @@ describe('the predictions of leads', () => {
       commands = [];
       const before = await examined();
       const page = await history(all[49], 50);
-      expect((await examined()).scannedObjects - before.scannedObjects, 'documents').to.be.within(51, 60);
+      expect((await examined()).scannedObjects - before.scannedObjects, 'documents').to.be.within(51, 70);
       expect(page.scores.map(({ id }) => id)).to.deep.equal(all.slice(50, 100));
       expect(page.isLast).to.equal(false);
       expect(commands.filter((name) => name === 'find')).to.have.length(2);
@@ -206,11 +206,13 @@ describe('the predictions of leads', () => {
     });
 
     it('examines few segments of a lead that fills them', async () => {
-      const call = await record({ crmIds: Array(1_000).fill('L-1') });
+      const calls: string[] = [];
+      for (let call = 0; call < 5; call += 1) calls.push(await record({ crmIds: Array(1_000).fill('L-1') }));
       const before = await examined();
-      const { scores } = await history(`${call}.0850`, 100);
-      expect((await examined()).scannedObjects - before.scannedObjects, 'documents').to.be.within(2, 5);
-      const rows = Array.from({ length: 100 }, (_, row) => `${call}.0${849 - row}`);
+      const { scores } = await history(`${calls[4]}.0850`, 100);
+      // MongoDB reads a few documents of its own meanwhile.
+      expect((await examined()).scannedObjects - before.scannedObjects, 'documents of 50').to.be.within(2, 15);
+      const rows = Array.from({ length: 100 }, (_, row) => `${calls[4]}.0${849 - row}`);
       expect(scores.map(({ id }) => id)).to.deep.equal(rows);
     });
 
