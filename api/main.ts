@@ -7,7 +7,6 @@ import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
 import { hasCallsInFlight } from '../shared/quota/calls-in-flight.js';
-import { quotaCommands } from '../shared/quota/commands.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
 import { redisNowMs } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
@@ -163,7 +162,6 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
     requestTimeoutMs: config.requestTimeoutMs,
     webhookTimeoutMs: config.webhookTimeoutMs,
   };
-  const quota = quotaCommands(commands);
   const reading = { ...common, keys, workspaces, turns: readTurns(), timeoutMs: config.requestTimeoutMs };
   return {
     ...services,
@@ -184,7 +182,7 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
       ...erasingStores(database),
       erasures: new ErasureStore(database),
       redisNowMs: () => redisNowMs(commands),
-      hasCallsInFlight: (id: string) => hasCallsInFlight(quota, id, clock.now()),
+      hasCallsInFlight: (id: string) => hasCallsInFlight(services.quotaCommands, id, clock.now()),
       leaseMs: leaseMsOf(config),
       keyPepper: config.keyPepper,
     },

@@ -66,6 +66,7 @@ export async function startScoring(owner: ScoringProcess, connections: Connectio
     latest,
     callVoider,
     admission: new Admission({ ...caches, clock }),
+    quotaCommands: quota.commands,
     metering: new Metering({ quota, clock, logger, callVoider }),
     queues,
     dispatcher,

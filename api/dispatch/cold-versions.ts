@@ -34,23 +34,21 @@ export class ColdVersions {
   async run<Result>(loaded: Loaded, timeoutMs: number, send: () => Promise<Result>): Promise<Result> {
     const { lane, organisationId, model, explain } = loaded;
     const key = `${lane}:${model.id}:${model.version}:${explain}`;
-    const sendWarm = async (): Promise<Result> => {
+    const sendNow = async (): Promise<Result> => {
       const result = await send();
       this.warm.set(key, true);
       return result;
     };
-    if (this.warm.has(key)) return await sendWarm();
+    if (this.warm.has(key)) return await sendNow();
     const place = `${lane}:${organisationId}`;
     const queue = this.queues.get(place) ?? new FairQueue({ size: () => 1, maxWaiting });
     this.queues.set(place, queue);
     const first = await queue
-      .run(organisationId, timeoutMs, async () => {
-        // The chunk before has made it warm: this one goes with the others that waited.
-        return this.warm.has(key) ? undefined : { result: await sendWarm() };
-      })
+      // When the chunk before has made it warm, this one goes with the others that waited.
+      .run(organisationId, timeoutMs, async () => (this.warm.has(key) ? undefined : { result: await sendNow() }))
       .finally(() => {
         if (queue.isIdle) this.queues.delete(place);
       });
-    return first === undefined ? await sendWarm() : first.result;
+    return first === undefined ? await sendNow() : first.result;
   }
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
+import { defaultPoolSize } from '../../shared/store/connection/connect.js';
 import type { Workspace, WorkspaceCache } from '../admission/workspace-cache.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { RateLimit } from '../request/rate-limit.js';
@@ -23,8 +24,8 @@ export interface ReadingDeps {
   readonly timeoutMs: number;
 }
 
-/** Half of a gateway's connections to MongoDB: slow reads of one organisation must leave some for calls that score. */
-const maxReads = 10;
+/** Half of the connections: slow reads of one organisation must leave some for calls that score. */
+const maxReads = defaultPoolSize / 2;
 const maxWaitingReads = 512;
 
 /** Limits the calls of these endpoints that run at once. Organisations take turns. */

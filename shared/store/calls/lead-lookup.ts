@@ -4,6 +4,7 @@ import { withMongoTimeout } from '../connection/connect.js';
 import {
   callIdOf,
   callsCollection,
+  cellAt,
   idsOfOrganisation,
   leadIndex,
   type PredictionSegment,
@@ -73,23 +74,28 @@ const shortHistory = 4;
 /** Organisations whose leads have longer histories. For some time these are not tried at once again. */
 const longHistories = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 });
 
+/** Some ids have 200 characters, and a segment has a hundred: a reply of so many is decoded in one step. */
+const segmentsPerReply = 250;
+
 /**
  * Reads the segments of leads by one query while their histories are short together.
- * @returns all of them, with the members of `ScoreColumns`; undefined if there are too many
+ * @param projection of `Segment`
+ * @returns all of them; undefined if there are too many
  */
-export async function readShortHistories(
+export async function readShortHistories<Segment extends Document>(
   database: Db,
   { organisationId: org, crmIds, signal }: Pick<LeadQuery, 'organisationId' | 'crmIds'> & { signal?: AbortSignal },
-): Promise<readonly ScoreColumns[] | undefined> {
+  projection: Document,
+): Promise<readonly Segment[] | undefined> {
   // One tells whether any of the leads was ever scored.
   const most = longHistories.has(org) ? 0 : shortHistory * crmIds.length;
   const segments = await database
     .collection<PredictionSegment>(callsCollection)
     .find(
       { _id: idsOfOrganisation(org), org, crm_ids: { $in: [...crmIds] } },
-      { hint: leadIndex, batchSize, ...(signal === undefined ? {} : { signal }) },
+      { hint: leadIndex, batchSize: segmentsPerReply, ...(signal === undefined ? {} : { signal }) },
     )
-    .project<ScoreColumns>({ model: 1, crm_ids: 1, scores: 1 })
+    .project<Segment>(projection)
     .limit(most + 1)
     .toArray();
   if (segments.length <= most) return segments;
@@ -107,7 +113,7 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
   if (crmIds.length === 0) return new Map();
   return await withMongoTimeout(timeoutMs, async (signal) => {
     const segments =
-      (await readShortHistories(database, { organisationId, crmIds, signal })) ??
+      (await readShortHistories<ScoreColumns>(database, { organisationId, crmIds, signal }, scoreColumns)) ??
       (await readLatestSegments(database, query, signal));
     return latestAmong(segments, modelId, new Set(crmIds));
   });
@@ -124,14 +130,14 @@ async function readLatestSegments(
   const leads = await database.aggregate<LatestSegments>(pipeline, options).toArray();
   const segmentIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
   const places = [...segmentIds].map((segmentId) => ({ segmentId }));
-  const fields = { model: 1, crm_ids: 1, scores: 1 };
-  return await readSegments<ScoreColumns>(database, places, { fields, signal }).toArray();
+  return await readSegments<ScoreColumns>(database, places, { fields: scoreColumns, signal }).toArray();
 }
 
 /** Documents of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
 const batchSize = 1_000;
 
 type ScoreColumns = Pick<PredictionSegment, '_id' | 'model' | 'crm_ids' | 'scores'>;
+const scoreColumns = { model: 1, crm_ids: 1, scores: 1 };
 
 /** The latest predictions of leads in some segments, which hold the latest ones of each lead. */
 function latestAmong(
@@ -221,7 +227,7 @@ const textsAt = (indexes: Indexes, maxTextBytes: number): Document => ({
     as: 'index',
     in: {
       $let: {
-        vars: { text: { $arrayElemAt: ['$fields', '$$index'] } },
+        vars: { text: cellAt('$fields') },
         in: {
           $cond: [{ $gt: [{ $strLenBytes: { $ifNull: ['$$text', ''] } }, maxTextBytes] }, false, '$$text'],
         },

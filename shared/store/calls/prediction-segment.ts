@@ -1,3 +1,4 @@
+import type { Document } from 'mongodb';
 import { dayStartMs } from '../../contract/dates.js';
 import { callIdFloor, callIdPrefix, maxArrivalMs } from '../../contract/identifiers.js';
 
@@ -63,6 +64,18 @@ export const segmentColumns = {
   without_crm_id: 1,
   erased: 1,
 } as const;
+
+/** An expression for the cell of a column (`$scores`) at `$$index`. */
+export const cellAt = (column: string): Document => ({ $arrayElemAt: [column, '$$index'] });
+
+/** An expression for the indexes of a lead's rows in a segment. @param crmId an expression for its id */
+export const rowsOfLead = (crmId: unknown): Document => ({
+  $filter: {
+    input: { $range: [0, { $size: '$crm_ids' }] },
+    as: 'index',
+    cond: { $eq: [cellAt('$crm_ids'), crmId] },
+  },
+});
 
 /** Larger segments make reads slower: for the fields of one record, MongoDB reads the whole document. */
 const maxSegmentRecords = 100;

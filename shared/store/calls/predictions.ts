@@ -4,11 +4,13 @@ import { type LeadQuery, type LeadScores, readLatestOf, readStoredRecords, type 
 import {
   callIdOf,
   callsCollection,
+  cellAt,
   idsOfOrganisation,
   leadIndex,
   type PredictionSegment,
   predictionId,
   rowOf,
+  rowsOfLead,
   segmentColumns,
 } from './prediction-segment.js';
 import { type ScoredAmong, scoredAmong, scoredLeadNear } from './scored-leads.js';
@@ -220,16 +222,8 @@ interface LeadSegment extends Pick<PredictionSegment, '_id' | 'model' | 'version
 
 /** The members of a `LeadSegment`, in the form of `$project`. */
 function rowsOf(crmId: string): Document {
-  const at = (column: string): Document => ({ $arrayElemAt: [column, '$$index'] });
-  const indexes = {
-    $filter: {
-      input: { $range: [0, { $size: '$crm_ids' }] },
-      as: 'index',
-      cond: { $eq: [at('$crm_ids'), { $literal: crmId }] },
-    },
-  };
-  const row = { index: '$$index', score: at('$scores'), likelihood: at('$likelihoods') };
-  const rows = { $map: { input: indexes, as: 'index', in: row } };
+  const row = { index: '$$index', score: cellAt('$scores'), likelihood: cellAt('$likelihoods') };
+  const rows = { $map: { input: rowsOfLead({ $literal: crmId }), as: 'index', in: row } };
   return { model: 1, version: 1, at: 1, bytes: { $bsonSize: '$$ROOT' }, rows };
 }
 
@@ -250,10 +244,7 @@ function erasure(crmId: string): Document[] {
     $map: {
       input: { $range: [0, { $size: '$crm_ids' }] },
       as: 'index',
-      in: {
-        crm_id: { $arrayElemAt: ['$crm_ids', '$$index'] },
-        fields: { $arrayElemAt: ['$fields', '$$index'] },
-      },
+      in: { crm_id: cellAt('$crm_ids'), fields: cellAt('$fields') },
     },
   };
   const columnOf = (value: string): Document => ({

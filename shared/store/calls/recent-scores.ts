@@ -1,7 +1,13 @@
 import type { Db, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
 import { latestByModel } from './lead-lookup.js';
-import { callsCollection, idsOfOrganisation, type PredictionSegment } from './prediction-segment.js';
+import {
+  callsCollection,
+  cellAt,
+  idsOfOrganisation,
+  type PredictionSegment,
+  rowsOfLead,
+} from './prediction-segment.js';
 
 /** The latest score of a lead under any model, and the scores before it under the same model. */
 export interface RecentScores {
@@ -98,19 +104,5 @@ const lastSegments = (org: string, leads: readonly LatestModel[], most: number):
   },
 ];
 
-const cellAt = (column: string): Document => ({ $arrayElemAt: [column, '$$row'] });
-
 /** The scores of `$$crmId` in a segment, in the order of its rows. */
-const scoresOfLead = {
-  $map: {
-    input: {
-      $filter: {
-        input: { $range: [0, { $size: '$crm_ids' }] },
-        as: 'row',
-        cond: { $eq: [cellAt('$crm_ids'), '$$crmId'] },
-      },
-    },
-    as: 'row',
-    in: cellAt('$scores'),
-  },
-};
+const scoresOfLead = { $map: { input: rowsOfLead('$$crmId'), as: 'index', in: cellAt('$scores') } };

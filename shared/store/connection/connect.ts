@@ -29,12 +29,14 @@ export interface Mongo {
 export interface MongoConnectionOptions {
   /** Name of the client in MongoDB's log. */
   readonly name: string;
-  /** 20 by default. */
+  /** `defaultPoolSize` by default. */
   readonly maxPoolSize?: number;
   /** Time limit for finding a primary that answers reads; 10 s by default. */
   readonly maxWaitMs?: number;
 }
 
+/** Connections of a process to MongoDB. */
+export const defaultPoolSize = 20;
 const defaultDatabaseName = 'leadscore';
 /** AuthenticationFailed, MechanismUnavailable, and Atlas's code for either. */
 const loginErrors: ReadonlySet<number> = new Set([18, 334, 8000]);
@@ -55,7 +57,7 @@ const anotherReplicaSet =
  */
 export async function connectMongo(
   url: string,
-  { name, maxPoolSize = 20, maxWaitMs = 10_000 }: MongoConnectionOptions,
+  { name, maxPoolSize = defaultPoolSize, maxWaitMs = 10_000 }: MongoConnectionOptions,
 ): Promise<Mongo> {
   const client = clientOf(url, { name, maxPoolSize, maxWaitMs });
   try {

@@ -102,7 +102,7 @@ describe('Dispatcher', () => {
     await explained;
   });
 
-  it('tries a cold version again after a failure, and forgets what waited for it', async () => {
+  it('tries a cold version again after a failure', async () => {
     const coldVersions = new ColdVersions();
     let answers = 0;
     const { dispatcher, sent } = dispatcherWith(
