@@ -14,7 +14,7 @@ import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
 import { ErasureStore, erasingStores } from '../shared/store/calls/erasures.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
 import type { Mongo } from '../shared/store/connection/connect.js';
-import { CallHourStore } from '../shared/store/console/call-hours.js';
+import { CallDayStore } from '../shared/store/console/call-days.js';
 import { OutcomeStore } from '../shared/store/validation/outcomes.js';
 import { AuthAttempts } from './auth/auth-attempts.js';
 import { Authenticator } from './auth/authenticate.js';
@@ -23,7 +23,7 @@ import { checkKeySettings, claimKeySettings } from './auth/key-settings.js';
 import { startCaches } from './caches/caches.js';
 import { type Connections, commandTimeoutMs, connect, minDeadlineMsOf, type ScoringProcess } from './connections.js';
 import { createApp } from './http/app.js';
-import { CallHours } from './http/call-hours.js';
+import { CallDays } from './http/call-days.js';
 import { Drain } from './http/drain.js';
 import { observeCalls, observeGateway } from './http/metrics.js';
 import { startServer } from './http/server.js';
@@ -125,7 +125,7 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
     legacyAliases: config.legacyAliases,
     logger,
     countCalls: observeCalls(metrics),
-    callHours: lifecycle.add(new CallHours({ store: new CallHourStore(mongo.database), clock: gateway.clock, logger })),
+    callDays: lifecycle.add(new CallDays({ store: new CallDayStore(mongo.database), clock: gateway.clock, logger })),
     configuredUrl: config.baseUrl,
     baseUrl,
     docsUrl,

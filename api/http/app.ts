@@ -19,7 +19,7 @@ import type { ReadingDeps } from '../routes/reading.js';
 import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
 import { type ScoringRouteDeps, scoreRoute, webhookScoreRoute } from '../routes/scoring-routes.js';
 import { usageRoute } from '../routes/usage.js';
-import type { CallHours } from './call-hours.js';
+import type { CallDays } from './call-days.js';
 import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestHead } from './middleware/request-head.js';
@@ -39,7 +39,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly countCalls: Koa.Middleware;
-  readonly callHours: CallHours;
+  readonly callDays: CallDays;
   /** Gives the reason why the gateway cannot serve calls, or undefined. */
   readonly readiness: () => Promise<string | undefined>;
   /** Whether the gateway is stopping. Replies then end their connections. */
@@ -91,7 +91,7 @@ export function createApp(options: AppOptions): Koa {
   });
 
   app.use(options.countCalls);
-  app.use(options.callHours.middleware());
+  app.use(options.callDays.middleware());
   app.use(async (context, next) => {
     await next();
     if (options.isDraining()) context.set('Connection', 'close');

@@ -14,7 +14,7 @@ import {
 } from '../../../shared/store/calls/call-documents.js';
 import { segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
-import { CallHourStore, hourOf, latencyBucket } from '../../../shared/store/console/call-hours.js';
+import { CallDayStore, dayOf, latencyBucket } from '../../../shared/store/console/call-days.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { compileModel } from '../../../worker/models/loaded-model.js';
@@ -60,7 +60,7 @@ export async function writeHistory(deps: HistoryDeps): Promise<{ readonly record
       const { failed } = await calls.insertEach(part, signal);
       if (failed.size > 0) throw new Error('MongoDB did not take all calls of the made-up past');
     }
-    await new CallHourStore(database).add(past.map((call) => hourOfCall(call, workspace)));
+    await new CallDayStore(database).add(past.map((call) => dayOfCall(call, workspace)));
     await reportOutcomes(past, { target, signal });
     await command(deps, ['usage', 'reconcile', organisationId]);
     await command(deps, ['validation', 'run', workspace.model._id]);
@@ -143,10 +143,10 @@ function documentsOfCall({ model, atMs }: PastCall, rows: readonly PastRow[], wo
 }
 
 /** The activity of a call as a gateway counts it, with some latency. */
-function hourOfCall({ model, atMs, leads }: PastCall, { organisation, keyId }: Workspace) {
+function dayOfCall({ model, atMs, leads }: PastCall, { organisation, keyId }: Workspace) {
   const latencyMs = 30 + (leads.length % 5) * 4;
   return {
-    ...{ org: organisation._id, key: keyId, bucket: 'live' as const, model: model._id, hour: hourOf(atMs) },
+    ...{ org: organisation._id, key: keyId, bucket: 'live' as const, model: model._id, day: dayOf(atMs) },
     ...{ calls: 1, records: leads.length, latency: { [latencyBucket(latencyMs)]: 1 }, last_at: new Date(atMs) },
   };
 }

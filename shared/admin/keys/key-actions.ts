@@ -1,7 +1,7 @@
 import { monthOf } from '../../contract/dates.js';
 import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../store/accounts/api-keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import { CallHourStore } from '../../store/console/call-hours.js';
+import { CallDayStore } from '../../store/console/call-days.js';
 import { defineAction } from '../action.js';
 import { notFound } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
@@ -14,7 +14,7 @@ import {
   revokeKeyInput,
 } from '../schemas/keys.js';
 import type { ShapeOf } from '../schemas/schema.js';
-import { hoursOf } from '../usage/show-usage.js';
+import { daysOf } from '../usage/show-usage.js';
 import { checkedKeySettings } from './key-settings.js';
 
 /** Creates a key. Its secret appears only in this result. */
@@ -55,8 +55,8 @@ export const listKeys = defineAction({
     const { database, clock } = context;
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const keys = await new ApiKeyStore(database).list(organisationId);
-    const store = new CallHourStore(database);
-    const calls = await store.callsByKey(hoursOf(organisationId, monthOf(clock.now())));
+    const store = new CallDayStore(database);
+    const calls = await store.callsByKey(daysOf(organisationId, monthOf(clock.now())));
     const shown = keys.map(async (key) => {
       const used = await store.lastUse(organisationId, key._id);
       const lastUse = used === undefined ? {} : { last_used_at: used.toISOString() };

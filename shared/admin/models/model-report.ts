@@ -1,12 +1,12 @@
 import { dayNumber, dayText, monthOf } from '../../contract/dates.js';
 import { type BandRate, bandScores } from '../../contract/verdict.js';
-import { CallHourStore } from '../../store/console/call-hours.js';
+import { CallDayStore } from '../../store/console/call-days.js';
 import { loadStoredManifest } from '../../store/models/model-versions.js';
 import type { StoredVerdict } from '../../store/validation/model-validation.js';
 import { type StoredDay, ValidationDailyStore } from '../../store/validation/validation-daily.js';
 import { defineAction } from '../action.js';
 import { modelReportSchema, reportInput } from '../schemas/models.js';
-import { hoursOf } from '../usage/show-usage.js';
+import { daysOf } from '../usage/show-usage.js';
 import { fieldHeadOf, requireModel, unknownVersion, verdictsOf } from './read-models.js';
 
 const daysShown = 365;
@@ -33,7 +33,7 @@ export const reportModel = defineAction({
       verdictsOf(context).read(model),
       new ValidationDailyStore(database).days(id, { maturedFrom: today - daysShown }),
       loadStoredManifest(database, model._id, model.version),
-      new CallHourStore(database).recordsByModel(hoursOf(model.organisation_id, monthOf(clock.now())), model._id),
+      new CallDayStore(database).recordsByModel(daysOf(model.organisation_id, monthOf(clock.now())), model._id),
     ]);
     if (stored === undefined && input.version !== undefined) throw unknownVersion(model._id, model.version);
     const shown = days.filter(({ day }) => day > today - daysShown).sort((one, other) => one.day - other.day);

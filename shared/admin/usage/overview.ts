@@ -1,7 +1,7 @@
 import { dayMs, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { AuditLog } from '../../store/console/audit-log.js';
-import { CallHourStore, type DayCounts, latencyQuantile, sumOf } from '../../store/console/call-hours.js';
+import { CallDayStore, type DayCounts, latencyQuantile, sumOf } from '../../store/console/call-days.js';
 import { type Model, ModelStore } from '../../store/models/models.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { callTimes } from '../leads/crm.js';
@@ -9,7 +9,7 @@ import { verdictsOf } from '../models/read-models.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { entryDocument } from '../people/access-actions.js';
 import { overviewInput, overviewOutput } from '../schemas/usage.js';
-import { hoursOf, monthUsage } from './show-usage.js';
+import { daysOf, monthUsage } from './show-usage.js';
 
 const auditEntries = 5;
 /** An organisation may have a thousand models, and each has a verdict to read. */
@@ -30,13 +30,13 @@ export const showOverview = defineAction({
     const nowMs = clock.now();
     const month = monthOf(nowMs);
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
-    const hours = hoursOf(organisationId, month);
-    const store = new CallHourStore(database);
-    const calls = store.countsByDay(hours, bucket);
+    const range = daysOf(organisationId, month);
+    const store = new CallDayStore(database);
+    const calls = store.countsByDay(range, bucket);
     const [counts, { days, ...usage }, records, models, crm, audit] = await Promise.all([
       calls,
       monthUsage(context, { organisation, bucket, month, calls }),
-      store.recordsByModel(hours),
+      store.recordsByModel(range),
       new ModelStore(database).list(organisationId),
       callTimes(database, organisationId),
       new AuditLog(database).latest(organisationId, auditEntries),

@@ -2,7 +2,7 @@ import { monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
 import { allowanceOf, usageReport } from '../../contract/plans.js';
 import { type UsageBucket, type UsageCounter, usageBuckets } from '../../redis/keys.js';
 import { type Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
-import { CallHourStore, type DayCalls, type HourRange } from '../../store/console/call-hours.js';
+import { type BucketDay, CallDayStore, type DayRange } from '../../store/console/call-days.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { usageInput, usageOutput } from '../schemas/usage.js';
@@ -22,7 +22,7 @@ export const showUsage = defineAction({
   async run(context, { org_id: organisationId, month = monthOf(context.clock.now()) }) {
     const { database, clock } = context;
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
-    const calls = new CallHourStore(database).byDay(hoursOf(organisationId, month));
+    const calls = new CallDayStore(database).byDay(daysOf(organisationId, month));
     const [shown] = await Promise.all([
       Promise.all(usageBuckets.map((bucket) => monthUsage(context, { organisation, bucket, month, calls }))),
       calls,
@@ -48,8 +48,8 @@ export const showUsage = defineAction({
   },
 });
 
-/** The hours of an organisation in a month. */
-export function hoursOf(organisationId: string, month: string): HourRange {
+/** The days of an organisation in a month. */
+export function daysOf(organisationId: string, month: string): DayRange {
   const startMs = monthStartMs(month);
   return { organisationId, from: new Date(startMs), before: new Date(monthEndMs(startMs)) };
 }
@@ -62,7 +62,7 @@ export async function monthUsage(
     readonly bucket: UsageBucket;
     readonly month: string;
     /** By day, of any buckets. */
-    readonly calls: Promise<readonly DayCalls[]>;
+    readonly calls: Promise<readonly BucketDay[]>;
   },
 ) {
   const { organisation, bucket, month, calls } = of;

@@ -1,18 +1,18 @@
 import type { Db } from 'mongodb';
-import { dayNumber, dayText, monthEndMs, monthStartMs } from '../../contract/dates.js';
+import { dayMs, dayNumber, dayText, monthEndMs, monthStartMs } from '../../contract/dates.js';
 import type { UsageCounter } from '../../redis/keys.js';
 import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../store/calls/usage-ledger.js';
 import { ledgerIndex, UsageRollups } from '../../store/calls/usage-rollups.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
-import { type DayCalls, dayOf } from '../../store/console/call-hours.js';
+import type { BucketDay } from '../../store/console/call-days.js';
 
 /** One UTC day of a counter. */
 export interface UsageDay {
   /** `YYYY-MM-DD` */
   readonly day: string;
   readonly records: number;
-  /** Null when calls by hour are not known for the day. */
+  /** Null when the calls of the month are not known. */
   readonly calls: number | null;
   /** Whether the day is not rolled up, so that its records may still change. */
   readonly is_open: boolean;
@@ -21,17 +21,19 @@ export interface UsageDay {
 /** A page reads at most this many calls of the ledger, which takes some 40 ms. */
 const maxLedgerCalls = 10_000;
 const timeoutMs = 5_000;
+/** The number of a call's UTC day. `$dateTrunc` takes MongoDB longer. */
+const dayOfCall = { $floor: { $divide: [{ $toLong: '$at' }, dayMs] } };
 
 /**
  * The records and calls of a counter's month by UTC day, up to today. Closed days are roll-ups. Open days come from the
- * ledger. With too many calls to read they share the rest of the counter in Redis, as the calls by hour are divided.
+ * ledger. With too many calls to read they share the rest of the counter in Redis, in proportion to `of.calls`.
  * @param of.used the counter in Redis; undefined when it is not known
  * @param of.calls calls of the month by day, of any buckets; read at the same time as the ledger
  */
 export async function usageDays(
   database: Db,
   counter: UsageCounter,
-  of: { readonly nowMs: number; readonly used: number | undefined; readonly calls: Promise<readonly DayCalls[]> },
+  of: { readonly nowMs: number; readonly used: number | undefined; readonly calls: Promise<readonly BucketDay[]> },
 ): Promise<UsageDay[]> {
   const { nowMs, used } = of;
   const rolledUp = await new UsageRollups(database).read(counter);
@@ -71,7 +73,7 @@ async function ledgerDays(
     // The cursor obeys `signal`, although the type of the options lacks it.
     const options = { signal, hint: ledgerIndex };
     const open = { _id: idsOfOrganisation(org), org, bucket, month, at: { $gte: from } };
-    const sums = { _id: dayOf('$at'), calls: { $sum: 1 }, records: { $sum: '$records' } };
+    const sums = { _id: dayOfCall, calls: { $sum: 1 }, records: { $sum: '$records' } };
     const stages = [{ $match: open }, { $limit: maxLedgerCalls + 1 }, { $group: sums }];
     return calls
       .aggregate<{ readonly _id: number; readonly calls: number; readonly records: number }>(stages, options)

@@ -2,6 +2,7 @@ import {
   type ClientSession,
   type Db,
   type Document,
+  MongoBulkWriteError,
   MongoClient,
   MongoServerError,
   MongoServerSelectionError,
@@ -209,6 +210,16 @@ export async function withMongoSignal<Result>(signal: AbortSignal, work: Promise
     // The driver's own abort error does not say what to check.
     throw signal.aborted ? new MongoTimeout() : error;
   }
+}
+
+/**
+ * The indexes of the writes of an unordered bulk that MongoDB refused; it stored the others.
+ * @throws the error if it does not tell
+ */
+export function refusedWrites(error: unknown): ReadonlySet<number> {
+  const refused = error instanceof MongoBulkWriteError ? [error.writeErrors].flat().map(({ index }) => index) : [];
+  if (refused.length === 0) throw error;
+  return new Set(refused);
 }
 
 /** The remedy when MongoDB lacks a login or the user lacks a right; undefined for any other error. */

@@ -8,7 +8,7 @@ import { IdempotencyStore } from '../calls/idempotency.js';
 import { PredictionStore } from '../calls/predictions.js';
 import { UsageLedger } from '../calls/usage-ledger.js';
 import { AuditLog } from '../console/audit-log.js';
-import { CallHourStore } from '../console/call-hours.js';
+import { CallDayStore } from '../console/call-days.js';
 import { ConsoleAccess } from '../console/console-access.js';
 import { MemberStore } from '../console/members.js';
 import { UploadStore } from '../console/uploads.js';
@@ -53,7 +53,7 @@ async function prepareOnce(database: Db): Promise<void> {
     new ValidationDailyStore(database).prepare(),
     new AuditLog(database).prepare(),
     new UploadStore(database).prepare(),
-    new CallHourStore(database).prepare(),
+    new CallDayStore(database).prepare(),
     new ConsoleAccess(database).prepare(),
     new MemberStore(database).prepare(),
     new JobStore(database).prepare(),

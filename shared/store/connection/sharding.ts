@@ -1,7 +1,7 @@
 import { BSON, type Db, type Document, MinKey } from 'mongodb';
 import { base62, digitsOf } from '../../contract/identifiers.js';
 import { callsCollection } from '../calls/prediction-segment.js';
-import { callHourIndex } from '../console/call-hours.js';
+import { callDayIndex } from '../console/call-days.js';
 import { outcomeIndex } from '../validation/outcomes.js';
 
 /** A collection that grows with the calls, and its shard key. All keys begin with the organisation. */
@@ -24,9 +24,9 @@ export const shardedCollections: readonly ShardedCollection[] = [
   { name: 'idempotency', key: { _id: 1 }, keyFrom: byOrganisation },
   { name: 'outcomes', key: outcomeIndex, keyFrom: (text) => ({ org: `org_${text}`, crm_id: new MinKey() }) },
   {
-    name: 'call_hours',
-    key: callHourIndex,
-    keyFrom: (text) => ({ org: `org_${text}`, hour: new MinKey() }),
+    name: 'call_days',
+    key: callDayIndex,
+    keyFrom: (text) => ({ org: `org_${text}`, day: new MinKey() }),
   },
   { name: 'job_slices', key: { _id: 1 }, keyFrom: byJob },
   { name: 'job_blobs', key: { _id: 1 }, keyFrom: byJob },

@@ -1,7 +1,7 @@
-import { type AnyBulkWriteOperation, type Collection, type Db, type Document, MongoBulkWriteError } from 'mongodb';
+import type { AnyBulkWriteOperation, Collection, Db, Document } from 'mongodb';
 import { dayMs, dayStartMs, dayText } from '../../contract/dates.js';
 import { maxReportedValues, type ReadingKind, readingKinds } from '../../messages/score-job.js';
-import { type ClientSession, withMongoTimeout } from '../connection/connect.js';
+import { type ClientSession, refusedWrites, withMongoTimeout } from '../connection/connect.js';
 
 /** Days that are kept, today included; fewer if `RETENTION_DAYS` is less. */
 export const maxCoverageDays = 90;
@@ -77,15 +77,9 @@ export class FieldDayStore {
       const filter = { _id: idOf(each, dayText(each.day)) };
       return { updateOne: { filter, update: updateOf(each, keptDays), upsert: true } };
     });
-    try {
-      await withMongoTimeout(timeoutMs, () => this.collection.bulkWrite(writes, { ordered: false }));
-      return [];
-    } catch (error) {
-      if (!(error instanceof MongoBulkWriteError)) throw error;
-      const failed = new Set([error.writeErrors].flat().map(({ index }) => index));
-      if (failed.size === 0) throw error;
-      return sums.filter((_, index) => failed.has(index));
-    }
+    const written = withMongoTimeout(timeoutMs, () => this.collection.bulkWrite(writes, { ordered: false }));
+    const refused = await written.then(() => undefined, refusedWrites);
+    return sums.filter((_, index) => refused?.has(index));
   }
 
   /** Removes the days of all versions of a model. A process may store its last minute afterwards. */

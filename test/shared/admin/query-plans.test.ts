@@ -4,8 +4,9 @@ import { actionRoutes } from '../../../shared/admin/actions.js';
 import { createKey } from '../../../shared/admin/keys/key-actions.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { dayMs } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { CallHourStore, hourOf } from '../../../shared/store/console/call-hours.js';
+import { CallDayStore, dayOf } from '../../../shared/store/console/call-days.js';
 import { ConsoleAccess, newAccessSecret } from '../../../shared/store/console/console-access.js';
 import { MemberStore } from '../../../shared/store/console/members.js';
 import { UploadStore } from '../../../shared/store/console/uploads.js';
@@ -14,7 +15,8 @@ import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
 const calls = 2_000;
-const hours = 300;
+const days = 300;
+const daysOfMonth = 31;
 /** A query of the console reads at most so many more documents or keys than it returns or sums. */
 const maxWaste = 200;
 
@@ -54,9 +56,9 @@ describe('the queries of the console', () => {
         };
       });
       await database.collection<Document & { _id: string }>('calls').insertMany(documents);
-      const hour = { org, key: key_id, bucket: 'live' as const, model: model._id, records: 1, latency: { 1: 1 } };
-      const begins = Array.from({ length: hours }, (_, index) => new Date(hourOf(nowMs).getTime() - index * 3_600_000));
-      await new CallHourStore(database).add(begins.map((each) => ({ ...hour, hour: each, calls: 1, last_at: each })));
+      const base = { org, key: key_id, bucket: 'live' as const, model: model._id, records: 1, latency: { 1: 1 } };
+      const begins = Array.from({ length: days }, (_, index) => new Date(dayOf(nowMs).getTime() - index * dayMs));
+      await new CallDayStore(database).add(begins.map((day) => ({ ...base, day, calls: 1, last_at: day })));
       const upload = new ObjectId();
       const file = { state: 'received' as const, bytes: 1, created_at: new Date(), file: upload };
       await new UploadStore(database).create({ _id: upload, org, ...file });
@@ -85,7 +87,7 @@ describe('the queries of the console', () => {
   function summable({ ns, command, docsExamined = 0 }: Document): number {
     const stages: readonly Document[] = command?.pipeline ?? [];
     if (!stages.some((stage) => '$group' in stage)) return 0;
-    if (String(ns).endsWith('.call_hours')) return hours;
+    if (String(ns).endsWith('.call_days')) return daysOfMonth;
     return docsExamined === 0 ? calls : 0;
   }
 

@@ -13,7 +13,7 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayText } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { modelStrikesKey } from '../../../shared/redis/keys.js';
-import { CallHourStore, hourOf, latencyBucket, latencyQuantile } from '../../../shared/store/console/call-hours.js';
+import { CallDayStore, dayOf, latencyBucket, latencyQuantile } from '../../../shared/store/console/call-days.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
@@ -92,18 +92,18 @@ describe('a reading action', () => {
     expect((await desk.act(showUsage, { org_id: organisationId })).buckets[0]?.current).to.equal(38);
   });
 
-  it('divides the counter as the calls by hour are when an organisation has too many calls to read', async () => {
+  it('divides the counter as the calls by day are when an organisation has too many calls to read', async () => {
     const at = new Date(Date.UTC(2026, 10, 22, 5));
     const row = { org: organisationId, key: 'k', bucket: 'live', month, records: 1, model: 'm', version: '1', at };
     await calls().insertMany(
       Array.from({ length: 10_001 }, () => ({ _id: newCallId(at.getTime(), organisationId), ...row })),
     );
-    const hours = (hour: Date, records: number) => ({
-      ...{ org: organisationId, key: 'k', bucket: 'live' as const, model: 'm', hour, calls: records, records },
-      ...{ latency: { 10: records }, last_at: hour },
+    const callsOf = (day: Date, records: number) => ({
+      ...{ org: organisationId, key: 'k', bucket: 'live' as const, model: 'm', day, calls: records, records },
+      ...{ latency: { 10: records }, last_at: day },
     });
-    const other = hourOf(Date.UTC(2026, 10, 23, 5));
-    await new CallHourStore(desk.database).add([hours(hourOf(at.getTime()), 7_500), hours(other, 2_500)]);
+    const other = dayOf(Date.UTC(2026, 10, 23, 5));
+    await new CallDayStore(desk.database).add([callsOf(dayOf(at.getTime()), 7_500), callsOf(other, 2_500)]);
     await desk.redis.hset(`{${organisationId}}:usage:live:${month}`, 'used', '20000');
     const { buckets } = await desk.act(showUsage, { org_id: organisationId });
     const days = buckets[0]?.days.filter(({ records }) => records > 0);
@@ -115,9 +115,9 @@ describe('a reading action', () => {
 
   it('shows on the overview usage, forecast, activity by day, verdicts and the first call', async () => {
     await call(Date.UTC(2026, 10, 4), 'a', { records: 2_250 });
-    const hour = hourOf(nowMs);
-    const base = { org: organisationId, key: 'key_a', bucket: 'live' as const, hour, last_at: new Date(nowMs) };
-    const store = new CallHourStore(desk.database);
+    const day = dayOf(nowMs);
+    const base = { org: organisationId, key: 'key_a', bucket: 'live' as const, day, last_at: new Date(nowMs) };
+    const store = new CallDayStore(desk.database);
     await store.add([
       { ...base, model: model._id, calls: 98, records: 2_250, latency: { [latencyBucket(40)]: 98 } },
       { ...base, model: '', calls: 2, records: 0, errors: { rate_limited: 2 }, latency: { [latencyBucket(900)]: 2 } },
@@ -144,9 +144,9 @@ describe('a reading action', () => {
     await desk.act(createKey, { org_id: organisationId });
     const base = { org: organisationId, key: used.key_id, bucket: 'live' as const, model: '', records: 0, latency: {} };
     const lastMonth = Date.UTC(2026, 9, 5);
-    await new CallHourStore(desk.database).add([
-      { ...base, hour: hourOf(lastMonth), calls: 5, last_at: new Date(lastMonth) },
-      { ...base, hour: hourOf(nowMs), calls: 3, last_at: new Date(nowMs) },
+    await new CallDayStore(desk.database).add([
+      { ...base, day: dayOf(lastMonth), calls: 5, last_at: new Date(lastMonth) },
+      { ...base, day: dayOf(nowMs), calls: 3, last_at: new Date(nowMs) },
     ]);
     const [one, other] = (await desk.act(listKeys, { org_id: organisationId })).keys;
     expect(one).to.include({ last_used_at: new Date(nowMs).toISOString(), calls_this_month: 3 });

@@ -5,7 +5,7 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { readingKinds } from '../../../shared/messages/score-job.js';
-import { CallHourStore, hourOf, latencyBucket } from '../../../shared/store/console/call-hours.js';
+import { CallDayStore, dayOf, latencyBucket } from '../../../shared/store/console/call-days.js';
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
@@ -49,7 +49,7 @@ interface Calls {
   readonly model: Model;
 }
 
-/** Calls of the last hours, of which three score one lead, and their activity by hour. */
+/** Calls of the last hours, of which three score one lead, and their activity. */
 async function addCalls(desk: AdminDesk, { id, keyId, model }: Calls): Promise<void> {
   const nowMs = Date.now();
   const newCallId = callIdGenerator();
@@ -64,9 +64,8 @@ async function addCalls(desk: AdminDesk, { id, keyId, model }: Calls): Promise<v
     };
   });
   await desk.database.collection<Document & { _id: string }>('calls').insertMany(rows);
-  const hour = hourOf(nowMs);
-  const base = { org: id, key: keyId, bucket: 'live' as const, hour, last_at: new Date(nowMs) };
-  await new CallHourStore(desk.database).add([
+  const base = { org: id, key: keyId, bucket: 'live' as const, day: dayOf(nowMs), last_at: new Date(nowMs) };
+  await new CallDayStore(desk.database).add([
     { ...base, model: model._id, calls: 3, records: 3, latency: { [latencyBucket(40)]: 3 } },
     { ...base, model: '', calls: 1, records: 0, errors: { rate_limited: 1 }, latency: { [latencyBucket(9)]: 1 } },
   ]);

@@ -70,7 +70,7 @@ const prefixLengths: Readonly<Record<string, number>> = {
 
 /** Whether a filter limits the shard key to one organisation, or to given documents. */
 export function namesItsShard({ collection, filter }: ShardedQuery): boolean {
-  if (collection === 'outcomes' || collection === 'call_hours') return typeof filter.org === 'string';
+  if (collection === 'outcomes' || collection === 'call_days') return typeof filter.org === 'string';
   const { _id: id = {} } = filter;
   if (typeof id === 'string' || Array.isArray(id.$in)) return true;
   const [from, to] = [id.$gte ?? id.$gt, id.$lt ?? id.$lte];

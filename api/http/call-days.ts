@@ -3,13 +3,7 @@ import type { Clock } from '../../shared/contract/dates.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
-import {
-  type CallHour,
-  type CallHourStore,
-  hourOf,
-  latencyBucket,
-  sumOf,
-} from '../../shared/store/console/call-hours.js';
+import { type CallDay, type CallDayStore, dayOf, latencyBucket, sumOf } from '../../shared/store/console/call-days.js';
 
 /** A finished call of a known key. */
 interface FinishedCall {
@@ -20,24 +14,24 @@ interface FinishedCall {
   readonly latencyMs: number;
 }
 
-type Counting = { -readonly [Name in keyof Omit<CallHour, '_id'>]-?: Omit<CallHour, '_id'>[Name] } & {
+type Counting = { -readonly [Name in keyof Omit<CallDay, '_id'>]-?: Omit<CallDay, '_id'>[Name] } & {
   readonly errors: Record<string, number>;
   readonly latency: Record<string, number>;
 };
 
 const writeEveryMs = 60_000;
-/** Hours in memory. MongoDB is away for long when there are more: further ones are not counted. */
-const maxHours = 50_000;
+/** Days of keys and models in memory. MongoDB is away for long when there are more: further ones are not counted. */
+const maxDays = 50_000;
 
-/** Counts the calls of this gateway by key, model and hour, and stores the counts once a minute. */
-export class CallHours implements Stoppable {
-  readonly name = 'call hours';
-  private hours = new Map<string, Counting>();
+/** Counts the calls of this gateway by key, model and UTC day, and stores the counts once a minute. */
+export class CallDays implements Stoppable {
+  readonly name = 'call days';
+  private days = new Map<string, Counting>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(
     private readonly options: {
-      readonly store: Pick<CallHourStore, 'add'>;
+      readonly store: Pick<CallDayStore, 'add'>;
       readonly clock: Clock;
       readonly logger: Pick<Logger, 'warn'>;
     },
@@ -59,10 +53,10 @@ export class CallHours implements Stoppable {
 
   count({ apiKey, scored, errorCode, latencyMs }: FinishedCall): void {
     const now = new Date(this.options.clock.now());
-    const hour = hourOf(now.getTime());
+    const day = dayOf(now.getTime());
     const model = scored?.modelId ?? '';
-    const id = `${apiKey._id}:${model}:${hour.getTime()}`;
-    const counted = this.hours.get(id) ?? this.begin(id, { apiKey, model, hour, now });
+    const known = this.days.get(idOf({ key: apiKey._id, model, day }));
+    const counted = known ?? this.begin(apiKey, { model, day, last_at: now });
     if (counted === undefined) return;
     counted.calls += 1;
     counted.records += scored?.records ?? 0;
@@ -72,15 +66,16 @@ export class CallHours implements Stoppable {
     if (errorCode !== undefined) counted.errors[errorCode] = (counted.errors[errorCode] ?? 0) + 1;
   }
 
-  /** Stores the counts so far. After a failure they are kept for the next time. */
+  /** Stores the counts so far, and keeps what was not stored for the next time. */
   async write(): Promise<void> {
-    const written = this.hours;
-    if (written.size === 0) return;
-    this.hours = new Map();
-    await this.options.store.add([...written.values()]).catch((error: unknown) => {
-      this.options.logger.warn({ error }, 'calls by hour were not stored: the console shows them later');
+    const written = [...this.days.values()];
+    this.days = new Map();
+    try {
+      this.keep(await this.options.store.add(written));
+    } catch (error) {
+      this.options.logger.warn({ error }, 'calls by day were not stored: the console shows them later');
       this.keep(written);
-    });
+    }
   }
 
   async stop(): Promise<void> {
@@ -89,24 +84,25 @@ export class CallHours implements Stoppable {
   }
 
   /** Adds counts that were not stored to those that have begun meanwhile. */
-  private keep(written: ReadonlyMap<string, Counting>): void {
-    for (const [id, counted] of written) {
-      const since = this.hours.get(id);
-      if (since !== undefined) this.hours.set(id, { ...since, ...sumOf([counted, since]) });
-      else if (this.hours.size < maxHours) this.hours.set(id, counted);
+  private keep(some: readonly Counting[]): void {
+    for (const counted of some) {
+      const id = idOf(counted);
+      const since = this.days.get(id);
+      if (since !== undefined) this.days.set(id, { ...since, ...sumOf([counted, since]) });
+      else if (this.days.size < maxDays) this.days.set(id, counted);
     }
   }
 
-  private begin(
-    id: string,
-    { apiKey, model, hour, now }: { apiKey: ApiKey; model: string; hour: Date; now: Date },
-  ): Counting | undefined {
-    if (this.hours.size >= maxHours) return undefined;
+  private begin(apiKey: ApiKey, of: Pick<CallDay, 'model' | 'day' | 'last_at'>): Counting | undefined {
+    if (this.days.size >= maxDays) return undefined;
     const counted: Counting = {
-      ...{ org: apiKey.organisation_id, key: apiKey._id, bucket: apiKey.kind, model, hour },
-      ...{ calls: 0, records: 0, errors: {}, latency: {}, last_at: now },
+      ...{ org: apiKey.organisation_id, key: apiKey._id, bucket: apiKey.kind, ...of },
+      ...{ calls: 0, records: 0, errors: {}, latency: {} },
     };
-    this.hours.set(id, counted);
+    this.days.set(idOf(counted), counted);
     return counted;
   }
 }
+
+const idOf = ({ key, model, day }: Pick<CallDay, 'key' | 'model' | 'day'>): string =>
+  `${key}:${model}:${day.getTime()}`;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { dayNumber } from '../../../shared/contract/dates.js';
-import { type CallHour, CallHourStore, hourOf, sumOf } from '../../../shared/store/console/call-hours.js';
+import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
+import { type CallDay, CallDayStore, sumOf } from '../../../shared/store/console/call-days.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
 
 const range = {
@@ -8,44 +8,46 @@ const range = {
   from: new Date(Date.UTC(2026, 10, 1)),
   before: new Date(Date.UTC(2026, 11, 1)),
 };
-const hourMs = 3_600_000;
 
-describe('the sums of calls by hour', () => {
+describe('the sums of calls by day', () => {
   let desk: AdminDesk;
-  let store: CallHourStore;
-  let shown: readonly Omit<CallHour, '_id'>[];
+  let store: CallDayStore;
+  let shown: readonly Omit<CallDay, '_id'>[];
 
   before(async () => {
     desk = await adminDesk();
-    store = new CallHourStore(desk.database);
+    store = new CallDayStore(desk.database);
     // The first and the last one lie outside of the month.
-    const stored = [-1, 0, 5, 23, 24, 40, 719, 720].flatMap((index) =>
+    const stored = [-1, 0, 1, 29, 30].flatMap((index) =>
       (['live', 'test'] as const).flatMap((bucket) => ['mdl_a', 'mdl_b', ''].map((model) => of(index, bucket, model))),
     );
     await store.add(stored);
+    // Another gateway adds to the same days.
+    await store.add(stored);
     await store.add(stored.map((each) => ({ ...each, org: 'org_b' })));
-    shown = stored.filter(({ hour }) => hour >= range.from && hour < range.before);
+    const inMonth = stored.filter(({ day }) => day >= range.from && day < range.before);
+    shown = [...inMonth, ...inMonth];
   });
   after(() => desk.leave());
 
-  function of(index: number, bucket: 'live' | 'test', model: string): Omit<CallHour, '_id'> {
-    const hour = hourOf(range.from.getTime() + index * hourMs);
+  function of(index: number, bucket: 'live' | 'test', model: string): Omit<CallDay, '_id'> {
+    const day = new Date(range.from.getTime() + index * dayMs);
     const calls = 5 + index + model.length + bucket.length;
     const errors = { rate_limited: calls - 1, bad_request: 1 };
     return {
-      ...{ org: 'org_a', key: `key_${bucket}`, bucket, model, hour, calls, last_at: hour },
+      ...{ org: 'org_a', key: `key_${bucket}`, bucket, model, day, calls, last_at: day },
       ...(model === '' ? { records: 0, errors } : { records: 10 * calls }),
       latency: { [(index + 1) % 39]: calls - 1, 39: 1 },
     };
   }
 
-  const dayOf = ({ hour }: Pick<CallHour, 'hour'>) => dayNumber(hour.getTime());
-  const days = () => [...new Set(shown.map(dayOf))];
+  const numberOf = ({ day }: Pick<CallDay, 'day'>) => dayNumber(day.getTime());
+  const days = () => [...new Set(shown.map(numberOf))];
 
   it('have the calls and records of each day and bucket', async () => {
     const wanted = days().flatMap((day) =>
       (['live', 'test'] as const).map((bucket) => {
-        const { calls, records } = sumOf(shown.filter((each) => dayOf(each) === day && each.bucket === bucket));
+        const { calls, records } = sumOf(shown.filter((each) => numberOf(each) === day && each.bucket === bucket));
         return { bucket, day, calls, records };
       }),
     );
@@ -56,7 +58,7 @@ describe('the sums of calls by hour', () => {
   it('have the errors and latencies of each day, in the order of the days', async () => {
     const wanted = days().map((day) => ({
       ...{ bucket: 'live', day },
-      ...sumOf(shown.filter((each) => dayOf(each) === day && each.bucket === 'live')),
+      ...sumOf(shown.filter((each) => numberOf(each) === day && each.bucket === 'live')),
     }));
     expect(wanted[0]?.errors).to.have.keys('rate_limited', 'bad_request');
     expect(await store.countsByDay(range, 'live')).to.deep.equal(wanted);

@@ -1,25 +1,25 @@
-import type { AnyBulkWriteOperation, Collection, Db, Document } from 'mongodb';
-import { dayMs } from '../../contract/dates.js';
+import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
+import { dayMs, dayNumber, dayText } from '../../contract/dates.js';
 import { errorTable } from '../../contract/errors.js';
 import type { UsageBucket } from '../../redis/keys.js';
-import { withMongoTimeout } from '../connection/connect.js';
+import { refusedWrites, withMongoTimeout } from '../connection/connect.js';
+import { inSession } from '../connection/transaction.js';
 
-const hourMs = 60 * 60 * 1000;
 /** Each bucket of latencies ends a quarter (26 %) above the one before; the last one begins at 6.3 seconds. */
 const latencyBuckets = 40;
 const bucketsPerTenfold = 10;
 
-/** The calls of one key, model and hour. */
-export interface CallHour {
-  /** `<organisation>:<key>:<model>:<hour number>` */
+/** The calls of one key, model and UTC day. */
+export interface CallDay {
+  /** `<organisation>:<key>:<model>:<YYYY-MM-DD>` */
   readonly _id: string;
   readonly org: string;
   readonly key: string;
   readonly bucket: UsageBucket;
   /** Empty for calls that were refused: they may name anything. */
   readonly model: string;
-  /** The beginning of the hour. */
-  readonly hour: Date;
+  /** The beginning of the day. */
+  readonly day: Date;
   readonly calls: number;
   /** Records of calls that were answered with 200. */
   readonly records: number;
@@ -44,7 +44,7 @@ export const latencyBucket = (ms: number): number =>
   Math.min(latencyBuckets - 1, Math.max(0, Math.ceil(bucketsPerTenfold * Math.log10(Math.max(1, ms)))));
 
 /** The calls and records of one bucket and UTC day. */
-export interface DayCalls {
+export interface BucketDay {
   readonly bucket: UsageBucket;
   /** Number of the day. */
   readonly day: number;
@@ -53,10 +53,10 @@ export interface DayCalls {
 }
 
 /** All counts of one bucket and UTC day. */
-export type DayCounts = DayCalls & CallCounts;
+export type DayCounts = BucketDay & CallCounts;
 
-/** The hours of an organisation that begin at `from` or later, and before `before`. */
-export interface HourRange {
+/** The days of an organisation that begin at `from` or later, and before `before`. */
+export interface DayRange {
   readonly organisationId: string;
   readonly from: Date;
   readonly before: Date;
@@ -75,97 +75,109 @@ export function latencyQuantile(latency: CallCounts['latency'], quantile: number
   return Math.round(10 ** ((bucket - 0.5) / bucketsPerTenfold) * 10) / 10;
 }
 
-export const hourOf = (atMs: number): Date => new Date(Math.floor(atMs / hourMs) * hourMs);
+/** The beginning of the UTC day of an instant. */
+export const dayOf = (atMs: number): Date => new Date(Math.floor(atMs / dayMs) * dayMs);
 
 const timeoutMs = 10_000;
 const rememberedSeconds = 400 * 24 * 60 * 60;
 
 /** The shard key. */
-export const callHourIndex = { org: 1, hour: 1 } as const;
+export const callDayIndex = { org: 1, day: 1 } as const;
 
-/** Calls by organisation, key, model and hour. Gateways add to it once a minute. It is not the truth of metering. */
-export class CallHourStore {
-  private readonly collection: Collection<CallHour>;
+/** Calls by organisation, key, model and UTC day. Gateways add to it once a minute. It is not the truth of metering. */
+export class CallDayStore {
+  private readonly collection: Collection<CallDay>;
 
   constructor(database: Db) {
-    this.collection = database.collection<CallHour>('call_hours');
+    this.collection = database.collection<CallDay>('call_days');
   }
 
   async prepare(): Promise<void> {
-    await this.collection.createIndex(callHourIndex);
-    await this.collection.createIndex({ org: 1, key: 1, hour: -1, last_at: -1 });
-    await this.collection.createIndex({ hour: 1 }, { expireAfterSeconds: rememberedSeconds });
+    await this.collection.createIndex(callDayIndex);
+    await this.collection.createIndex({ org: 1, key: 1, day: -1, last_at: -1 });
+    await this.collection.createIndex({ day: 1 }, { expireAfterSeconds: rememberedSeconds });
   }
 
-  /** Adds calls to what is stored. An hour may be added several times, by several gateways. */
-  async add(hours: readonly Omit<CallHour, '_id'>[]): Promise<void> {
-    if (hours.length === 0) return;
-    const writes = hours.map((each): AnyBulkWriteOperation<CallHour> => {
-      const { org, key, bucket, model, hour, calls, records, errors = {}, latency = {}, last_at } = each;
+  /**
+   * Adds calls to what is stored. Several gateways may add to one day at once.
+   * @returns the calls that MongoDB refused, without a session
+   * @throws the driver's error, or MongoTimeout, when it is not known what was stored
+   */
+  async add<Day extends Omit<CallDay, '_id'>>(days: readonly Day[], session?: ClientSession): Promise<readonly Day[]> {
+    if (days.length === 0) return [];
+    const writes = days.map((each): AnyBulkWriteOperation<CallDay> => {
+      const { org, key, bucket, model, day, calls, records, errors = {}, latency = {}, last_at } = each;
       const added = { calls, records, ...prefixed('errors', errors), ...prefixed('latency', latency) };
       const update = { $setOnInsert: { key, bucket, model }, $inc: added, $max: { last_at } } as Document;
       // With the shard key, which an upsert stores.
-      const filter = { _id: `${org}:${key}:${model}:${hour.getTime() / hourMs}`, org, hour };
+      const filter = { _id: `${org}:${key}:${model}:${dayText(dayNumber(day.getTime()))}`, org, day };
       return { updateOne: { filter, update, upsert: true, hint: { _id: 1 } } };
     });
-    await withMongoTimeout(timeoutMs, () => this.collection.bulkWrite(writes, { ordered: false }));
+    const options = { ordered: false, ...inSession(session) };
+    const written = withMongoTimeout(timeoutMs, () => this.collection.bulkWrite(writes, options));
+    if (session !== undefined) return await written.then(() => []);
+    const refused = await written.then(() => undefined, refusedWrites);
+    return days.filter((_, index) => refused?.has(index));
   }
 
-  /** The calls and records of some hours, by day and bucket, in any order. */
-  async byDay(range: HourRange): Promise<DayCalls[]> {
-    const by = { day: dayOf('$hour'), bucket: '$bucket' };
+  /** The calls and records of some days, by day and bucket, in any order. */
+  async byDay(range: DayRange): Promise<BucketDay[]> {
+    const by = { day: '$day', bucket: '$bucket' };
     const sums = { calls: { $sum: '$calls' }, records: { $sum: '$records' } };
-    const found = await this.sum<Pick<DayCalls, 'bucket' | 'day'>, DayCalls>(range, { by, sums });
-    return found.map(({ _id: { bucket, day }, calls, records }) => ({ bucket, day, calls, records }));
+    const found = await this.sum<Pick<CallDay, 'bucket' | 'day'>, Pick<CallDay, 'calls' | 'records'>>(range, {
+      by,
+      sums,
+    });
+    return found.map(({ _id: { bucket, day }, ...counts }) => ({ bucket, day: dayNumber(day.getTime()), ...counts }));
   }
 
-  /** All counts of a bucket in some hours, by day, earliest first. */
-  async countsByDay(range: HourRange, bucket: UsageBucket): Promise<DayCounts[]> {
+  /** All counts of a bucket in some days, by day, earliest first. */
+  async countsByDay(range: DayRange, bucket: UsageBucket): Promise<DayCounts[]> {
     const sums = {
       ...{ calls: { $sum: '$calls' }, records: { $sum: '$records' } },
       ...sumOfEach('errors', errorCodes),
       ...sumOfEach('latency', [...Array(latencyBuckets).keys()]),
     };
-    const found = await this.sum<number, Counters>(range, { where: { bucket }, by: dayOf('$hour'), sums });
+    const found = await this.sum<Date, Counters>(range, { where: { bucket }, by: '$day', sums });
     const days = found.map(({ _id: day, calls = 0, records = 0, ...counters }) => ({
-      ...{ bucket, day, calls, records },
+      ...{ bucket, day: dayNumber(day.getTime()), calls, records },
       ...{ errors: countersOf('errors', counters), latency: countersOf('latency', counters) },
     }));
     return days.sort((one, other) => one.day - other.day);
   }
 
-  /** The records of live calls in some hours, by model: of one model, or of all. */
-  async recordsByModel(range: HourRange, model?: string): Promise<ReadonlyMap<string, number>> {
+  /** The records of live calls on some days, by model: of one model, or of all. */
+  async recordsByModel(range: DayRange, model?: string): Promise<ReadonlyMap<string, number>> {
     const where = { bucket: 'live', ...(model === undefined ? {} : { model }) };
     const found = await this.sum<string>(range, { where, by: '$model', sums: { total: { $sum: '$records' } } });
     return new Map(found.map(({ _id, total }) => [_id, total]));
   }
 
-  /** The calls in some hours, by key. */
-  async callsByKey(range: HourRange): Promise<ReadonlyMap<string, number>> {
+  /** The calls on some days, by key. */
+  async callsByKey(range: DayRange): Promise<ReadonlyMap<string, number>> {
     const found = await this.sum<string>(range, { by: '$key', sums: { total: { $sum: '$calls' } } });
     return new Map(found.map(({ _id, total }) => [_id, total]));
   }
 
-  /** MongoDB sums the hours: a busy month has thousands, which would hold up the event loop for 0.1 s and more. */
+  /** MongoDB sums the days: those of many keys and models would hold up the event loop. */
   private sum<Id, Sums = { readonly total: number }>(
-    { organisationId: org, from, before }: HourRange,
+    { organisationId: org, from, before }: DayRange,
     { where = {}, by, sums }: { readonly where?: Document; readonly by: unknown; readonly sums: Document },
   ): Promise<({ readonly _id: Id } & Sums)[]> {
-    const stages = [{ $match: { org, hour: { $gte: from, $lt: before }, ...where } }, { $group: { _id: by, ...sums } }];
+    const stages = [{ $match: { org, day: { $gte: from, $lt: before }, ...where } }, { $group: { _id: by, ...sums } }];
     return withMongoTimeout(timeoutMs, (signal) => {
       // The cursor obeys `signal`, although the type of the options lacks it.
-      const options = { signal, hint: callHourIndex };
+      const options = { signal, hint: callDayIndex };
       return this.collection.aggregate<{ readonly _id: Id } & Sums>(stages, options).toArray();
     });
   }
 
-  /** The last use of a key, in the last hour that has any. */
+  /** The last use of a key, on the last day that has any. */
   async lastUse(organisationId: string, keyId: string): Promise<Date | undefined> {
     const found = await withMongoTimeout(timeoutMs, (signal) =>
       this.collection.findOne(
         { org: organisationId, key: keyId },
-        { signal, projection: { _id: 0, last_at: 1 }, sort: { hour: -1, last_at: -1 } },
+        { signal, projection: { _id: 0, last_at: 1 }, sort: { day: -1, last_at: -1 } },
       ),
     );
     return found?.last_at;
@@ -174,9 +186,6 @@ export class CallHourStore {
 
 const prefixed = (name: string, counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([key, count]) => [`${name}.${key}`, count]));
-
-/** An expression for the number of the UTC day of an instant. `$dateTrunc` takes MongoDB longer. */
-export const dayOf = (instant: string): Document => ({ $floor: { $divide: [{ $toLong: instant }, dayMs] } });
 
 const errorCodes: ReadonlySet<string> = new Set(Object.values(errorTable).map(({ code }) => code));
 
@@ -195,9 +204,9 @@ const countersOf = (name: string, counters: Counters): Record<string, number> =>
   );
 
 /** The sum of some counts. */
-export function sumOf(hours: readonly Pick<CallHour, 'calls' | 'records' | 'errors' | 'latency'>[]): CallCounts {
+export function sumOf(some: readonly Pick<CallDay, 'calls' | 'records' | 'errors' | 'latency'>[]): CallCounts {
   const sum = { calls: 0, records: 0, errors: {} as Record<string, number>, latency: {} as Record<string, number> };
-  for (const { calls, records, errors = {}, latency = {} } of hours) {
+  for (const { calls, records, errors = {}, latency = {} } of some) {
     sum.calls += calls;
     sum.records += records;
     for (const [code, count] of Object.entries(errors)) sum.errors[code] = (sum.errors[code] ?? 0) + count;

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { CallHours } from '../../../api/http/call-hours.js';
-import type { CallHour } from '../../../shared/store/console/call-hours.js';
+import { CallDays } from '../../../api/http/call-days.js';
+import type { CallDay } from '../../../shared/store/console/call-days.js';
 import { keyOf } from '../../support/scoring/scoring-call.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
-describe('the calls by hour of a gateway', () => {
+describe('the calls by day of a gateway', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -26,8 +26,8 @@ describe('the calls by hour of a gateway', () => {
     await own.call('/v1/usage', { url });
     await own.call('/v1/score', { url, method: 'POST', body: {}, key: { ...own.live, secret: 'unknown' } });
     await gateway.stop();
-    const hours = service.stores.database.collection<CallHour>('call_hours');
-    const found = await hours.find({ org: own.id }).sort({ calls: 1, bucket: 1 }).toArray();
+    const days = service.stores.database.collection<CallDay>('call_days');
+    const found = await days.find({ org: own.id }).sort({ calls: 1, bucket: 1 }).toArray();
     const live = own.live.key._id;
     expect(
       found.map(({ key, bucket, model, calls, records, errors }) => ({ key, bucket, model, calls, records, errors })),
@@ -43,27 +43,34 @@ describe('the calls by hour of a gateway', () => {
   });
 });
 
-describe('CallHours', () => {
+describe('CallDays', () => {
   it('adds counts that were not stored to those of the next time', async () => {
     const apiKey = keyOf('org_a', { _id: 'key_a' });
-    const call = { apiKey, scored: undefined, errorCode: 'model_not_found', latencyMs: 5 };
-    const stored: Omit<CallHour, '_id'>[] = [];
-    let isAway = true;
-    const add = async (written: readonly Omit<CallHour, '_id'>[]): Promise<void> => {
-      if (!isAway) stored.push(...written);
-      else {
-        // Another call ends while the counts are written.
-        hours.count(call);
-        throw new Error('MongoDB is away');
-      }
+    const refused = { apiKey, scored: undefined, errorCode: 'model_not_found', latencyMs: 5 };
+    const scored = { apiKey, scored: { modelId: 'mdl_a', records: 2 }, errorCode: undefined, latencyMs: 5 };
+    const stored: Omit<CallDay, '_id'>[] = [];
+    let [isAway, refuses] = [true, true];
+    const add = async <Day extends Omit<CallDay, '_id'>>(written: readonly Day[]): Promise<readonly Day[]> => {
+      // Another call ends while the counts are written.
+      if (isAway) days.count(refused);
+      if (isAway) throw new Error('MongoDB is away');
+      const left = written.filter(({ model }) => refuses && model === '');
+      stored.push(...written.filter((each) => !left.includes(each)));
+      return left;
     };
-    const hours = new CallHours({ store: { add }, clock: { now: () => 0 }, logger: { warn: () => undefined } });
-    hours.count(call);
-    hours.count({ ...call, errorCode: undefined });
-    await hours.write();
+    const days = new CallDays({ store: { add }, clock: { now: () => 0 }, logger: { warn: () => undefined } });
+    days.count(refused);
+    days.count({ ...refused, errorCode: undefined });
+    days.count(scored);
+    await days.write();
     isAway = false;
-    await hours.stop();
+    await days.write();
+    refuses = false;
+    await days.stop();
     const counts = stored.map(({ calls, errors, latency }) => ({ calls, errors, latency }));
-    expect(counts).to.deep.equal([{ calls: 3, errors: { model_not_found: 2 }, latency: { 7: 3 } }]);
+    expect(counts).to.deep.equal([
+      { calls: 1, errors: {}, latency: { 7: 1 } },
+      { calls: 3, errors: { model_not_found: 2 }, latency: { 7: 3 } },
+    ]);
   });
 });
