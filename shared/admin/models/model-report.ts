@@ -3,7 +3,7 @@ import { type BandRate, bandScores } from '../../contract/verdict.js';
 import { CallDayStore } from '../../store/console/call-days.js';
 import { loadStoredManifest } from '../../store/models/model-versions.js';
 import type { StoredVerdict } from '../../store/validation/model-validation.js';
-import { type StoredDay, ValidationDailyStore } from '../../store/validation/validation-daily.js';
+import { type DayScores, ValidationDailyStore } from '../../store/validation/validation-daily.js';
 import { defineAction } from '../action.js';
 import { modelReportSchema, reportInput } from '../schemas/models.js';
 import { daysOf } from '../usage/show-usage.js';
@@ -31,7 +31,7 @@ export const reportModel = defineAction({
     const today = dayNumber(clock.now());
     const [{ verdict, gates = [], stored: graded }, days, stored, records] = await Promise.all([
       verdictsOf(context).read(model),
-      new ValidationDailyStore(database).days(id, { maturedFrom: today - daysShown }),
+      new ValidationDailyStore(database).scores(id, { maturedFrom: today - daysShown }),
       loadStoredManifest(database, model._id, model.version),
       new CallDayStore(database).recordsByModel(daysOf(model.organisation_id, monthOf(clock.now())), model._id),
     ]);
@@ -43,7 +43,7 @@ export const reportModel = defineAction({
       validation: verdict,
       gates,
       ...(graded?.grade === undefined ? {} : { grade: gradeOf(graded, graded.grade, days) }),
-      days: shown.map(({ day, bands }) => ({ day: dayText(day), bands: bands.map(({ cohort }) => cohort) })),
+      days: shown.map(({ day, cohort }) => ({ day: dayText(day), bands: cohort })),
       stability: stabilityOf(shown, today),
       contributions: stored?.contributions ?? null,
       explain_method: stored?.explainMethod ?? 'occlusion',
@@ -59,7 +59,7 @@ export const reportModel = defineAction({
   },
 });
 
-function gradeOf({ graded_at }: StoredVerdict, grade: NonNullable<StoredVerdict['grade']>, days: readonly StoredDay[]) {
+function gradeOf({ graded_at }: StoredVerdict, grade: NonNullable<StoredVerdict['grade']>, days: readonly DayScores[]) {
   const { as_of, horizon_days, bands } = grade;
   const matured = days.filter(({ matured_day: day }) => day <= dayNumber(as_of.getTime()));
   return {
@@ -67,11 +67,10 @@ function gradeOf({ graded_at }: StoredVerdict, grade: NonNullable<StoredVerdict[
     graded_at: graded_at.toISOString(),
     ...{ horizon_days, bands },
     calibration: bandScores.map((scores, band) =>
-      calibrationOf(
-        scores,
-        bands[band],
-        matured.map((day) => day.bands[band]),
-      ),
+      calibrationOf(scores, bands[band], {
+        joined: sumIn(matured, ({ joined }) => joined[band]),
+        likelihood: sumIn(matured, ({ likelihood }) => likelihood[band]),
+      }),
     ),
   };
 }
@@ -80,10 +79,8 @@ function gradeOf({ graded_at }: StoredVerdict, grade: NonNullable<StoredVerdict[
 function calibrationOf(
   scores: string,
   rate: BandRate | undefined,
-  days: readonly (StoredDay['bands'][number] | undefined)[],
+  { joined, likelihood }: { readonly joined: number; readonly likelihood: number },
 ) {
-  const joined = days.reduce((sum, day) => sum + (day?.joined ?? 0), 0);
-  const likelihood = days.reduce((sum, day) => sum + (day?.likelihood ?? 0), 0);
   const hasRecords = rate !== undefined && rate.records > 0;
   return {
     scores,
@@ -95,10 +92,13 @@ function calibrationOf(
   };
 }
 
+const sumIn = (days: readonly DayScores[], of: (day: DayScores) => number | undefined): number =>
+  days.reduce((sum, day) => sum + (of(day) ?? 0), 0);
+
 /** The population stability index of the scores of the last four weeks against those before; null with too few. */
-export function stabilityOf(days: readonly Pick<StoredDay, 'day' | 'bands'>[], today: number): number | null {
-  const countsOf = (some: readonly Pick<StoredDay, 'bands'>[]): number[] =>
-    bandScores.map((_, band) => some.reduce((sum, { bands }) => sum + (bands[band]?.cohort ?? 0), 0));
+export function stabilityOf(days: readonly Pick<DayScores, 'day' | 'cohort'>[], today: number): number | null {
+  const countsOf = (some: readonly Pick<DayScores, 'cohort'>[]): number[] =>
+    bandScores.map((_, band) => some.reduce((sum, { cohort }) => sum + (cohort[band] ?? 0), 0));
   const recent = countsOf(days.filter(({ day }) => day > today - recentDays));
   const earlier = countsOf(days.filter(({ day }) => day <= today - recentDays));
   const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);

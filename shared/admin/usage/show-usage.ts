@@ -7,7 +7,7 @@ import { type ActionContext, defineAction } from '../action.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { usageInput, usageOutput } from '../schemas/usage.js';
 import { readCounter } from './usage-counters.js';
-import { monthBefore, type UsageDay, usageDays } from './usage-days.js';
+import { firstMonth, monthBefore, type UsageDay, usageDays } from './usage-days.js';
 
 const monthsShown = 12;
 
@@ -23,8 +23,9 @@ export const showUsage = defineAction({
     const { database, clock } = context;
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
     const calls = new CallDayStore(database).byDay(daysOf(organisationId, month));
-    const [shown] = await Promise.all([
+    const [shown, first] = await Promise.all([
       Promise.all(usageBuckets.map((bucket) => monthUsage(context, { organisation, bucket, month, calls }))),
+      Promise.all(usageBuckets.map((bucket) => firstMonth(database, { organisationId, bucket }))),
       calls,
     ]);
     const months = Array.from({ length: monthsShown }, (_, index) => monthBefore(clock.now(), monthsShown - 1 - index));
@@ -36,9 +37,10 @@ export const showUsage = defineAction({
       months: await Promise.all(
         months.map(async (each) => {
           const [live = 0, test = 0] = await Promise.all(
-            usageBuckets.map(async (bucket) => {
+            usageBuckets.map(async (bucket, index) => {
               const own = each === month ? shown.find((usage) => usage.bucket === bucket) : undefined;
-              return own?.current ?? (await monthTotal(context, { organisationId, bucket, month: each }));
+              if (own !== undefined) return own.current;
+              return await monthTotal(context, { organisationId, bucket, month: each }, first[index]);
             }),
           );
           return { month: each, live, test };
@@ -74,12 +76,17 @@ export async function monthUsage(
 
 type UsageContext = Pick<ActionContext, 'database' | 'clock' | 'redis'>;
 
-/** The records of a month: as the counter in Redis says, or else the sum of the days. */
-const monthTotal = async (context: UsageContext, counter: UsageCounter): Promise<number> =>
-  (await countedRecords(context, counter)) ??
-  sumOfDays(
-    await usageDays(context.database, counter, { nowMs: context.clock.now(), used: undefined, calls: noCalls }),
-  );
+/**
+ * The records of a month: as the counter in Redis says, or else the sum of the days.
+ * @param first the month of the first call
+ */
+async function monthTotal(context: UsageContext, counter: UsageCounter, first: string | undefined): Promise<number> {
+  const used = await countedRecords(context, counter);
+  if (used !== undefined) return used;
+  if (first === undefined || counter.month < first) return 0;
+  const nowMs = context.clock.now();
+  return sumOfDays(await usageDays(context.database, counter, { nowMs, used, calls: noCalls }));
+}
 
 /** The counter in Redis; undefined when it is not known. */
 const countedRecords = async ({ redis }: UsageContext, counter: UsageCounter): Promise<number | undefined> =>

@@ -89,6 +89,19 @@ async function ledgerDays(
   return days;
 }
 
+/** The month of the first call of a bucket in the ledger; undefined without one. Earlier months have no records. */
+export async function firstMonth(
+  database: Db,
+  { organisationId: org, bucket }: Pick<UsageCounter, 'organisationId' | 'bucket'>,
+): Promise<string | undefined> {
+  const calls = database.collection<LedgerRow>(callsCollection);
+  const of = { _id: idsOfOrganisation(org), org, bucket };
+  const first = await withMongoTimeout(timeoutMs, (signal) =>
+    calls.findOne(of, { projection: { _id: 0, month: 1 }, sort: { month: 1 }, hint: ledgerIndex, signal }),
+  );
+  return first?.month;
+}
+
 /** The month (`YYYY-MM`) some months before that of an instant. */
 export function monthBefore(nowMs: number, months: number): string {
   const date = new Date(nowMs);

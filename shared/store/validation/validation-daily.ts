@@ -53,6 +53,13 @@ export interface StoredDay extends DayFigures {
   readonly stale?: true;
 }
 
+/** The scores of one day: members of `DayBand` in columns, lowest scores first. They are decoded in half the time. */
+export interface DayScores extends Pick<DayFigures, 'day' | 'matured_day'> {
+  readonly cohort: readonly number[];
+  readonly joined: readonly number[];
+  readonly likelihood: readonly number[];
+}
+
 /** The version whose days are written, and the time when their source data was read. */
 export interface DayOwner {
   /** `<model>:<version>` */
@@ -75,6 +82,16 @@ export class ValidationDailyStore {
   async prepare(): Promise<void> {
     await this.collection.createIndex({ graded: 1, matured_day: 1 });
     await this.collection.createIndex({ org: 1, day: 1 });
+  }
+
+  /** The scores of the days of a version that matured on a day or later, earliest first. */
+  scores(graded: string, { maturedFrom }: { readonly maturedFrom: number }): Promise<DayScores[]> {
+    const columns = { cohort: '$bands.cohort', joined: '$bands.joined', likelihood: '$bands.likelihood' };
+    return this.collection
+      .find({ graded, matured_day: { $gte: maturedFrom } })
+      .project<DayScores>({ _id: 0, day: 1, matured_day: 1, ...columns })
+      .sort({ matured_day: 1 })
+      .toArray();
   }
 
   /** The days of a version that matured on a day or later, earliest first. */

@@ -45,9 +45,9 @@ describe('a reading action', () => {
   async function call(
     atMs: number,
     crmId: string | null,
-    { score = 50, fields = '[]', bucket = 'live', key = 'key_a', records = 1 } = {},
+    { score = 50, fields = '[]', bucket = 'live', key = 'key_a', records = 1, month: counted = month } = {},
   ) {
-    const row = { org: organisationId, key, bucket, month, records, model: model._id, version: model.version };
+    const row = { org: organisationId, key, bucket, month: counted, records, model: model._id, version: model.version };
     const segment = {
       crm_ids: [crmId],
       scores: [score],
@@ -75,6 +75,8 @@ describe('a reading action', () => {
     await call(Date.UTC(2026, 10, 3, 5), 'a', { records: 3 });
     await call(Date.UTC(2026, 10, 23, 5), 'a', { records: 4 });
     await call(Date.UTC(2026, 10, 23, 6), null, { bucket: 'test', records: 2 });
+    await call(Date.UTC(2026, 7, 31, 5), 'a', { records: 7, month: '2026-08' });
+    await call(Date.UTC(2026, 9, 1, 5), 'a', { records: 5, month: '2026-10' });
     const usage = await desk.act(showUsage, { org_id: organisationId });
     const [live, test] = usage.buckets;
     const shown = live?.days.filter(({ records }) => records > 0);
@@ -87,6 +89,11 @@ describe('a reading action', () => {
     expect([live?.days.length, live?.current, test?.current]).to.deep.equal([23, 37, 2]);
     expect(usage.months.at(-1)).to.deep.equal({ month, live: 37, test: 2 });
     expect(usage.months).to.have.length(12);
+    expect(usage.months.filter(({ live, test: ofTests }) => live + ofTests > 0)).to.deep.equal([
+      { month: '2026-08', live: 7, test: 0 },
+      { month: '2026-10', live: 5, test: 0 },
+      { month, live: 37, test: 2 },
+    ]);
     expect(usage.resets_at).to.equal('2026-12-01T00:00:00.000Z');
     await desk.redis.hset(`{${organisationId}}:usage:live:${month}`, 'used', '38');
     expect((await desk.act(showUsage, { org_id: organisationId })).buckets[0]?.current).to.equal(38);
@@ -243,10 +250,7 @@ describe('a reading action', () => {
   });
 
   it('has a stability index that grows when scores move, and needs enough scores', () => {
-    const day = (at: number, counts: readonly number[]) => ({
-      day: at,
-      bands: counts.map((cohort) => ({ cohort, excluded: 0, joined: 0, conversions: 0, likelihood: 0 })),
-    });
+    const day = (at: number, cohort: readonly number[]) => ({ day: at, cohort });
     const even = [100, 100, 100, 100, 100];
     expect(stabilityOf([day(0, even), day(100, [500, 0, 0, 0, 0])], 100)).to.be.above(1);
     expect(stabilityOf([day(0, even), day(100, [110, 95, 95, 100, 100])], 100)).to.be.below(0.1);
