@@ -6,6 +6,7 @@ import { checkRequestHead } from '../http/middleware/request-head.js';
 import { boundUnreadReply } from '../http/middleware/slow-clients.js';
 import { sameOriginOnly, securityHeaders } from './http/browser-guards.js';
 import { errorReply } from './http/error-reply.js';
+import { compressedReplies } from './http/json.js';
 import type { Sessions } from './http/sessions.js';
 import { staticFiles } from './http/static-files.js';
 import { consoleDocument } from './openapi.js';
@@ -53,6 +54,7 @@ export function createConsoleApp(options: ConsoleAppOptions): Koa {
 
   app.use(boundUnreadReply(replyTimeoutMs));
   app.use(securityHeaders({ isHttps }));
+  app.use(compressedReplies());
   app.use(errorReply(logger));
   app.use(checkRequestHead());
   app.use(sameOriginOnly(new URL(consoleUrl).origin));

@@ -23,6 +23,10 @@ const types: Readonly<Record<string, string>> = {
 /** The bundler puts a hash of the content into the name. */
 const hashedName = /[-.][0-9A-Za-z]{8,}\.\w+$/;
 const page = '/index.html';
+/** Where the application does not ask who is signed in: it would find the reply from before the sign-in. */
+const signInPath = '/login';
+/** The browser asks who is signed in while it loads the script, which needs the reply. */
+const sessionPreload = '</admin/v1/session>; rel=preload; as=fetch; crossorigin';
 
 /**
  * Serves the files of a folder, and its page at every other address without an extension: the application has its own
@@ -36,6 +40,7 @@ export function staticFiles(folder: string): Middleware {
     if (!isRead || context.path.startsWith('/admin/')) return await next();
     const file = files.get(context.path) ?? (extname(context.path) === '' ? files.get(page) : undefined);
     if (file === undefined) return await next();
+    if (file === files.get(page) && context.path !== signInPath) context.set('Link', sessionPreload);
     serve(context, file);
   };
 }

@@ -5,7 +5,7 @@ import type { ActionRoute } from '../../../shared/admin/actions.js';
 import { AdminError } from '../../../shared/admin/admin-error.js';
 import { runAction } from '../../../shared/admin/run-action.js';
 import type { Schema } from '../../../shared/admin/schemas/schema.js';
-import { bodyOf, jsonBody } from '../http/json-body.js';
+import { bodyOf, jsonBody } from '../http/json.js';
 import type { Sessions } from '../http/sessions.js';
 
 /** The surroundings of the console's actions, without those that each request brings. */

@@ -58,6 +58,27 @@ describe('the console for browsers', () => {
     expect((await service.anyone('POST', '/admin/v1/session', { body: { link }, headers })).status).to.equal(403);
   });
 
+  it('compresses long documents for callers that take gzip, and no short ones', async () => {
+    const read = (path: string, coding: string) =>
+      service.anyone('GET', path, { headers: { 'accept-encoding': coding } });
+    const path = '/admin/v1/openapi.json';
+    const [packed, plain] = [await read(path, 'br, gzip'), await read(path, 'identity')];
+    expect([packed, plain].map(({ headers }) => headers.get('content-encoding'))).to.deep.equal(['gzip', null]);
+    expect(packed.headers.get('vary')).to.include('Accept-Encoding');
+    expect(packed.body).to.deep.equal(plain.body);
+    expect(Number(packed.headers.get('content-length'))).to.be.below(Number(plain.headers.get('content-length')) / 3);
+    const short = await read('/admin/v1/session/ways', 'gzip');
+    expect([short.headers.get('content-encoding'), short.body]).to.deep.equal([null, { oidc: false }]);
+  });
+
+  it('tells browsers to ask for the session early, but not where people sign in', async () => {
+    const linkOf = async (path: string) => (await service.anyone('GET', path)).headers.get('link');
+    const preload = '</admin/v1/session>; rel=preload; as=fetch; crossorigin';
+    expect(await linkOf('/')).to.equal(preload);
+    expect(await linkOf('/o/org_other/usage')).to.equal(preload);
+    expect(await linkOf('/login')).to.equal(null);
+  });
+
   it('sets headers on every reply that forbid scripts from elsewhere, framing and caching', async () => {
     for (const path of ['/admin/v1/session', '/admin/v1/nothing', '/', '/login', '/healthz']) {
       const { headers } = await service.anyone('GET', path);

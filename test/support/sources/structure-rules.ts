@@ -84,7 +84,7 @@ const minLines = 40; // a shorter file costs its reader more in jumps than it ha
 const shortSeams: Readonly<Record<string, readonly string[]>> = {
   'an endpoint, or one step of several': [
     ...['api/routes/usage.ts', 'api/routes/coverage.ts', 'api/routes/jobs/byte-range.ts'],
-    ...['api/console/routes/usage-csv.ts', 'api/console/http/json-body.ts', 'api/http/middleware/deprecated-alias.ts'],
+    ...['api/console/routes/usage-csv.ts', 'api/http/middleware/deprecated-alias.ts'],
   ],
   'a schema: each resource has a file': [
     ...['api/schemas/error.ts', 'api/schemas/object-schema.ts', 'api/schemas/score-history.ts', 'api/schemas/usage.ts'],

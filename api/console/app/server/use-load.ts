@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useState } from 'preact/hooks';
 import { call } from './call.js';
 
 /** A reply that a page needs: one of `data` and `problem` is set once loading ended. */
@@ -13,7 +13,8 @@ export interface Loaded<Reply> {
 export function useLoad<Reply>(path: string | undefined): Loaded<Reply> {
   const [round, setRound] = useState(0);
   const [state, setState] = useState<{ path?: string; data?: Reply; problem?: Error }>({});
-  useEffect(() => {
+  // An effect would wait for the browser to paint first.
+  useLayoutEffect(() => {
     if (path === undefined) return;
     let isCurrent = true; // a slow reply for an earlier address must not replace a later one
     call<Reply>('GET', path).then(

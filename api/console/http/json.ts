@@ -1,8 +1,13 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { AdminError } from '../../../shared/admin/admin-error.js';
 
 const limit = '256kb';
+/** A shorter reply fits into one packet as it is. */
+const minCompressed = 1_400;
+const compress = promisify(gzip);
 
 /**
  * Reads a JSON object of at most 256 kB into `context.request.body`; an empty one for a request without a body.
@@ -37,3 +42,24 @@ function refuse(error: Error): never {
 }
 
 const invalidBody = (message: string): AdminError => new AdminError('invalid_request', message);
+
+/**
+ * Compresses the JSON of replies to GET. Replies to other methods may hold a secret beside what a caller sent: their
+ * compressed lengths would tell something about it.
+ */
+export function compressedReplies(): Middleware {
+  return async (context, next) => {
+    await next();
+    const { body } = context;
+    if (context.method !== 'GET' || typeof body !== 'object' || body === null || !isPlain(body)) return;
+    const text = JSON.stringify(body);
+    const staysText = text.length < minCompressed || context.acceptsEncodings('gzip', 'identity') !== 'gzip';
+    context.type = 'json';
+    context.vary('Accept-Encoding');
+    if (!staysText) context.set('Content-Encoding', 'gzip');
+    context.body = staysText ? text : await compress(text, { level: 1 });
+  };
+}
+
+/** Not a stream or a buffer. */
+const isPlain = (body: object): boolean => Object.getPrototypeOf(body) === Object.prototype;
