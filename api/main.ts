@@ -27,6 +27,7 @@ import { CallDays } from './http/call-days.js';
 import { Drain } from './http/drain.js';
 import { observeCalls, observeGateway } from './http/metrics.js';
 import { startServer } from './http/server.js';
+import { UnusedBytes } from './http/unused-bytes.js';
 import { IdempotencyKeys } from './idempotency/idempotency.js';
 import { LargeCalls } from './large-calls/large-calls.js';
 import { BodyMemory } from './request/body-memory.js';
@@ -120,8 +121,10 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
   let ownUrl = '';
   const baseUrl = () => config.baseUrl ?? ownUrl;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
+  const unused = new UnusedBytes(callerAddressBehind(config.trustedProxies));
   const app = createApp({
     ...appServices(gateway, connections, services),
+    unused,
     legacyAliases: config.legacyAliases,
     logger,
     countCalls: observeCalls(metrics),
@@ -133,7 +136,7 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
     isDraining: () => drain?.isDraining ?? false,
   });
   lifecycle.add(await startAdminServer({ host: config.host, port: config.adminPort, registry: metrics, readiness }));
-  const { server, url } = await startServer(app.callback(), { ...config, docsUrl });
+  const { server, url } = await startServer(app.callback(), { ...config, docsUrl, unused });
   ownUrl = url;
   const maxCallMs = Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
   drain = lifecycle.add(new Drain(server, { ...config.timings.drain, maxCallMs }));

@@ -3,7 +3,8 @@ import Koa from 'koa';
 import { AdminError } from '../../shared/admin/admin-error.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { checkRequestHead } from '../http/middleware/request-head.js';
-import { boundUnreadReply } from '../http/middleware/slow-clients.js';
+import { boundUnreadBody, boundUnreadReply } from '../http/middleware/slow-clients.js';
+import type { UnusedBytes } from '../http/unused-bytes.js';
 import { sameOriginOnly, securityHeaders } from './http/browser-guards.js';
 import { errorReply } from './http/error-reply.js';
 import { compressedReplies } from './http/json.js';
@@ -24,6 +25,9 @@ export interface ConsoleAppOptions extends ActionRoutesDeps, SessionRoutesDeps, 
   /** The folder with the application for browsers. */
   readonly appFolder: string;
   readonly logger: Logger;
+  /** How long a client may go on sending after its answer. */
+  readonly bodyTimeoutMs: number;
+  readonly unused: UnusedBytes;
   /** Gives the reason why the console cannot work, or undefined. */
   readonly readiness: () => Promise<string | undefined>;
 }
@@ -53,6 +57,7 @@ export function createConsoleApp(options: ConsoleAppOptions): Koa {
   addActionRoutes(router, options);
 
   app.use(boundUnreadReply(replyTimeoutMs));
+  app.use(boundUnreadBody(options.bodyTimeoutMs, options.unused));
   app.use(securityHeaders({ isHttps }));
   app.use(compressedReplies());
   app.use(errorReply(logger));

@@ -23,6 +23,7 @@ import { callerAddressBehind } from '../auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from '../auth/key-settings.js';
 import { blockMs } from '../dispatch/reply-stream.js';
 import { startServer } from '../http/server.js';
+import { UnusedBytes } from '../http/unused-bytes.js';
 import { RateLimit } from '../request/rate-limit.js';
 import { createConsoleApp } from './app.js';
 import { OidcClient } from './http/oidc-client.js';
@@ -58,8 +59,10 @@ async function start(config: Config, logger: Logger): Promise<void> {
     response.writeHead(503).end();
   };
   const docsUrl = () => config.docsUrl ?? `${apiUrl(config)}/docs`;
+  const { host, consolePort: port, bodyTimeoutMs } = config;
+  const unused = new UnusedBytes(callerAddressBehind(config.trustedProxies));
   const { server, url } = await startServer((request, response) => handle(request, response), {
-    ...{ host: config.host, port: config.consolePort, bodyTimeoutMs: config.bodyTimeoutMs, docsUrl },
+    ...{ host, port, bodyTimeoutMs, docsUrl, unused },
   });
   // Bundles are large, and people upload them over slow lines.
   server.requestTimeout = maxUploadMs;
@@ -73,7 +76,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     ...{ ...connections, ...config, context: admin, logger, lifecycle, timeoutMs: config.requestTimeoutMs },
   });
   const app = createConsoleApp({
-    ...{ admin, consoleUrl, logger, readiness: async () => health.problem },
+    ...{ admin, consoleUrl, logger, bodyTimeoutMs, unused, readiness: async () => health.problem },
     sessions: sessionsOf({ config, logger, connections, consoleUrl }),
     isHttps: isHttps(consoleUrl),
     oidc: config.oidc && new OidcClient(config.oidc, `${consoleUrl}/admin/v1/session/oidc/callback`),

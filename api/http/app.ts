@@ -24,6 +24,7 @@ import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecate
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestHead } from './middleware/request-head.js';
 import { boundUnreadBody, boundUnreadReply } from './middleware/slow-clients.js';
+import type { UnusedBytes } from './unused-bytes.js';
 
 export interface AppOptions extends DocumentationOptions {
   readonly score: ScoringRouteDeps;
@@ -36,6 +37,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly outcomeLimit: OutcomeLimit;
   readonly erasing: ErasureStores;
   readonly jobs: JobDeps;
+  readonly unused: UnusedBytes;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly countCalls: Koa.Middleware;
@@ -98,7 +100,7 @@ export function createApp(options: AppOptions): Koa {
   });
   // Clients get as long to read a reply as they get to send a body.
   app.use(boundUnreadReply(options.score.receiving.limits.bodyTimeoutMs));
-  app.use(boundUnreadBody(options.score.receiving.limits.bodyTimeoutMs));
+  app.use(boundUnreadBody(options.score.receiving.limits.bodyTimeoutMs, options.unused));
   app.use(errorReply(options));
   app.use(checkRequestHead());
   app.use(router.routes());

@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import { listen } from '../../shared/process/admin-server.js';
 import { answerTransportErrors } from './transport-errors.js';
+import type { UnusedBytes } from './unused-bytes.js';
 
 /** Calls that may wait on a connection. Node holds some 5 kB for each, and a client needs 30 bytes to send one. */
 const maxWaiting = 1_000;
@@ -14,12 +15,13 @@ export interface ServerOptions {
   readonly port: number;
   readonly bodyTimeoutMs: number;
   readonly docsUrl: () => string;
+  readonly unused: UnusedBytes;
 }
 
 /** Starts the HTTP server of a gateway. Resolves when it accepts connections. */
 export async function startServer(
   listener: RequestListener,
-  { host, port, bodyTimeoutMs, docsUrl }: ServerOptions,
+  { host, port, bodyTimeoutMs, docsUrl, unused }: ServerOptions,
 ): Promise<{ readonly server: Server; readonly url: string }> {
   const server = createServer(
     {
@@ -35,7 +37,7 @@ export async function startServer(
   );
   // Node would drop headers after the thousandth without an error. Their size is limited already.
   server.maxHeadersCount = 0;
-  answerTransportErrors(server, docsUrl);
+  answerTransportErrors(server, docsUrl, unused);
   await listen(server, host, port);
   const address = server.address();
   const boundPort = typeof address === 'object' && address !== null ? address.port : port;

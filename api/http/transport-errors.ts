@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '../../shared/contract/errors.js';
 import { errorEnvelope } from '../schemas/error.js';
 import { requestIdOf } from './middleware/error-reply.js';
+import type { UnusedBytes } from './unused-bytes.js';
 
 /** Messages for errors of Node's HTTP parser that its own words do not explain. */
 const messages: Readonly<Record<string, string>> = {
@@ -28,7 +29,7 @@ const lingerMs = 2_000;
  * - A connection that never sent anything is closed without an answer.
  * - An `Expect` other than `100-continue` is ignored. Node would answer 417 without a body.
  */
-export function answerTransportErrors(server: Server, docsUrl: () => string): void {
+export function answerTransportErrors(server: Server, docsUrl: () => string, unused: UnusedBytes): void {
   const newest = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
   /** Sockets already refused. The parser reports each later chunk on them as another error. */
   const refused = new WeakSet<Duplex>();
@@ -42,7 +43,11 @@ export function answerTransportErrors(server: Server, docsUrl: () => string): vo
 
   server.on('clientError', (error: ParserError, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy();
-    if (socket.destroyed || refused.has(socket)) return;
+    if (socket.destroyed) return;
+    if (refused.has(socket)) {
+      discardInTurn(socket, unused);
+      return;
+    }
     refused.add(socket);
     const { request, response } = newest.get(socket) ?? {};
     const isBody = request?.complete === false;
@@ -70,6 +75,12 @@ function afterAnswer(response: ServerResponse | undefined, act: () => void): voi
 }
 
 const isUnused = (socket: Duplex): boolean => socket instanceof Socket && socket.bytesRead === 0;
+
+/** Reads no more of a refused connection until its turn. */
+function discardInTurn(socket: Duplex, unused: UnusedBytes): void {
+  if (!(socket instanceof Socket)) return;
+  unused.pauseForTurn(socket, { headers: {}, socket }, lingerMs).catch(() => socket.destroy());
+}
 
 /** Ends a connection, and cuts it if the client does not end its side. */
 function endSoon(socket: Duplex, lastText = ''): void {

@@ -1,6 +1,8 @@
 import type { Server, ServerResponse } from 'node:http';
 import { expect } from 'chai';
+import { callerAddressBehind } from '../../../api/auth/client-ip.js';
 import { ownUrlOf, startServer } from '../../../api/http/server.js';
+import { UnusedBytes } from '../../../api/http/unused-bytes.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection } from '../../support/http/raw-connection.js';
 
@@ -20,6 +22,7 @@ describe('the address of a gateway', () => {
   });
 });
 
+const unused = new UnusedBytes(callerAddressBehind([]));
 const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
 
 describe('pipelined calls', () => {
@@ -32,7 +35,7 @@ describe('pipelined calls', () => {
   beforeEach(async () => {
     open = [];
     ({ server, url } = await startServer(({ url: path = '' }, response) => open.push({ path, response }), {
-      ...{ host: '127.0.0.1', port: 0, bodyTimeoutMs: 1_000, docsUrl: () => 'http://test' },
+      ...{ host: '127.0.0.1', port: 0, bodyTimeoutMs: 1_000, docsUrl: () => 'http://test', unused },
     }));
   });
   afterEach(() => {
