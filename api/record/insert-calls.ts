@@ -18,6 +18,11 @@ const minAloneRecords = 200;
 const minAloneBytes = 1024 * 1024;
 const maxRecordsPerCommit = 1_000;
 
+/** The deadline of a call passed before its commit began. Nothing was written. */
+export class CommitTooLate extends Error {
+  override name = 'CommitTooLate';
+}
+
 /**
  * Group commit: entries that are ready at about the same time share one commit. A lone entry is committed at once.
  * An entry whose deadline has passed is not committed: its call is answered already.
@@ -34,7 +39,7 @@ export function groupCommit<Entry extends CommitSize>(
     const isLate = ({ deadline }: Entry): boolean => deadline.monotonicMs <= nowMs;
     const inTime = entries.filter((entry) => !isLate(entry));
     const outcomes = inTime.length === 0 ? [] : [...(await commitNow(inTime))];
-    const late = new Error('the deadline passed before the commit: MongoDB is slow');
+    const late = new CommitTooLate('the deadline passed before the commit: MongoDB is slow');
     return entries.map((entry) => (isLate(entry) ? late : outcomes.shift()));
   };
   const commitAlone = async (entry: Entry): Promise<Error | undefined> => (await commit([entry]))[0];

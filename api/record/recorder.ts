@@ -4,12 +4,12 @@ import { prefixOfCallId } from '../../shared/contract/identifiers.js';
 import type { CallDocuments } from '../../shared/store/calls/call-documents.js';
 import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
-import { duplicateKey } from '../../shared/store/connection/connect.js';
+import { duplicateKey, MongoTimeout } from '../../shared/store/connection/connect.js';
 import { CommitUnknown, inTransaction } from '../../shared/store/connection/transaction.js';
 import { IdempotencyConflict } from '../idempotency/idempotency.js';
 import { RecordedButUnanswered } from '../metering/metering.js';
 import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
-import { groupCommit, insertCalls } from './insert-calls.js';
+import { CommitTooLate, groupCommit, insertCalls } from './insert-calls.js';
 
 export interface RecorderOptions {
   readonly client: Pick<MongoClient, 'startSession'>;
@@ -49,8 +49,9 @@ export class Recorder {
     } catch (error) {
       if (error instanceof IdempotencyConflict) throw error;
       if (!(error instanceof CommitUnknown)) {
-        const inTime = performance.now() < entry.deadline.monotonicMs ? '' : ' in time';
-        throw new ApiError('internalError', `The scores could not be recorded${inTime}.`, {
+        // Not by the clock: a time limit has whole milliseconds, and ends up to one before the deadline.
+        const isLate = error instanceof MongoTimeout || error instanceof CommitTooLate;
+        throw new ApiError('internalError', `The scores could not be recorded${isLate ? ' in time' : ''}.`, {
           cause: error,
           retryAfterSeconds: 1,
         });

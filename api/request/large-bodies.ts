@@ -54,7 +54,9 @@ export class LargeBodies {
         result.then(resolve, reject);
         await this.hold(result);
       };
-      this.queue.run(call.apiKey.organisation_id, msUntil(call.deadline), begin).catch(reject);
+      // A call that begins later has too little time left. Its work would only delay the others.
+      const waitMs = Math.max(1, msUntil(call.deadline) - this.maxHoldMs);
+      this.queue.run(call.apiKey.organisation_id, waitMs, begin).catch(reject);
     });
   }
 

@@ -23,6 +23,7 @@ export interface HostileAnswer {
 /** Beyond every deadline: 10 s from the last byte of a body. */
 const answerLimitMs = 15_000;
 const maxTextKept = 300;
+const retryAfter = /\r\nretry-after: /i;
 const overloadText = /overloaded|in time|too many bytes at once/;
 
 /** One hostile caller: its keys, its calls and their answers. */
@@ -78,7 +79,8 @@ export class Hostile {
   async call({ key = 'live', path, ...call }: HostileCall): Promise<HostileAnswer | undefined> {
     const secret = typeof key === 'string' ? this.secretOf(key) : key?.secret;
     const sent = { ...call, secret, agent: this.agent, limitMs: answerLimitMs };
-    const answer = await sendCall(`${this.target.url}${path}`, sent).then(answerOf, (error: unknown) => {
+    const named = ({ headers, ...reply }: LoadAnswer) => answerOf(reply, headers['retry-after'] !== undefined);
+    const answer = await sendCall(`${this.target.url}${path}`, sent).then(named, (error: unknown) => {
       const { how, message } = unanswered(error);
       return how === 'hung-up' ? undefined : { name: how === 'late' ? 'no answer' : 'closed', text: message };
     });
@@ -103,7 +105,7 @@ export class Hostile {
   /** Waits for the next answer on a raw connection and notes it, or `closed`, or `no answer` after the limit. */
   async answerOn(socket: RawConnection, limitMs = answerLimitMs): Promise<HostileAnswer> {
     const raw = await socket.next(limitMs);
-    const answer = typeof raw === 'string' ? { name: raw, text: '' } : answerOf(raw);
+    const answer = typeof raw === 'string' ? { name: raw, text: '' } : answerOf(raw, retryAfter.test(raw.head));
     this.note(answer);
     return answer;
   }
@@ -121,13 +123,14 @@ export class Hostile {
 }
 
 /** Names an answer by its status and error code. An error without the envelope has a name that no attack expects. */
-function answerOf({ status, body }: Pick<LoadAnswer, 'status' | 'body'>): HostileAnswer {
+function answerOf({ status, body }: Pick<LoadAnswer, 'status' | 'body'>, saysWhen: boolean): HostileAnswer {
   const text = body.toString('utf8', 0, 10_000);
   if (status < 400) return { name: String(status), text };
   try {
     const { code, message, docs_url } = (JSON.parse(text) as { error: Record<string, unknown> }).error;
     if (typeof code !== 'string' || typeof message !== 'string' || typeof docs_url !== 'string') throw new Error();
-    return { name: status === 500 && overloadText.test(message) ? overloaded : `${status} ${code}`, text };
+    const isOverload = status === 500 && saysWhen && overloadText.test(message);
+    return { name: isOverload ? overloaded : `${status} ${code}`, text };
   } catch {
     return { name: `${status} without the error envelope`, text };
   }

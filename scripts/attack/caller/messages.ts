@@ -21,7 +21,8 @@ export interface HostileTarget {
  *
  * - `closed`: the gateway closed the connection without an answer.
  * - `no answer`: no answer came for 15 s, which is beyond every deadline.
- * - `500 overloaded`: internal_error because the caller's own calls in flight exceed what the service can do in time.
+ * - `500 overloaded`: internal_error with `Retry-After`, because the caller's own calls in flight exceed what the
+ *   service can do in time.
  */
 export type AnswerName = string;
 

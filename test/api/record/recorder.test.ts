@@ -29,7 +29,7 @@ const keyedCall = (id: string, leftMs = 5_000): ScoredCall => ({
  * A recorder whose writes to the ledger and to the stored replies fail with these errors. Collects the transactions
  * that it begins.
  */
-function recorderWith(fails: { readonly reply?: Error; readonly documents?: Error }) {
+function recorderWith(fails: { readonly reply?: Error; readonly documents?: Error; readonly isSilent?: true }) {
   const done: string[] = [];
   const fail = async (error: Error | undefined): Promise<void> => {
     if (error !== undefined) throw error;
@@ -40,12 +40,18 @@ function recorderWith(fails: { readonly reply?: Error; readonly documents?: Erro
   };
   const recorder = new Recorder({
     client: { startSession },
-    calls: { insert: () => fail(fails.documents), insertEach: () => expect.fail('it was recorded without its reply') },
+    calls: {
+      insert: () => (fails.isSilent ? silence : fail(fails.documents)),
+      insertEach: () => expect.fail('it was recorded without its reply'),
+    },
     ledger: { recordedCalls: () => expect.fail('the ledger was read') },
     idempotency: { insert: () => fail(fails.reply) },
   });
   return { done, recorder };
 }
+
+/** A server that does not answer. */
+const silence = new Promise<never>(() => undefined);
 
 /** As of a database whose name has the word. */
 const duplicateIn = (collection: string) =>
@@ -68,5 +74,15 @@ describe('a call under an Idempotency-Key', () => {
     expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);
     expect(failure).to.have.property('message', 'The scores could not be recorded in time.');
     expect(done).to.deep.equal([]);
+  });
+
+  it('says that its deadline passed whenever MongoDB did not answer until then', async () => {
+    const { recorder } = recorderWith({ isSilent: true });
+    // A time limit has whole milliseconds, so some of these end just before their deadline.
+    for (let count = 0; count < 60; count += 1) {
+      const failure = await failureOf(recorder.record(keyedCall('one', 10 + count / 60)));
+      expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);
+      expect(failure).to.have.property('message', 'The scores could not be recorded in time.');
+    }
   });
 });

@@ -108,6 +108,20 @@ describe('LargeBodies', () => {
     await Promise.all(running);
   });
 
+  it('refuses a call that has waited until less than the hold time is left, and runs one that has not waited', async () => {
+    largeBodies = new LargeBodies(() => 2, 60_000);
+    const running = ['first', 'second'].map((name) => begin(name, callOf('a', large)));
+    await turnOfTheLoop();
+    expect(began).to.deep.equal(['first', 'second']);
+    const late = await failureOf(largeBodies.inTurn(callOf('a', large, { timeoutMs: 60_001 }), async () => 'begun'));
+    expect(late)
+      .to.be.instanceOf(ApiError)
+      .and.have.property('message')
+      .that.matches(/could not be started in time/);
+    await end('first', 'second');
+    await Promise.all(running);
+  });
+
   it('rejects with the error of the call, and runs the next', async () => {
     const failure = new Error('of its own');
     const failed = largeBodies.inTurn(callOf('a', large), () => Promise.reject(failure));
