@@ -19,6 +19,8 @@ export interface ReadJobDeps {
   readonly retentionMs: number;
   /** Aborted when the process stops. Reading begins again elsewhere. */
   readonly stopping: AbortSignal;
+  /** Called when the rows of the job can be scored, before its upload is removed. */
+  readonly onRunning: () => void;
 }
 
 const progressEveryMs = 1_000;
@@ -71,6 +73,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
     });
     if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was stored');
     logger.info({ job: job._id, rows, slices: count }, 'bulk job read');
+    deps.onRunning();
   } catch (error) {
     if (error instanceof NoLongerReading) return await removeUnused(job, deps);
     if (!(error instanceof InputFault || error instanceof ApiError)) throw error;

@@ -10,7 +10,7 @@ import { type ReadJobDeps, readJob } from './read-job.js';
 import { cancelAbandoned, type ResumeDeps, resumeJobs, settleCanceled } from './resume-jobs.js';
 import { startTurns, type Turns } from './turns.js';
 
-export interface RunnerDeps extends JobTurnDeps, ReadJobDeps, ResumeDeps {
+export interface RunnerDeps extends JobTurnDeps, Omit<ReadJobDeps, 'onRunning'>, ResumeDeps {
   readonly jobs: JobStore;
   /** For commands, and for BullMQ's blocking ones. */
   readonly redis: { readonly commands: Redis; readonly scoring: Redis; readonly reading: Redis };
@@ -96,7 +96,9 @@ export class Runner implements Stoppable {
     const { jobs } = this.deps;
     const [oldest, ...others] = await jobs.idsInState(organisationId, 'reading');
     const job = oldest === undefined ? undefined : await jobs.findById(oldest);
-    if (job?.state === 'reading') await readJob(job, this.deps);
+    // Not awaited: without Redis, the next look adds it.
+    const onRunning = () => void this.turns.add([organisationId]).catch(() => undefined);
+    if (job?.state === 'reading') await readJob(job, { ...this.deps, onRunning });
     return others.length > 0;
   }
 

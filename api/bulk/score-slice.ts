@@ -53,11 +53,12 @@ export async function scoreSlice(
   deps: SliceDeps,
 ): Promise<SliceOutcome> {
   const { admission, metering, dispatcher, recorder, fieldDays, slices } = deps;
-  const rows = await inflatedRows(job.file.shape, slice, await slices.read(slice._id, 'input'));
+  const model = await modelOf(job, deps);
+  const form = { shape: job.file.shape, knownFields: model.knownFields };
+  const rows = await inflatedRows(form, slice, await slices.read(slice._id, 'input'));
   const whole = await callOf(job, rows, deps);
   const { organisation } = await admission.admit(whole);
   if (whole.records.length === 0) return await finishWithoutCall(job, slice, rows, deps);
-  const model = await modelOf(job, deps);
   const scored = await dispatcher.score(whole, model, Promise.resolve());
   const call = acceptedCall(whole, scored);
   const output = await sliceOutput(formOf(job), rows, scored);

@@ -1,10 +1,10 @@
-import type { SentNames } from '../../shared/messages/field-slots.js';
 import {
   maxChunkRecords,
   type OutgoingPart,
   type PartReply,
   type ScoredPart,
 } from '../../shared/messages/score-job.js';
+import type { SentNames } from '../../shared/messages/sent-names.js';
 import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 
 /** Gateway, Redis and worker take 10 ms each for a chunk of this length. */
@@ -23,8 +23,8 @@ export function* packedParts(
   const isLookedUp = call.bucket === 'live' && call.withoutLookups !== true;
   let rows: string[] = [];
   let characters = 0;
-  for (const [index, { fields }] of call.records.entries()) {
-    const row = JSON.stringify(knownFields.pack(fields, names));
+  for (const [index, { fields, cells }] of call.records.entries()) {
+    const row = JSON.stringify(cells ?? knownFields.pack(fields, names));
     rows.push(row);
     characters += row.length;
     const isLast = index === call.records.length - 1;

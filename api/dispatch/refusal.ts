@@ -1,12 +1,13 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import { shortenedText } from '../../shared/contract/texts.js';
-import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
+import type { KnownFields } from '../../shared/messages/field-slots.js';
 import {
   maxProblemsNamed,
   nothingKnown,
   type RecordProblem,
   type RefusedPart,
 } from '../../shared/messages/score-job.js';
+import type { SentNames } from '../../shared/messages/sent-names.js';
 import type { ScoringCall } from '../call/scoring-call.js';
 
 /** Characters of a caller's field name in a message. */

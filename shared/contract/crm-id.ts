@@ -26,6 +26,8 @@ const placeholders: ReadonlySet<string> = new Set([
   ...['#ref!', '#value!', '#name?', '#div/0!', '#num!', '#null!', '#error!'],
 ]);
 const maxPlaceholder = 20; // characters; longer texts are not folded
+/** No placeholder has these characters and a digit, and no shortened number. Most ids do, and folding takes long. */
+const withDigit = /^[a-z_-]*\d[\w-]*$/i;
 
 /** `1.20214E+17`: a spreadsheet has cut off digits. A form turns the plus sign into a space. */
 const scientific = /^[+-]?\d(?:[.,]\d+)?e[+ ]\d{2,3}$/i;
@@ -33,7 +35,7 @@ const scientific = /^[+-]?\d(?:[.,]\d+)?e[+ ]\d{2,3}$/i;
 /** Reads the text of an id as all endpoints and files do. The id is the text itself: see `storedCrmId`. */
 export function readCrmId(text: string): ReadCrmId {
   if (text === '') return { problem: 'absent' };
-  if (text.length <= maxPlaceholder) {
+  if (text.length <= maxPlaceholder && !withDigit.test(text)) {
     const folded = foldedText(text);
     if (folded === '' || placeholders.has(folded)) return { problem: 'placeholder' };
     if (scientific.test(folded)) return { problem: 'scientific' };

@@ -1,4 +1,5 @@
-import type { KnownFields, SentNames } from '../messages/field-slots.js';
+import type { KnownFields } from '../messages/field-slots.js';
+import type { SentNames } from '../messages/sent-names.js';
 
 /** Comparison of a model's fields with the names in a file. */
 export interface FieldReport {

@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import type { Manifest } from '../bundle/manifest/manifest.js';
 import { type DateOrder, expectedOf } from '../contract/expected-values.js';
 import { foldFieldName } from '../contract/texts.js';
 import { type Cell, cutFilledList, cutList, cutTexts, cutValue, isAbsent, isLongText, packCell } from './cells.js';
+import { noTargets, SentNames, type Target } from './sent-names.js';
 
 /**
  * A model's fields as slots. Each distinct pair of a field and its aliases among the features has one, in the order of
@@ -34,6 +34,12 @@ export interface KnownFields {
   pack(record: Readonly<Record<string, unknown>>, names?: SentNames): Cell[];
   /** The key from which `pack` takes each slot; undefined for a slot without a matching key. */
   keysOf(record: Readonly<Record<string, unknown>>, names?: SentNames): (string | undefined)[];
+  /**
+   * Makes a function that packs rows of texts under the names of columns, as `pack` does records. An empty text is not
+   * sent.
+   * @param columns the places of names in a row, each name once
+   */
+  packerOf(columns: readonly Column[], names?: SentNames): (texts: readonly string[]) => Cell[];
   /** An empty memory of the names of one call. */
   sentNames(): SentNames;
   /**
@@ -49,20 +55,14 @@ export type StoredFields =
   | { readonly slots: readonly Cell[] }
   | { readonly names: readonly string[]; readonly cells: readonly Cell[] };
 
-/** A slot that a key may feed, and the rank of the match. */
-interface Target {
-  readonly slot: number;
-  readonly rank: number;
+/** A name, and its place in rows. */
+interface Column {
+  readonly name: string;
+  readonly index: number;
 }
 
 /** Ranks of a match; the highest wins. */
 const rankOf = { alias: 1, folded: 2, exact: 3, taken: 4 } as const;
-
-const noTargets: readonly Target[] = [];
-/**
- * A longer key only matches exactly. Field names have up to 255 characters; folding megabytes would delay other calls.
- */
-const maxFoldedKeyLength = 512;
 
 /** Compiles the slots of a checked manifest. */
 export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recency'>): KnownFields {
@@ -93,62 +93,6 @@ export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recenc
   }
   const reading = { slotExpectations, slotDateOrders };
   return new CompiledFields({ slots, ...reading, scoredSlotCount, slotOfFeature, recencySlot, listSlots });
-}
-
-/**
- * The different field names of one call, each matched once. They are forgotten with the call, because callers may send
- * any number of names.
- */
-export class SentNames {
-  private folded = 0;
-  private readonly matched = new Map<string, readonly Target[]>();
-
-  constructor(
-    private readonly byName: ReadonlyMap<string, readonly Target[]>,
-    private readonly byFoldedName: ReadonlyMap<string, readonly Target[]>,
-  ) {}
-
-  /** Characters of the names that were folded. A character takes up to 0.5 µs of CPU time. */
-  get foldedCharacters(): number {
-    return this.folded;
-  }
-
-  /** The names so far that the model does not know. */
-  *unknown(): Generator<string> {
-    for (const [name, targets] of this.matched) if (targets.length === 0) yield name;
-  }
-
-  /** The slots that a name may feed. */
-  targetsOf(name: string): readonly Target[] {
-    const known = this.matched.get(name);
-    if (known !== undefined) return known;
-    const targets = this.byName.get(name) ?? this.foldedTargetsOf(name);
-    this.matched.set(name, targets);
-    return targets;
-  }
-
-  private foldedTargetsOf(name: string): readonly Target[] {
-    if (name.length > maxFoldedKeyLength) return noTargets;
-    this.folded += name.length;
-    return this.byFoldedName.get(foldedName(name)) ?? noTargets;
-  }
-}
-
-/**
- * Folded field names of recent calls, of all models. A CRM sends the same hundred names in every call, and folding them
- * takes longer than all else that the gateway does with a record.
- */
-const foldedNames = new LRUCache<string, string>({
-  maxSize: 1_000_000, // characters, for some 20,000 names
-  sizeCalculation: (folded, name) => name.length + folded.length + 1,
-});
-
-function foldedName(name: string): string {
-  const known = foldedNames.get(name);
-  if (known !== undefined) return known;
-  const folded = foldFieldName(name);
-  foldedNames.set(name, folded);
-  return folded;
 }
 
 class CompiledFields implements KnownFields {
@@ -238,6 +182,22 @@ class CompiledFields implements KnownFields {
       }
     }
     return keys;
+  }
+
+  packerOf(columns: readonly Column[], names = this.sentNames()): (texts: readonly string[]) => Cell[] {
+    const targets = columns.flatMap(({ name, index }) => names.targetsOf(name).map((target) => ({ ...target, index })));
+    targets.sort((one, other) => other.rank - one.rank);
+    // From the worst to the best, which is written last.
+    const places = targets.map(({ slot, index }) => ({ slot, index })).reverse();
+    return (texts) => {
+      const cells = new Array<Cell>(this.slotCount).fill(undefined);
+      for (let at = 0; at < places.length; at += 1) {
+        const { slot, index } = places[at] as (typeof places)[number];
+        const text = texts[index];
+        if (text !== undefined && text !== '') cells[slot] = isLongText(text) ? this.cut(text, slot, cutList) : text;
+      }
+      return cells;
+    };
   }
 
   mergeStored({ cells, stored }: { readonly cells: Cell[]; readonly stored: StoredFields }): boolean {

@@ -145,6 +145,8 @@ function fillRecord(
   if (stored === undefined || !lacksFields(cells, model.knownFields.slotCount)) return undefined;
   const sent = cells.slice();
   const filled = fillIn.fill(cells, stored);
+  // Most stored records lack the same fields.
+  if (filled.text === undefined) return filled;
   for (const [slot, cell] of sent.entries())
     if (isAbsent(cell) && !isAbsent(cells[slot])) slotReadings.setFilled(row, slot);
   return filled;

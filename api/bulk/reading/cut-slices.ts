@@ -1,7 +1,6 @@
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import { type FoundRecords, rowTooLong } from '../../../shared/files/reading/file-records.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
+import { deflateQuickly } from '../../../shared/store/jobs/job-slices.js';
 
 /** Rows of a file, cut out of it. */
 export interface RawSlice {
@@ -26,7 +25,6 @@ export interface CutOptions {
   readonly onSlices: (slices: readonly RawSlice[]) => Promise<void>;
 }
 
-const compress = promisify(gzip);
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 const maxTogether = { slices: 8, bytes: 4 * 1024 * 1024 } as const;
 /** A lone LF after a row that ends with CR would be the second half of its line end. */
@@ -138,7 +136,7 @@ export class SliceCutter {
       first_row: this.rows - this.rowsTaken + 1,
       first_line: this.firstLine,
     };
-    const slice = compress(Buffer.concat(this.pieces), { level: 1 }).then((input) => ({ ...about, input }));
+    const slice = deflateQuickly(Buffer.concat(this.pieces)).then((input) => ({ ...about, input }));
     // `send` throws its error. Until then it must not count as unhandled.
     slice.catch(() => undefined);
     this.waiting.push(slice);

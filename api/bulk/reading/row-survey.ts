@@ -82,7 +82,8 @@ export class RowSurvey {
     const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
     const idColumn = idField === undefined ? -1 : columns.indexOf(idField);
     const text = bytes.toString('utf8', start, found.ends[to - 1]);
-    const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine });
+    const maxTexts = Math.max(idColumn, 0) + 1;
+    const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine, maxTexts });
     while (rows.next()) {
       this.row += 1;
       if (this.row % rowsPerStep === 0) await nextStep();
@@ -90,7 +91,7 @@ export class RowSurvey {
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
       if (!this.watch.isOpen) this.addWaiting();
       if (kind === 'blank') continue;
-      const read = rows.problem === undefined ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
+      const read = !rows.hasMore ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
       const isShort = rows.count < columns.length;
       const seen = { line: rows.line, isShort, id: 'id' in read ? read.id : null };
       if (this.watch.isOpen) this.waiting.push(seen);

@@ -1,17 +1,12 @@
-import { promisify } from 'node:util';
-import { constants, gunzip, gzip } from 'node:zlib';
 import type { FileForm } from '../../../shared/files/result-columns.js';
-import type { FileShape, JobSlice, SliceOutcome } from '../../../shared/store/jobs/job-documents.js';
+import type { JobSlice, SliceOutcome } from '../../../shared/store/jobs/job-documents.js';
+import { deflateQuickly, inflateMember } from '../../../shared/store/jobs/job-slices.js';
 import { driverMembers, topReasons } from '../../call/score-reply.js';
-import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
+import type { CallRecord } from '../../call/scoring-call.js';
 import type { ScoredRows } from '../../dispatch/dispatcher.js';
 import { problemText } from '../../dispatch/refusal.js';
-import { type ParsedRow, parseRows, type RowProblem } from './parse-rows.js';
+import { type ParsedRow, parseRows, type RowForm, type RowProblem } from './parse-rows.js';
 import { errorText, type RowResult, resultText } from './result-text.js';
-
-const inflate = promisify(gunzip);
-const deflate = promisify(gzip);
-const level = { level: constants.Z_BEST_SPEED };
 
 /** The rows of a slice, and those of them that can be scored. */
 export interface SliceRows {
@@ -34,15 +29,12 @@ export interface SliceOutput {
  * @param input its rows as one gzip member
  * @throws Error when the input was removed
  */
-export async function inflatedRows(shape: FileShape, slice: JobSlice, input: Buffer | undefined): Promise<SliceRows> {
+export async function inflatedRows(form: RowForm, slice: JobSlice, input: Buffer | undefined): Promise<SliceRows> {
   if (input === undefined) throw new Error(`the rows of the slice ${slice._id} are missing`);
   const first = { row: slice.first_row, line: slice.first_line };
-  const parsed = await parseRows(await inflate(input), shape, first);
-  const scorable = parsed.filter(({ fields }) => fields !== undefined);
-  const records = scorable.map(({ crmId, fields = {} }) => ({
-    ...(crmId === null ? { crmId } : idOfRecord(crmId)),
-    fields,
-  }));
+  const parsed = await parseRows(await inflateMember(input), form, first);
+  const scorable = parsed.filter(({ record }) => record !== undefined);
+  const records = scorable.flatMap(({ record }) => record ?? []);
   return { parsed, records, rowOfRecord: (index) => scorable[index]?.row ?? slice.first_row };
 }
 
@@ -64,7 +56,7 @@ export async function sliceOutput(
   let record = 0;
   for (const row of parsed) {
     if (row.problem !== undefined) problemOfRow.set(row, row.problem);
-    if (row.fields === undefined) continue;
+    if (row.record === undefined) continue;
     const problem = problems.get(record);
     record += 1;
     if (problem !== undefined) problemOfRow.set(row, problem);
@@ -81,15 +73,16 @@ export async function sliceOutput(
   );
   const failed = problemOfRow.size;
   const errorsAsText = failed === 0 ? '' : errorText(parsed, (row) => problemOfRow.get(row), form);
+  const bytes = Buffer.from(resultsAsText);
   const [written, errors] = await Promise.all([
-    deflate(resultsAsText, level),
-    failed === 0 ? undefined : deflate(errorsAsText, level),
+    deflateQuickly(bytes),
+    failed === 0 ? undefined : deflateQuickly(errorsAsText),
   ]);
   const outcome = {
     scored: records.length - problems.size,
     failed,
     empty: parsed.length - resultOfRow.size - failed,
-    result_bytes: Buffer.byteLength(resultsAsText),
+    result_bytes: bytes.length,
     result_gzip_bytes: written.length,
     error_bytes: Buffer.byteLength(errorsAsText),
     error_gzip_bytes: errors?.length ?? 0,

@@ -1,5 +1,5 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
-import type { SentNames } from '../../../shared/messages/field-slots.js';
+import type { SentNames } from '../../../shared/messages/sent-names.js';
 import type { CallRecord, ScoringCall } from '../scoring-call.js';
 
 /** Different names of a call that are counted. In JSONL they may be data. */

@@ -1,6 +1,6 @@
 import { shortenedText } from '../../../shared/contract/texts.js';
-import type { SentNames } from '../../../shared/messages/field-slots.js';
 import { maxReportedValue, maxReportedValues, type ScoredPart } from '../../../shared/messages/score-job.js';
+import type { SentNames } from '../../../shared/messages/sent-names.js';
 import type { AdmittedModel, CallRecord, ScoringCall } from '../scoring-call.js';
 import { type IgnoredNames, ignoredIn, ignoredNamesOf } from './ignored-names.js';
 import { type FieldReading, ReportedFields } from './reported-fields.js';

@@ -12,9 +12,10 @@ export interface Footer {
 export type RowKind = 'blank' | 'one' | 'other';
 
 /** The kind of the current row. A row with too many cells for the header is `other`. */
-export function kindOfRow({ cells, isBlank, problem }: Pick<CsvRows, 'cells' | 'isBlank' | 'problem'>): RowKind {
-  if (isBlank) return 'blank';
-  return problem === undefined && cells.findLastIndex((cell) => cell !== '') === 0 ? 'one' : 'other';
+export function kindOfRow(row: Pick<CsvRows, 'cells' | 'isBlank' | 'hasMore' | 'hasOther'>): RowKind {
+  if (row.isBlank) return 'blank';
+  const isOther = row.hasMore || row.hasOther || row.cells.findLastIndex((cell) => cell !== '') !== 0;
+  return isOther ? 'other' : 'one';
 }
 
 export interface SeenRow {

@@ -1,15 +1,11 @@
-import { promisify } from 'node:util';
-import { constants, gunzip, gzip } from 'node:zlib';
 import type { Db } from 'mongodb';
 import { errorsWithoutLead, resultsWithoutLead } from '../../files/erase-rows.js';
 import type { WriteOptions } from '../connection/connect.js';
 import { inTransaction } from '../connection/transaction.js';
 import { type BlobKind, jobOfSlice, numberOfSlice, type SliceBytes } from './job-documents.js';
-import { SliceStore } from './job-slices.js';
+import { deflateQuickly, inflateMember, SliceStore } from './job-slices.js';
 import { JobStore } from './jobs.js';
 
-const inflate = promisify(gunzip);
-const deflate = promisify(gzip);
 const timeoutMs = 10_000;
 
 /** The results of bulk jobs, from which leads are erased. */
@@ -74,9 +70,9 @@ export class JobResultStore {
     options: WriteOptions,
   ): Promise<{ readonly bytes: number; readonly gzipBytes: number } | undefined> {
     const stored = await this.slices.read(id, kind, options);
-    const text = stored && change(String(await inflate(stored)));
+    const text = stored && change(String(await inflateMember(stored)));
     if (text === undefined) return undefined;
-    const written = await deflate(text, { level: constants.Z_BEST_SPEED });
+    const written = await deflateQuickly(text);
     await this.slices.put(id, kind, written, options);
     return { bytes: Buffer.byteLength(text), gzipBytes: written.length };
   }

@@ -1,3 +1,5 @@
+import { promisify } from 'node:util';
+import { constants, gunzip, gzip } from 'node:zlib';
 import { Binary, type Collection, type Db, type Filter } from 'mongodb';
 import { amongIds, createClustered, type WriteOptions } from '../connection/connect.js';
 import {
@@ -14,6 +16,16 @@ import {
 } from './job-documents.js';
 
 const majority = { writeConcern: { w: 'majority' } } as const;
+const [inflate, deflate] = [promisify(gunzip), promisify(gzip)];
+
+/** Room for most slices: each piece of the output is a task of a thread, and they are joined at the end. */
+const memberOptions = { chunkSize: 256 * 1024, level: constants.Z_BEST_SPEED };
+
+/** Rows as a gzip member, of the quickest level: each row is compressed as input and as result. */
+export const deflateQuickly = (rows: Uint8Array | string): Promise<Buffer> => deflate(rows, memberOptions);
+
+/** The rows of a gzip member. */
+export const inflateMember = (member: Uint8Array): Promise<Buffer> => inflate(member, memberOptions);
 
 /** A slice was finished by another process, or the job was removed. */
 export class SliceTaken extends Error {

@@ -52,7 +52,9 @@ describe('bulk jobs that are canceled early', () => {
       yield Buffer.from('2\n');
     };
     const workspaces = { manifest: async () => ({ knownFields }), workspace: async () => undefined } as never;
-    await readJob(job, { ...stores, workspaces, clock, logger, retentionMs, stopping: new AbortController().signal });
+    const stopping = new AbortController().signal;
+    const onRunning = () => undefined;
+    await readJob(job, { ...stores, workspaces, clock, logger, retentionMs, stopping, onRunning });
   }
 
   it('leave no rows when they are canceled, and removed, while their file is read', async () => {

@@ -293,3 +293,25 @@ describe('mergeStored', () => {
     );
   });
 });
+
+describe('packerOf', () => {
+  it('packs a row of texts as the record of those that are not empty', () => {
+    const fields = compileKnownFields({
+      features: [
+        numberFeature('Lead Source', ['source']),
+        numberFeature('age'),
+        { type: 'multi', field: 'City', label: 'City', columns: [0], categories: ['a'] },
+        numberFeature('__proto__', ['other']),
+      ],
+    });
+    const names = ['other', 'source', 'lead source', 'AGE', 'Lead Source', 'age', 'City', '__proto__', 'Touched'];
+    const text = fc.constantFrom('', 'a', '7', 'x'.repeat(70_000), ` ${'y'.repeat(4_096)} `);
+    fc.assert(
+      fc.property(fc.shuffledSubarray(names), fc.array(text, { maxLength: names.length }), (sent, texts) => {
+        const columns = sent.map((name, place) => ({ name, index: sent.length - 1 - place }));
+        const members = columns.flatMap(({ name, index }) => (texts[index] ? [[name, texts[index]] as const] : []));
+        expect(fields.packerOf(columns)(texts)).to.deep.equal(fields.pack(Object.fromEntries(members)));
+      }),
+    );
+  });
+});

@@ -60,8 +60,12 @@ async function bulkReader({ path, bytes, crmId }: File): Promise<unknown[]> {
       },
     },
   );
-  const rows = (await Promise.all(slices.map(({ text, ...first }) => parseRows(text, read.shape, first)))).flat();
-  return rows.flatMap((row) => row.problem?.message ?? row.fields ?? []);
+  const form = { shape: read.shape, knownFields: fields };
+  const rows = (await Promise.all(slices.map(({ text, ...first }) => parseRows(text, form, first)))).flat();
+  return rows.flatMap(({ problem, record, crmId }) => {
+    const id = crmId === null ? {} : { crm_id: crmId };
+    return problem?.message ?? (record === undefined ? [] : { ...id, ...record.fields, cells: record.cells });
+  });
 }
 
 async function outcomeReader({ path, crmId }: File): Promise<unknown[]> {
