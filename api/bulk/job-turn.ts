@@ -19,8 +19,11 @@ export interface JobTurnDeps extends SliceDeps, SettleDeps, CompleteDeps {
   readonly stopping: AbortSignal;
 }
 
-/** One turn is at most this many slices, and begins none after this time. */
-const slicesPerTurn = 8;
+/**
+ * One turn is at most this many slices, and begins none after this time. Between two turns the workers have nothing to
+ * do, and what is settled costs the more, the shorter a turn is.
+ */
+const slicesPerTurn = 16;
 const turnMs = 3_000;
 /** Slices of a turn in flight. One is read and written here while the others are scored. */
 const slicesAtOnce = 4;

@@ -1,7 +1,6 @@
 import { withTimeout } from '../../shared/async/timeouts.js';
 import { storedCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { Cell } from '../../shared/messages/cells.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { Lane } from '../../shared/messages/score-job.js';
 import type { UsageBucket } from '../../shared/redis/keys.js';
@@ -16,8 +15,8 @@ export interface CallRecord {
   /** The sent crm_id if it is no id, such as `NULL`. It is echoed and used for nothing else. */
   readonly echo?: string | undefined;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The cells of a record that was packed when it was read: see `KnownFields`. It has no `fields` then. */
-  readonly cells?: readonly Cell[];
+  /** The cells, as JSON, of a record that was packed when it was read: see `KnownFields`. It has no `fields` then. */
+  readonly packed?: string;
 }
 
 /** The id of a record: as it is stored and, if that is another form, as it was sent. */

@@ -23,8 +23,8 @@ export function* packedParts(
   const isLookedUp = call.bucket === 'live' && call.withoutLookups !== true;
   let rows: string[] = [];
   let characters = 0;
-  for (const [index, { fields, cells }] of call.records.entries()) {
-    const row = JSON.stringify(cells ?? knownFields.pack(fields, names));
+  for (const [index, { fields, packed }] of call.records.entries()) {
+    const row = packed ?? JSON.stringify(knownFields.pack(fields, names));
     rows.push(row);
     characters += row.length;
     const isLast = index === call.records.length - 1;

@@ -28,7 +28,7 @@ export interface ParsedRow {
   /** The row as results show it: the cells of the header's columns, or JSON. */
   readonly input: string;
   readonly crmId: string | null;
-  /** The record to score: of a CSV its cells, of JSONL its fields. Undefined when the row is not scored. */
+  /** The record to score: of a CSV it is packed, of JSONL it has fields. Undefined when the row is not scored. */
   readonly record: CallRecord | undefined;
   readonly problem: RowProblem | undefined;
 }
@@ -89,7 +89,8 @@ async function parseCsv(text: string, { shape, knownFields }: RowForm, first: Sl
 }
 
 /**
- * Compiles a reader of rows. It packs their cells without making an object of each record.
+ * Compiles a reader of rows. It packs their cells at once, because objects of all cells would wait in memory for the
+ * scores.
  * @returns a function that reads the current row of `CsvRows`
  */
 async function csvReader(
@@ -113,7 +114,8 @@ async function csvReader(
     if ('problem' in read) return failed(crmIdField ?? 'crm_id', read.problem);
     // A field of the model may be the crm_id, without what is no id.
     if (crmIdColumn !== undefined && crmIdColumn < cells.length) cells[crmIdColumn] = usableId ?? '';
-    return { crmId: usableId, record: { ...idOf(usableId), fields: noFields, cells: pack(cells) }, problem: undefined };
+    const packed = JSON.stringify(pack(cells));
+    return { crmId: usableId, record: { ...idOf(usableId), fields: noFields, packed }, problem: undefined };
   };
 }
 

@@ -64,7 +64,7 @@ async function bulkReader({ path, bytes, crmId }: File): Promise<unknown[]> {
   const rows = (await Promise.all(slices.map(({ text, ...first }) => parseRows(text, form, first)))).flat();
   return rows.flatMap(({ problem, record, crmId }) => {
     const id = crmId === null ? {} : { crm_id: crmId };
-    return problem?.message ?? (record === undefined ? [] : { ...id, ...record.fields, cells: record.cells });
+    return problem?.message ?? (record === undefined ? [] : { ...id, ...record.fields, packed: record.packed });
   });
 }
 
