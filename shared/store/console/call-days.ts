@@ -1,6 +1,5 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import { dayMs, dayNumber, dayText } from '../../contract/dates.js';
-import { errorTable } from '../../contract/errors.js';
 import type { UsageBucket } from '../../redis/keys.js';
 import { refusedWrites, withMongoTimeout } from '../connection/connect.js';
 import { inSession } from '../connection/transaction.js';
@@ -79,6 +78,8 @@ export function latencyQuantile(latency: CallCounts['latency'], quantile: number
 export const dayOf = (atMs: number): Date => new Date(Math.floor(atMs / dayMs) * dayMs);
 
 const timeoutMs = 10_000;
+/** They are decoded and summed within some ms. */
+const daysAtOnce = 200;
 const rememberedSeconds = 400 * 24 * 60 * 60;
 
 /** The shard key. */
@@ -131,19 +132,24 @@ export class CallDayStore {
     return found.map(({ _id: { bucket, day }, ...counts }) => ({ bucket, day: dayNumber(day.getTime()), ...counts }));
   }
 
-  /** All counts of a bucket in some days, by day, earliest first. */
-  async countsByDay(range: DayRange, bucket: UsageBucket): Promise<DayCounts[]> {
-    const sums = {
-      ...{ calls: { $sum: '$calls' }, records: { $sum: '$records' } },
-      ...sumOfEach('errors', errorCodes),
-      ...sumOfEach('latency', [...Array(latencyBuckets).keys()]),
-    };
-    const found = await this.sum<Date, Counters>(range, { where: { bucket }, by: '$day', sums });
-    const days = found.map(({ _id: day, calls = 0, records = 0, ...counters }) => ({
-      ...{ bucket, day: dayNumber(day.getTime()), calls, records },
-      ...{ errors: countersOf('errors', counters), latency: countersOf('latency', counters) },
-    }));
-    return days.sort((one, other) => one.day - other.day);
+  /**
+   * All counts of a bucket on some days, by day, earliest first. MongoDB takes longer to sum each error code and bucket
+   * of latencies. Some documents are decoded at a time, so the event loop goes on.
+   */
+  async countsByDay({ organisationId: org, from, before }: DayRange, bucket: UsageBucket): Promise<DayCounts[]> {
+    const projection = { _id: 0, day: 1, calls: 1, records: 1, errors: 1, latency: 1 };
+    const sums = new Map<number, ReturnType<typeof noCounts>>();
+    await withMongoTimeout(timeoutMs, async (signal) => {
+      const options = { projection, signal, hint: callDayIndex, sort: { day: 1 }, batchSize: daysAtOnce } as const;
+      const days = this.collection.find({ org, day: { $gte: from, $lt: before }, bucket }, options);
+      for await (const counts of days) {
+        const day = dayNumber(counts.day.getTime());
+        const sum = sums.get(day) ?? noCounts();
+        addCounts(sum, counts);
+        sums.set(day, sum);
+      }
+    });
+    return [...sums].map(([day, counts]) => ({ bucket, day, ...counts }));
   }
 
   /** The records of live calls on some days, by model: of one model, or of all. */
@@ -159,7 +165,7 @@ export class CallDayStore {
     return new Map(found.map(({ _id, total }) => [_id, total]));
   }
 
-  /** MongoDB sums the days: those of many keys and models would hold up the event loop. */
+  /** MongoDB sums the days of all keys and models. */
   private sum<Id, Sums = { readonly total: number }>(
     { organisationId: org, from, before }: DayRange,
     { where = {}, by, sums }: { readonly where?: Document; readonly by: unknown; readonly sums: Document },
@@ -187,30 +193,26 @@ export class CallDayStore {
 const prefixed = (name: string, counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([key, count]) => [`${name}.${key}`, count]));
 
-const errorCodes: ReadonlySet<string> = new Set(Object.values(errorTable).map(({ code }) => code));
-
-/** Sums by `<name>/<key>`: a name of `$group` contains no full stop. */
-type Counters = Readonly<Record<string, number>>;
-
-const sumOfEach = (name: string, keys: Iterable<string | number>): Document =>
-  Object.fromEntries([...keys].map((key) => [`${name}/${key}`, { $sum: `$${name}.${key}` }]));
-
-/** The sums of one name that are not zero, by key. */
-const countersOf = (name: string, counters: Counters): Record<string, number> =>
-  Object.fromEntries(
-    Object.entries(counters)
-      .filter(([path, count]) => path.startsWith(`${name}/`) && count > 0)
-      .map(([path, count]) => [path.slice(name.length + 1), count]),
-  );
+type StoredCounts = Pick<CallDay, 'calls' | 'records' | 'errors' | 'latency'>;
 
 /** The sum of some counts. */
-export function sumOf(some: readonly Pick<CallDay, 'calls' | 'records' | 'errors' | 'latency'>[]): CallCounts {
-  const sum = { calls: 0, records: 0, errors: {} as Record<string, number>, latency: {} as Record<string, number> };
-  for (const { calls, records, errors = {}, latency = {} } of some) {
-    sum.calls += calls;
-    sum.records += records;
-    for (const [code, count] of Object.entries(errors)) sum.errors[code] = (sum.errors[code] ?? 0) + count;
-    for (const [bucket, count] of Object.entries(latency)) sum.latency[bucket] = (sum.latency[bucket] ?? 0) + count;
-  }
+export function sumOf(some: Iterable<StoredCounts>): CallCounts {
+  const sum = noCounts();
+  for (const counts of some) addCounts(sum, counts);
   return sum;
+}
+
+const noCounts = () => ({
+  ...{ calls: 0, records: 0 },
+  ...{ errors: {} as Record<string, number>, latency: {} as Record<string, number> },
+});
+
+function addCounts(
+  sum: ReturnType<typeof noCounts>,
+  { calls, records, errors = {}, latency = {} }: StoredCounts,
+): void {
+  sum.calls += calls;
+  sum.records += records;
+  for (const [code, count] of Object.entries(errors)) sum.errors[code] = (sum.errors[code] ?? 0) + count;
+  for (const [bucket, count] of Object.entries(latency)) sum.latency[bucket] = (sum.latency[bucket] ?? 0) + count;
 }
