@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import { type Addressed, type CallerAddress, networkOf } from '../auth/client-ip.js';
 
-/** Discarding these takes a gateway a tenth of a processor: each chunk of 64 KiB is garbage. See docs/security.md. */
+/** These take a gateway 0.1 to 0.2 of a processor, as each chunk of 64 KiB is garbage. See docs/security.md. */
 export const bytesPerSecond = 32 * 1024 * 1024;
 /** After a quiet time this is read without a pause: two bodies of the largest size. */
 export const burstBytes = 16 * 1024 * 1024;
