@@ -6,11 +6,8 @@ const maxAmountLength = 128;
 /** The letters of a country before a sign. Letters of a magnitude ("M$", "k$", "T€") are no country. */
 const countryLetters = 'a|ar|au|c|ca|cl|cn|co|ec|fj|g|gb|gy|hk|j|jm|jp|l|ld|mx|n|na|nt|nz|r|rd|s|sg|tt|tw|u|us|uy|z|zw';
 
-/** Currencies that are written in letters: rupee and rial (also after NFKC), Nordic crowns, Czech crowns, zloty. */
-const letterSigns = String.raw`rs\.?|\u0631\u06cc\u0627\u0644|kr\.?|k\u010d|z\u0142`;
-
-/** A sign, perhaps after a country ("US$", "R$"), a sign in letters, or an ISO 4217 code. */
-const currencyPattern = String.raw`(?:${countryLetters})?\p{Sc}|${letterSigns}|[a-z]{3}`;
+/** A sign, perhaps after a country ("US$", "R$"), the NFKC rupee and rial signs, or an ISO 4217 code. */
+const currencyPattern = String.raw`(?:${countryLetters})?\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
 const amountPattern = new RegExp(
   `^(?<sign>[+-]?) ?(?<before>${currencyPattern})? ?(?<innerSign>[+-]?) ?` +
     String.raw`(?<open>\(?) ?(?<inside>${currencyPattern})? ?` +

@@ -113,10 +113,7 @@ def test_scores_do_not_move_with_the_last_bits() -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [
-        *[("M$12", None), ("k$5", None), ("12 T€", None), ("12 34", None)],
-        *[("12 M€", 12e6), ("US$ 5", 5), ("5k kr", 5000), ("12 Kč", 12)],
-    ],
+    [("M$12", None), ("k$5", None), ("12 T€", None), ("12 34", None), ("12 M€", 12e6), ("US$ 5", 5)],
 )
 def test_reads_no_magnitude_as_a_country(text: str, number: float | None) -> None:
     assert read_number_text(folded_text(text), percent_is_fraction=False) == number

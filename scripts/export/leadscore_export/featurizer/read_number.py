@@ -16,11 +16,8 @@ _SIGNS = (
 # The letters of a country before a sign, as in the service. "M$", "k$" and "T\u20ac" are magnitudes.
 _COUNTRY = "a|ar|au|c|ca|cl|cn|co|ec|fj|g|gb|gy|hk|j|jm|jp|l|ld|mx|n|na|nt|nz|r|rd|s|sg|tt|tw|u|us|uy|z|zw"
 
-# Currencies in letters: rupee and rial (also after NFKC), Nordic crowns, Czech crowns, zloty.
-_LETTER_SIGNS = r"rs\.?|\u0631\u06cc\u0627\u0644|kr\.?|k\u010d|z\u0142"
-
-# One of three: a sign, perhaps after a country ("US$"), a sign in letters, or an ISO code.
-_CURRENCY = rf"(?:{_COUNTRY})?[{_SIGNS}]|{_LETTER_SIGNS}|[a-z]{{3}}"
+# One of three: a sign, perhaps after a country ("US$"), the rupee or rial sign after NFKC, or an ISO code.
+_CURRENCY = rf"(?:{_COUNTRY})?[{_SIGNS}]|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{{3}}"
 _DRESSED = re.compile(
     rf"(?P<sign>[+-]?) ?(?P<before>{_CURRENCY})? ?(?P<inner_sign>[+-]?) ?"
     rf"(?P<open>\(?) ?(?P<inside>{_CURRENCY})? ?"
