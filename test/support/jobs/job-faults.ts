@@ -103,7 +103,10 @@ export async function startJob(
   { title, rows, own }: { readonly title: string; readonly rows: number; readonly own?: TestWorkspace },
 ): Promise<FaultyJob> {
   const file = jobFile(rows);
-  return { title, file, job: await BulkJob.create(own ?? (await workspace(service)), file.text) };
+  const create = async () => BulkJob.create(own ?? (await workspace(service)), file.text);
+  // MongoDB may die meanwhile, at a moment of an earlier job. Whether the job was created is not known then.
+  const job = own === undefined ? await create().catch(create) : await create();
+  return { title, file, job };
 }
 
 /** The processes and servers that a bulk job needs. Each is killed with SIGKILL, and started again or replaced. */
