@@ -21,7 +21,7 @@ export interface JobTurnDeps extends SliceDeps, SettleDeps, CompleteDeps {
 
 /**
  * One turn is at most this many slices, and begins none after this time. Between two turns the workers have nothing to
- * do, and what is settled costs the more, the shorter a turn is.
+ * do.
  */
 const slicesPerTurn = 16;
 const turnMs = 3_000;

@@ -1,6 +1,7 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
+import type { SentNames } from '../../shared/messages/sent-names.js';
 import type { ScoringCall } from '../call/scoring-call.js';
 
 /** Characters of the different field names of one call. A CRM with a thousand fields has some fifty thousand. */
@@ -15,7 +16,7 @@ const charactersPerStep = 16 * 1024;
 export async function sentNamesOf(
   call: Pick<ScoringCall, 'records' | 'tolerant'>,
   knownFields: Pick<KnownFields, 'sentNames'>,
-): Promise<ReturnType<KnownFields['sentNames']>> {
+): Promise<SentNames> {
   const names = knownFields.sentNames();
   const maxNames = call.tolerant === true ? Number.POSITIVE_INFINITY : maxNameCharacters;
   let stepEnd = charactersPerStep;

@@ -102,6 +102,7 @@ async function csvReader(
   // With another column for the crm_id, a column called crm_id would produce a second crm_id.
   const sent = named.filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id');
   if (crmIdColumn !== undefined) sent.push({ name: 'crm_id', index: crmIdColumn });
+  // A header may have 20,000 names: they are matched in steps, as those of a record are.
   const header = Object.fromEntries(sent.map(({ name }) => [name, '']));
   const names = await sentNamesOf({ records: [{ crmId: null, fields: header }], tolerant: true }, knownFields);
   const pack = knownFields.packerOf(sent, names);

@@ -114,7 +114,7 @@ const shortSeams: Readonly<Record<string, readonly string[]>> = {
     ...['scripts/bench/service/bare-service.ts', 'scripts/bench/fleet/fleet.ts'],
   ],
   'a decision of the gateway, with a test of its own': [
-    ...['api/dispatch/chunk-ages.ts', 'api/dispatch/field-names.ts', 'api/bulk/reserve-order.ts'],
+    ...['api/dispatch/chunk-ages.ts', 'api/bulk/reserve-order.ts'],
     'api/openapi/examples.ts',
   ],
 };

@@ -5,6 +5,7 @@ import { type ParsedRow, parseRows } from '../../../../api/bulk/rows/parse-rows.
 import { errorText, type RowResult, resultText } from '../../../../api/bulk/rows/result-text.js';
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import { errorsWithoutLead, resultsWithoutLead } from '../../../../shared/files/erase-rows.js';
+import { kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
 import { errorHeader, type FileForm, resultHeader } from '../../../../shared/files/result-columns.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
 import type { FileShape } from '../../../../shared/store/jobs/job-documents.js';
@@ -61,6 +62,27 @@ describe('the rows of a bulk job', () => {
       }),
       { numRuns: 3_000 },
     );
+  });
+
+  it('are of the same kinds when only their first cells become texts', () => {
+    const unit = fc.constantFrom('a', ',', ',', ',', '"', '"', '\n', '\r\n', ' ');
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 40 }), fc.integer({ min: 1, max: 4 }), (text, maxTexts) => {
+        const options = { delimiter: ',', maxCells: 4, firstLine: 1 };
+        const [all, first] = [new CsvRows(text, options), new CsvRows(text, { ...options, maxTexts })];
+        while (all.next()) {
+          expect(first.next()).to.equal(true);
+          expect(first.cells).to.deep.equal(all.cells.slice(0, maxTexts));
+          expect([first.count, first.hasMore, first.line]).to.deep.equal([all.count, all.hasMore, all.line]);
+          expect(kindOfRow(first)).to.equal(kindOfRow(all));
+          seen.add(kindOfRow(all));
+        }
+        expect(first.next()).to.equal(false);
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(seen).to.have.keys('blank', 'one', 'other');
   });
 
   it('omit empty cells and columns without a name, and take the crm_id from its column', async () => {
