@@ -11,6 +11,12 @@ export interface ExitStatus {
   readonly signal: string | null;
 }
 
+/**
+ * Limit of V8's semi-space for young objects, MB. By default it grows to 16 MB while a process starts. An idle process
+ * then keeps some 15 MB more, and a busy one scores no faster.
+ */
+const semiSpaceMB = 4;
+
 const crashSignals = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
 
 /**
@@ -43,6 +49,7 @@ export class PoolChild {
   ) {
     this.process = fork(program, [this.id, lane], {
       env: workerEnvironment(),
+      execArgv: [...process.execArgv, `--max-semi-space-size=${semiSpaceMB}`],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', crashNote.descriptor],
     });
   }
