@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { listOrganisationsOutput, organisationSchema } from '../../../shared/admin/schemas/organisations.js';
 import { mayActAs, type Role } from '../../../shared/admin/schemas/people.js';
@@ -47,7 +47,8 @@ function Disclosure({ shown, children }: { readonly shown: ComponentChildren; re
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const id = useId();
-  useEffect(() => {
+  // After `useEffect`, a key that comes before the next frame would not hide the list.
+  useLayoutEffect(() => {
     if (!isOpen) return;
     const elsewhere = ({ target }: Event) => {
       if (target instanceof Node && box.current?.contains(target) === false) setOpen(false);
