@@ -19,10 +19,7 @@ export interface JobTurnDeps extends SliceDeps, SettleDeps, CompleteDeps {
   readonly stopping: AbortSignal;
 }
 
-/**
- * One turn is at most this many slices, and begins none after this time. Between two turns the workers have nothing to
- * do.
- */
+/** One turn is at most this many slices, and begins none after this time. Between two turns the workers are idle. */
 const slicesPerTurn = 16;
 const turnMs = 3_000;
 /** Slices of a turn in flight. One is read and written here while the others are scored. */

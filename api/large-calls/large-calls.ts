@@ -133,7 +133,7 @@ export class LargeCalls implements Stoppable {
 const exitOf = (thread: Worker): Promise<void> => new Promise((resolve) => thread.once('exit', () => resolve()));
 
 /**
- * V8's room for young objects of the thread, MB: half of V8's limit, to which the thread grows while it starts. With a
+ * V8's room for young objects of the thread, MB: half of V8's own limit, with which an idle thread keeps more. With a
  * quarter, batches took more CPU time.
  */
 const maxYoungGenerationSizeMb = 24;

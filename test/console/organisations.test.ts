@@ -48,6 +48,16 @@ describe('the organisation menu of the console', function () {
     await opened.page.context().addCookies([{ name: sessionCookie, value, url: service.url }]);
     return opened;
   }
+  /** The page of keys of Acme, opened by a member of two organisations. */
+  async function keysOfTwo(): Promise<ConsolePage> {
+    const opened = await memberOf([
+      [filled.id, 'owner'],
+      [beta, 'viewer'],
+    ]);
+    await opened.page.goto(`${service.url}/keys`);
+    await opened.page.getByText(filled.keyName).waitFor();
+    return opened;
+  }
   const menuOf = (page: Page) => page.getByRole('button', { name: /^Organisation / });
   const choices = (page: Page) => page.getByRole('navigation', { name: 'Organisations' });
   /** Opens the menu of pages, which is closed on narrow screens. */
@@ -117,13 +127,8 @@ describe('the organisation menu of the console', function () {
   }
 
   it('works by keyboard: it opens, closes by Escape and behind its end, and the new page has the focus', async () => {
-    const opened = await memberOf([
-      [filled.id, 'owner'],
-      [beta, 'viewer'],
-    ]);
+    const opened = await keysOfTwo();
     const { page } = opened;
-    await page.goto(`${service.url}/keys`);
-    await page.getByText(filled.keyName).waitFor();
     const focused = () => page.evaluate('document.activeElement.textContent');
     await menuOf(page).focus();
     await page.keyboard.press('Enter');
@@ -157,13 +162,8 @@ describe('the organisation menu of the console', function () {
   });
 
   it('hides its list by a key that comes before the next frame', async () => {
-    const opened = await memberOf([
-      [filled.id, 'owner'],
-      [beta, 'viewer'],
-    ]);
+    const opened = await keysOfTwo();
     const { page } = opened;
-    await page.goto(`${service.url}/keys`);
-    await page.getByText(filled.keyName).waitFor();
     // The page draws the list in a microtask. Another press on the keyboard would come after a frame.
     const wasDrawn = await page.evaluate(`(async () => {
       const button = document.querySelector('.organisations button');

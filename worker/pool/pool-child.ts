@@ -12,8 +12,8 @@ export interface ExitStatus {
 }
 
 /**
- * Limit of V8's semi-space for young objects, MB. By default it grows to 16 MB while a process starts. An idle process
- * then keeps some 15 MB more, and a busy one scores no faster.
+ * Limit of V8's semi-space for young objects, MB. With V8's own limit an idle process keeps some 15 MB more, and a busy
+ * one scores no faster.
  */
 const semiSpaceMB = 4;
 
