@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { holdsAll } from './installed-packages.mjs';
+import { programsOf } from './running-programs.mjs';
 import { firstLines, lastLines, runCommand, SetupProblem } from './step.mjs';
 
 /**
@@ -40,12 +42,17 @@ export async function checkNode(root) {
  * @param {string} options.root
  * @param {(line: string) => void} options.say
  * @returns {Promise<string>} the outcome
+ * @throws SetupProblem also when packages are missing while a program of this folder runs
  */
 export async function preparePackages({ root, say }) {
   const wanted = await readPackages(join(root, 'package-lock.json'));
   if (wanted === undefined) throw new SetupProblem('package-lock.json is missing: check out the project again.');
-  const upToDate = holdsAll(wanted, await readPackages(join(root, 'node_modules', '.package-lock.json')));
-  if (!upToDate) await install({ root, say, wanted });
+  const installed = await readPackages(join(root, 'node_modules', '.package-lock.json'));
+  const upToDate = installed !== undefined && holdsAll(wanted, installed);
+  if (!upToDate) {
+    await refuseBesidePrograms(root);
+    await install({ root, say, wanted });
+  }
   await checkNativeBinding(root);
   return upToDate ? 'as in package-lock.json' : 'installed';
 }
@@ -59,18 +66,15 @@ async function readPackages(lockFile) {
   }
 }
 
-function holdsAll(wanted, installed) {
-  if (installed === undefined) return false;
-  return Object.entries(wanted).every(([folder, { integrity, version, ...rest }]) => {
-    if (folder === '') return true;
-    const present = installed[folder];
-    if (present === undefined) return rest.optional === true && !isForThisMachine(rest);
-    return present.version === version && present.integrity === integrity;
-  });
-}
-
-function isForThisMachine({ os = [process.platform], cpu = [process.arch], libc }) {
-  return os.includes(process.platform) && cpu.includes(process.arch) && libc === undefined;
+/** npm empties node_modules first, and a running program loads packages from there when it starts a process. */
+async function refuseBesidePrograms(root) {
+  const running = await programsOf(root);
+  if (running.length === 0) return;
+  const names = running.map(({ pid, program }) => `process ${pid} (${program})`).join(', ');
+  throw new SetupProblem(
+    `The packages must be installed, and programs of this folder run: ${names}. They would lose their packages. ` +
+      'Stop them, then run this again.',
+  );
 }
 
 async function install({ root, say, wanted }) {
