@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { CallerGone } from '../request/read-body.js';
 import type { Answer, ArrivedCall, ScoringRoute } from './arrived-call.js';
 import {
@@ -139,7 +140,7 @@ const exitOf = (thread: Worker): Promise<void> => new Promise((resolve) => threa
 const maxYoungGenerationSizeMb = 24;
 
 const newThread = (): Worker =>
-  new Worker(new URL('../large-calls-thread.js', import.meta.url), { resourceLimits: { maxYoungGenerationSizeMb } });
+  new Worker(projectFile('dist/api/large-calls-thread.js'), { resourceLimits: { maxYoungGenerationSizeMb } });
 
 /** The bytes in memory of their own. A body of one chunk shares memory with other data of its connection. */
 function ownMemory(body: Buffer): Uint8Array<ArrayBuffer> {

@@ -31,7 +31,8 @@ let starting: Promise<Stack | undefined> | undefined;
 /** Starts `tsc --watch`. Resolves after its first run, which may have found type errors. */
 async function startCompiler(): Promise<void> {
   const compiler = projectFile('node_modules/typescript/bin/tsc');
-  const options = ['--watch', '--preserveWatchOutput', '--incremental', '--tsBuildInfoFile', '.local/dev.tsbuildinfo'];
+  // Not incremental: it would keep the bundled programs of the last set-up, which do not load the changed modules.
+  const options = ['--watch', '--preserveWatchOutput'];
   const child = spawn(process.execPath, [compiler, '-p', '.', ...options], {
     cwd: projectFile('.'),
     stdio: ['ignore', 'pipe', 'inherit'], // when this process was killed, the compiler ends at its next line

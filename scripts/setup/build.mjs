@@ -39,9 +39,14 @@ export async function build({ root, say }) {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const { ok, output } = await runCommand(process.execPath, [compiler, '-p', '.'], { cwd: root });
   if (!ok) throw new SetupProblem(`The sources have type errors:\n${output.trimEnd()}`);
-  say('bundling the console');
-  const bundled = await runCommand(process.execPath, [join('scripts', 'build-console.mjs')], { cwd: root });
-  if (!bundled.ok) throw new SetupProblem(`The console cannot be built:\n${bundled.output.trimEnd()}`);
+  say('bundling the console and the programs');
+  for (const [script, what] of [
+    ['build-console.mjs', 'console'],
+    ['bundle-programs.mjs', 'programs'],
+  ]) {
+    const bundled = await runCommand(process.execPath, [join('scripts', script)], { cwd: root });
+    if (!bundled.ok) throw new SetupProblem(`The ${what} cannot be built:\n${bundled.output.trimEnd()}`);
+  }
   await makeCliExecutable(root);
   await utimes(join(root, startFile), began, began); // tsc leaves a file alone whose content is the same
   await writeFile(stampFile, sources.fingerprint);

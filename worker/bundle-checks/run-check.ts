@@ -7,6 +7,7 @@ import type {
   FailedCheck,
   ReadBundle,
 } from '../../shared/messages/bundle-check-job.js';
+import { projectFile } from '../../shared/process/project-root.js';
 
 /** The result of the check of one bundle. */
 export interface BundleCheck {
@@ -34,7 +35,7 @@ export interface CheckRequest {
  */
 export async function runCheck(request: CheckRequest): Promise<BundleCheck> {
   const { path, nowMs, timeoutMs = trialLimits.checkMs, signal, onRead } = request;
-  const program = new URL('./check-process.js', import.meta.url);
+  const program = projectFile('dist/worker/bundle-checks/check-process.js');
   const child = fork(program, [path, String(nowMs)], {
     env: workerEnvironment(),
     // A model may make native code print.

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { projectFile } from '../../shared/process/project-root.js';
 import { noted } from '../pool/crash-note.js';
 import { type ExactModel, type ExactRequest, readExactModel } from './exact-model.js';
 import { NotASum } from './graph/sum.js';
@@ -15,7 +16,7 @@ const maxInlineBytes = 32 * 1024;
 export async function readExactModelInThread(request: ExactRequest): Promise<ExactModel> {
   if (request.onnx.length <= maxInlineBytes) return noted(() => readExactModel(request));
   const onnx = new Uint8Array(request.onnx);
-  const thread = new Worker(new URL('./reading-thread.js', import.meta.url), {
+  const thread = new Worker(projectFile('dist/worker/drivers/reading-thread.js'), {
     workerData: { ...request, onnx },
     transferList: [onnx.buffer],
   });

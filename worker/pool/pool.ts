@@ -1,5 +1,7 @@
+import { pathToFileURL } from 'node:url';
 import type { Lane } from '../../shared/messages/score-job.js';
 import type { Logger } from '../../shared/process/logger.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { type ChunkInHand, CrashNote } from './crash-note.js';
 import { HangDetector } from './hang-detector.js';
 import { type ChildMessage, type ExitStatus, PoolChild } from './pool-child.js';
@@ -52,7 +54,7 @@ export class WorkerPool {
 
   constructor(private readonly options: PoolOptions) {
     const { program, timings, logger } = options;
-    this.program = program ?? new URL('../child.js', import.meta.url);
+    this.program = program ?? pathToFileURL(projectFile('dist/worker/child.js'));
     this.hangDetector = new HangDetector({ children: this.children, ...timings, logger });
   }
 

@@ -3,26 +3,12 @@ import { dirname, join, relative } from 'node:path';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { runProgram } from '../run-program.js';
 
-/** The modules in which a process or a thread of the package begins. */
-const entryModules = [
-  'api/main.js',
-  'api/large-calls-thread.js',
-  'api/bulk/main.js',
-  'api/console/main.js',
-  'worker/main.js',
-  'worker/child.js',
-  'worker/bundle-checks/check-process.js',
-  'worker/drivers/reading-thread.js',
-  'scripts/cli/main.js',
-  'scripts/start.js',
-].map((path) => `dist/${path}`);
+const specifiers = /(?:\bfrom|\bimport|\bimport\()\s*['"](\.{1,2}\/[^'"]+\.js)['"]/g;
 
-const specifiers = /(?:\bfrom|\bimport|\bimport\()\s*'(\.{1,2}\/[^']+\.js)'/g;
-
-/** The compiled modules that run in a package, as paths from its root: the entry modules and all that they import. */
-export function reachedModules(): readonly string[] {
+/** The compiled modules that run in a package, as paths from its root: the programs and all that they import. */
+export function reachedModules(programs: readonly string[]): readonly string[] {
   const reached = new Set<string>();
-  const waiting = [...entryModules];
+  const waiting = [...programs];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (reached.has(path)) continue;
     reached.add(path);

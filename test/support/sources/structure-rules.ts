@@ -35,7 +35,7 @@ const entryFiles = [
   /^worker\/drivers\/reading-thread\.ts$/,
   /^scripts\/(.+\/)?main\.ts$/,
   /^scripts\/chaos\/soak\.ts$/,
-  /^scripts\/(start\.ts|setup\.mjs|build-console\.mjs|take-screenshots\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
+  /^scripts\/(start\.ts|setup\.mjs|build-console\.mjs|bundle-programs\.mjs|take-screenshots\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
   /^scripts\/bench\/(load\/measuring-child|service\/bare-process)\.ts$/,
   /^test\/.+\.test\.ts$/,
 ];
@@ -101,6 +101,7 @@ const shortSeams: Readonly<Record<string, readonly string[]>> = {
     ...['shared/store/connection/installation-id.ts', 'shared/async/repeat.ts'],
     ...['scripts/bench/report/percentile.ts', 'scripts/bench/report/progress-lines.ts'],
     ...['scripts/cli/output/readable-numbers.ts', 'scripts/cli/output/wrap-text.ts'],
+    ...['scripts/test/test-files.ts', 'scripts/test/group/processor-time.ts'],
   ],
   'a contract without its implementation': [
     ...['shared/quota/ledger-view.ts', 'scripts/setup/find-server.d.mts', 'api/large-calls/arrived-call.ts'],
