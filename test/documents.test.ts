@@ -52,7 +52,7 @@ describe('a project document', () => {
     for (const { path, one } of atLeast(50, 'files', named)) {
       const folders = ['.', posix.dirname(path), 'api', 'worker', 'shared', 'scripts', 'test/faults'];
       const names = folders.flatMap((folder) =>
-        ['', '.ts', '.test.ts'].map((ending) => posix.join(folder, one) + ending),
+        ['', '.ts', '.test.ts', '.full.test.ts'].map((ending) => posix.join(folder, one) + ending),
       );
       expect(names.some(isThere), `${path}: ${one}`).to.equal(true);
     }
@@ -113,8 +113,9 @@ describe('a project document', () => {
     const text = documentOf('docs/reliability.md');
     const rows = [...text.matchAll(/\| `([\w./-]+)`, `([^`]+)` \|$/gm)];
     for (const [row, file = '', title = ''] of atLeast(30, 'rows', rows)) {
-      const source = sources.find(({ path }) => path === posix.join('test/faults', `${file}.test.ts`))?.text ?? '';
-      const titles = found(source, /\b(?:it|describe)\(\s*(['"`].*)/g);
+      const paths = ['', '.full'].map((tier) => posix.join('test/faults', `${file}${tier}.test.ts`));
+      const source = sources.find(({ path }) => paths.includes(path))?.text ?? '';
+      const titles = found(source, /\b(?:it|itInFull|describe)\(\s*(['"`].*)/g);
       // Tests made in a loop take the words of their titles from a list.
       const names = [...titles, ...found(source, /\[('\w+', '\w+')\]/g)];
       expect(

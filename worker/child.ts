@@ -65,7 +65,7 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
   const [, , id = randomUUID(), given] = process.argv;
   const lane = lanes.find((each) => each === given);
   if (lane === undefined) throw new Error(`a worker needs its lane as second argument, but got ${given}`);
-  if (lane !== 'singles') lowerPriority(nicenessOf[lane]);
+  if (lane !== 'singles' && config.lowersPriority) lowerPriority(nicenessOf[lane]);
   const workers = new PartitionWorkers({
     self: { id, partitions: config.partitions },
     lane,

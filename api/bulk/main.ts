@@ -31,7 +31,7 @@ import { Runner } from './runner.js';
 const heapGrowth = '--heap-growing-percent=100';
 
 async function start(config: WorkerConfig, logger: Logger): Promise<void> {
-  lowerPriority();
+  if (config.lowersPriority) lowerPriority();
   setFlagsFromString(heapGrowth);
   const lifecycle = new Lifecycle(logger);
   const clock = machineClock(config.clockOffsetMs);

@@ -53,12 +53,29 @@ function stolenMs(): number {
 }
 
 /** Process ids of the living children of a process. */
-export function childProcessIds(parent: number): number[] {
-  return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []));
+export const childProcessIds = (parent: number): number[] => childrenByParent().get(parent) ?? [];
+
+/** Process ids of the living children of a process, of their children and so on. */
+export function descendantIds(ancestor: number): number[] {
+  const children = childrenByParent();
+  const found: number[] = [];
+  const waiting = [ancestor];
+  for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
+    const own = children.get(pid) ?? [];
+    found.push(...own);
+    waiting.push(...own);
+  }
+  return found;
+}
+
+function childrenByParent(): Map<number, number[]> {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+  const children = new Map<number, number[]>();
+  for (const line of lines) {
+    const [pid = 0, parent = 0] = line.trim().split(/\s+/).map(Number);
+    children.set(parent, [...(children.get(parent) ?? []), pid]);
+  }
+  return children;
 }
 
 /** proc(5): utime, stime, cutime, cstime are fields 14 to 17, rss is field 24. The process name may contain spaces. */

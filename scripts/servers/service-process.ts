@@ -49,7 +49,7 @@ export const notInherited: Settings = Object.fromEntries(
 export const ownSettings = (keyPepper: string): Settings => ({
   ...notInherited,
   ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' },
-  ...{ WORKERS: '2', LOG_LEVEL: 'warn', KEY_PEPPER: keyPepper },
+  ...{ WORKERS: '2', LOWER_PRIORITY: undefined, LOG_LEVEL: 'warn', KEY_PEPPER: keyPepper },
 });
 
 const entryFiles = {

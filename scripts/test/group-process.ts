@@ -1,12 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { childEnvironment } from '../../shared/config/config.js';
 import { projectFile } from '../../shared/process/project-root.js';
-import type { TestGroup } from './test-files.js';
+import type { ServerUrls } from '../../test/support/service/servers.js';
+import type { Took } from './file-times.js';
+import type { TestGroup } from './test-groups.js';
+
+/** The parts that all groups of a run share. */
+export interface TestRun extends ServerUrls {
+  readonly tier: 'first' | 'full';
+}
 
 /** Messages of a Mocha process to the runner. */
 export type GroupEvent =
   | { readonly kind: 'passed' | 'skipped'; readonly file: string }
   | { readonly kind: 'failed'; readonly file: string; readonly title: string; readonly error: string }
-  | { readonly kind: 'file'; readonly file: string; readonly tookMs: number }
+  | { readonly kind: 'file'; readonly file: string; readonly took: Took }
   /** The last message: Mocha has printed its report. */
   | { readonly kind: 'reported' };
 
@@ -28,19 +36,24 @@ export class GroupProcess {
   output = '';
   /** Mocha's numbered list of failures. */
   failures = '';
-  /** Duration of each finished file, ms. */
-  readonly fileMs = new Map<string, number>();
+  /** By finished file. */
+  readonly times = new Map<string, Took>();
   isRunning = true;
   /** Resolves when the process has ended and its output is complete. */
   readonly ended: Promise<void>;
   private isReported = false;
   private readonly child: ChildProcess;
 
-  /** @param onFailure called with the title of each test that fails */
-  constructor(group: TestGroup, onFailure: (title: string) => void) {
+  /**
+   * @param run its servers, and whether it is the first tier alone
+   * @param onFailure called with the title of each test that fails
+   */
+  constructor(group: TestGroup, { redisUrl, mongoUrl, tier }: TestRun, onFailure: (title: string) => void) {
     this.name = group.name;
-    this.child = fork(projectFile('dist/scripts/test/group/main.js'), [...group.files], {
+    this.child = fork(projectFile('dist/scripts/test/group/main.js'), [redisUrl, mongoUrl, tier, ...group.files], {
       cwd: projectFile('.'),
+      // The kernel would leave processes of low priority next to no CPU beside the other groups.
+      env: childEnvironment({ LOWER_PRIORITY: 'no' }),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       execArgv: ['--enable-source-maps'],
     });
@@ -83,7 +96,8 @@ export class GroupProcess {
       result.firstError ??= `${event.title}: ${event.error}`;
       onFailure(`failed in ${this.name}: ${event.title}`);
     } else if (event.kind === 'file') {
-      this.fileMs.set(event.file, (this.fileMs.get(event.file) ?? 0) + event.tookMs);
+      const { ms, cpuMs } = this.times.get(event.file) ?? { ms: 0, cpuMs: 0 };
+      this.times.set(event.file, { ms: ms + event.took.ms, cpuMs: cpuMs + event.took.cpuMs });
     } else if (event.kind === 'reported') this.isReported = true;
   }
 

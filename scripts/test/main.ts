@@ -1,27 +1,28 @@
 import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { projectFile } from '../../shared/process/project-root.js';
+import { startTestServers, stopServers } from '../../test/support/service/servers.js';
 import { runToEnd, UsageError } from '../servers/run-to-end.js';
-import { GroupProcess } from './group-process.js';
+import { FileTimes } from './file-times.js';
+import { GroupProcess, type TestRun } from './group-process.js';
 import { Progress } from './progress.js';
-import { failuresText, filesToRepeat, flakyText, replaceResult, timesText, totalsOf, totalsText } from './report.js';
-import { isFull, matchingTests, testFiles, testGroups } from './test-files.js';
+import { failuresText, filesToRepeat, flakyText, replaceResult, totalsOf, totalsText } from './report.js';
+import { isFull, matchingTests, testFiles } from './test-files.js';
+import { type TestGroup, testGroups } from './test-groups.js';
 
 /*
- * `npm test`: all tests in several Mocha processes, at most one a core. A file that failed runs once more, alone, at
- * the end. See docs/contributing.md.
+ * `npm test`: the tests in several Mocha processes, at most one a core and one that waits. A file that failed runs once
+ * more, alone, at the end. See docs/contributing.md.
  */
 
 const usageText = `Runs the tests.
 
-npm test                       all but the long ones (*.full.test.ts), in several Mocha processes, at most one a core
+npm test                       all but the long ones (*.full.test.ts), in several Mocha processes
 npm run test:full              all tests
 npm test -- PATTERN [options]  the test files whose path contains PATTERN, in one Mocha, with options of Mocha
-npm test -- --times            also writes how long each test file took to .local/test-times.txt
+npm test -- --times            also writes how long each test file took to test/test-times.txt, by which files are grouped
 `;
-
-const timesFile = '.local/test-times.txt';
 
 /** Runs Mocha itself for some files, with its options and its output. */
 async function runMocha(files: readonly string[], options: readonly string[]): Promise<void> {
@@ -32,29 +33,44 @@ async function runMocha(files: readonly string[], options: readonly string[]): P
   process.exitCode = await new Promise<number>((resolve) => mocha.once('exit', (code) => resolve(code ?? 1)));
 }
 
-async function runGroups(files: readonly string[], options: { readonly withTimes: boolean }): Promise<void> {
-  const stages = testGroups(files);
+interface RunOptions {
+  /** All test files, also those that do not run. */
+  readonly all: readonly string[];
+  readonly withTimes: boolean;
+}
+
+/** Runs groups, each in a Mocha process on the servers of the run, and reports what they found. */
+async function runGroups(files: readonly string[], { all, withTimes }: RunOptions, testRun: TestRun): Promise<void> {
+  const times = await FileTimes.read();
+  const groups = testGroups(files, times, (file) => readFileSync(projectFile(file), 'utf8'));
   const processes: GroupProcess[] = [];
-  const progress = new Progress(processes, process.stderr);
+  const count = groups.working.length + groups.waiting.length + groups.alone.length;
+  const progress = new Progress(processes, count, process.stderr);
   progress.start();
-  for (const stage of stages) {
-    const waiting = [...stage];
-    const runInTurn = async (): Promise<void> => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const group = new GroupProcess(next, (line) => progress.say(line));
-        processes.push(group);
-        await group.ended;
-        progress.clear();
-        process.stdout.write(`\n== ${group.name}: ${totalsText(totalsOf([group]))}\n${group.output}`);
-      }
-    };
-    // A group starts several processes. More groups than cores save no time, and their tests miss time limits.
-    await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, runInTurn));
-  }
+  const run = async (group: TestGroup): Promise<GroupProcess> => {
+    const started = new GroupProcess(group, testRun, (line) => progress.say(line));
+    processes.push(started);
+    await started.ended;
+    progress.clear();
+    process.stdout.write(`\n== ${group.name}: ${totalsText(totalsOf([started]))}\n${started.output}`);
+    return started;
+  };
+  const runInTurn = async (...queues: TestGroup[][]): Promise<void> => {
+    const take = () => queues.find((queue) => queue.length > 0)?.shift();
+    for (let next = take(); next !== undefined; next = take()) await run(next);
+  };
+  const [working, waiting] = [[...groups.working], [...groups.waiting]];
+  // A group starts several processes. More groups than cores save no time, and their tests miss time limits.
+  const cores = Math.max(2, availableParallelism());
+  await Promise.all([runInTurn(waiting), ...Array.from({ length: cores }, () => runInTurn(working, waiting))]);
+  await runInTurn([...groups.alone]);
+
   const flaky: string[] = [];
   for (const file of filesToRepeat(processes)) {
     progress.say(`runs again, alone: ${file}`);
-    const again = new GroupProcess({ name: `${file}, second run`, files: [file] }, (line) => progress.say(line));
+    const again = new GroupProcess({ name: `${file}, second run`, files: [file] }, testRun, (line) =>
+      progress.say(line),
+    );
     await again.ended;
     progress.clear();
     process.stdout.write(`\n== ${again.name}: ${totalsText(totalsOf([again]))}\n${again.output}`);
@@ -64,16 +80,16 @@ async function runGroups(files: readonly string[], options: { readonly withTimes
   progress.stop();
   process.stdout.write(failuresText(processes));
   process.stdout.write(flakyText(flaky));
-  if (options.withTimes) {
-    await writeFile(projectFile(timesFile), timesText(processes));
-    process.stdout.write(`Times of all files: ${timesFile}\n`);
+  if (withTimes) {
+    const measured = new Map(processes.flatMap((group) => [...group.times]));
+    process.stdout.write(`Times of all files: ${await times.write(all, measured)}\n`);
   }
   const totals = totalsOf(processes);
   process.stdout.write(`${totalsText(totals)}\n`);
   if (totals.failed > 0 || totals.passed === 0) process.exitCode = 1;
 }
 
-await runToEnd(async () => {
+await runToEnd(async ({ onEnd }) => {
   const args = process.argv.slice(2);
   if (args.includes('--help')) {
     process.stdout.write(usageText);
@@ -83,8 +99,12 @@ await runToEnd(async () => {
   const others = args.filter((arg) => !own.includes(arg));
   const files = await testFiles();
   if (others.length === 0) {
-    const chosen = files.filter((file) => args.includes('--full') || !isFull(file));
-    await runGroups(chosen, { withTimes: args.includes('--times') });
+    const tier = args.includes('--full') ? 'full' : 'first';
+    const chosen = files.filter((file) => tier === 'full' || !isFull(file));
+    const servers = await startTestServers();
+    onEnd(() => stopServers(servers));
+    const { redisUrl, mongoUrl } = servers;
+    await runGroups(chosen, { all: files, withTimes: args.includes('--times') }, { redisUrl, mongoUrl, tier });
     return;
   }
   const firstOption = others.findIndex((arg) => arg.startsWith('-'));

@@ -5,13 +5,14 @@ import { totalsOf, totalsText } from './report.js';
 const terminalEveryMs = 1_000;
 const lineEveryMs = 30_000; // some logs end a job that prints nothing for minutes
 
-/** Shows how far each Mocha process is: in a terminal as one changing line, elsewhere as a line every 30 s. */
+/** Shows how far the Mocha processes are: in a terminal as one changing line, elsewhere as a line every 30 s. */
 export class Progress {
   private readonly beganMs = performance.now();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly processes: readonly GroupProcess[],
+    private readonly groups: number,
     private readonly stream: Pick<WriteStream, 'write'> & {
       readonly isTTY?: boolean;
       readonly columns?: number;
@@ -42,10 +43,9 @@ export class Progress {
   private show(): void {
     const seconds = Math.round((performance.now() - this.beganMs) / 1_000);
     const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-    const parts = this.processes.map(
-      (group) => `${group.name} ${totalsText(totalsOf([group]))}${group.isRunning ? '' : ' (done)'}`,
-    );
-    const line = `${clock}  ${parts.join('; ')}`;
+    const running = this.processes.filter(({ isRunning }) => isRunning);
+    const ended = `${this.processes.length - running.length} of ${this.groups} groups`;
+    const line = `${clock}  ${totalsText(totalsOf(this.processes))}; ${ended}; ${running.map(({ name }) => name).join(', ')}`;
     this.clear();
     this.stream.write(this.stream.isTTY ? line.slice(0, (this.stream.columns ?? 80) - 1) : `${line}\n`);
   }

@@ -10,7 +10,6 @@ export interface Totals {
 interface Reported extends Totals {
   readonly name: string;
   readonly failures: string;
-  readonly fileMs: ReadonlyMap<string, number>;
 }
 
 export function totalsOf(groups: readonly Totals[]): Totals {
@@ -29,18 +28,6 @@ export const totalsText = ({ passed, failed, skipped }: Totals): string =>
 /** The failures of all processes again, under their names; empty without any. */
 export const failuresText = (groups: readonly Reported[]): string =>
   groups.map(({ name, failures }) => (failures === '' ? '' : `\n== Failures: ${name}\n${failures}`)).join('');
-
-const secondsText = (ms: number): string => (ms / 1_000).toFixed(1).padStart(7);
-
-/** Seconds of each process and of each file, longest first. */
-export function timesText(groups: readonly Reported[]): string {
-  const blocks = groups.map(({ name, fileMs }) => {
-    const files = [...fileMs].sort(([, one], [, other]) => other - one);
-    const totalMs = files.reduce((sum, [, ms]) => sum + ms, 0);
-    return [`${secondsText(totalMs)} ${name}`, ...files.map(([file, ms]) => `${secondsText(ms)}   ${file}`)].join('\n');
-  });
-  return `${blocks.join('\n\n')}\n`;
-}
 
 /** More failed files than this have a common cause, and a second run would only take time. */
 const mostRepeated = 20;

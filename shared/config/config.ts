@@ -56,6 +56,8 @@ export interface WorkerConfig {
   readonly bulkWorkers: number;
   /** Number of partitions of the queues; see shared/messages/partitions.ts. */
   readonly partitions: number;
+  /** Whether workers of batches and of bulk jobs, and runners, run at a lower priority than singles. */
+  readonly lowersPriority: boolean;
   readonly requestTimeoutMs: number;
   readonly webhookTimeoutMs: number;
   readonly bodyTimeoutMs: number;
@@ -130,6 +132,7 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     workers: read.integer('WORKERS', cores, 1, 256),
     bulkWorkers: read.integer('BULK_WORKERS', read.integer('WORKERS', cores, 1, 256), 0, 256),
     partitions: read.integer('LANES', 1, 1, maxPartitions),
+    lowersPriority: read.choice('LOWER_PRIORITY', ['yes', 'no'] as const) === 'yes',
     requestTimeoutMs: read.integer('REQUEST_TIMEOUT_MS', 10_000, 100, 300_000),
     webhookTimeoutMs: read.integer('WEBHOOK_TIMEOUT_MS', 8_000, 100, 300_000),
     bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', 30_000, 100, 600_000),
@@ -160,6 +163,7 @@ const variablesOfChild = {
   logLevel: 'LOG_LEVEL',
   retentionDays: 'RETENTION_DAYS',
   partitions: 'LANES',
+  lowersPriority: 'LOWER_PRIORITY',
   timings: 'TEST_TIMINGS_PERCENT',
 } as const satisfies Partial<Record<keyof WorkerConfig, string>>;
 

@@ -17,7 +17,7 @@ describe('a process that receives SIGTERM', () => {
 
     before(async function () {
       this.timeout(startTimeoutMs);
-      service = await runningService({ gateways: 1, environment: { LOG_LEVEL: 'info' } });
+      service = await runningService({ environment: { LOG_LEVEL: 'info', WORKERS: '2' } });
     });
     after(async function () {
       this.timeout(startTimeoutMs);

@@ -5,6 +5,7 @@ import { printFigures } from '../support/faults/fault-figures.js';
 import { type FaultService, faultService } from '../support/faults/fault-service.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { itInFull } from '../support/tier.js';
 import { BalancedCallers } from './balanced-callers.js';
 
 const callers = 6;
@@ -75,7 +76,7 @@ describe('a deploy under load', () => {
     });
   });
 
-  it('loses no call when it ends each worker process in turn', async function () {
+  itInFull('loses no call when it ends each worker process in turn', async function () {
     this.timeout(3 * startTimeoutMs);
     const running = service.cluster.gateways.flatMap((slot) => slot.url ?? []);
     expect(running).to.have.length(2);
@@ -95,7 +96,7 @@ describe('a deploy under load', () => {
     expect(deaths.map(({ pid, code }) => [pid, code])).to.deep.equal(old.map((pid) => [pid, 0]));
   });
 
-  it('loses no call when it replaces the worker pool', async function () {
+  itInFull('loses no call when it replaces the worker pool', async function () {
     this.timeout(3 * startTimeoutMs);
     const old = service.cluster.pool;
     const gone = service.cluster.workerPids();

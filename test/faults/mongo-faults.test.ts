@@ -11,6 +11,7 @@ import { type FaultService, sharedDeadlineMs } from '../support/faults/fault-ser
 import { refused, scored } from '../support/http/score-reply.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { itInFull } from '../support/tier.js';
 
 const lead = { crm_id: 'L-1', company_size: 120 };
 const recoveredWithinMs = 15_000;
@@ -41,7 +42,7 @@ describe('a service under load whose MongoDB fails', () => {
     });
   });
 
-  it('answers reads and outcomes by their deadline while MongoDB is frozen', async function () {
+  itInFull('answers reads and outcomes by their deadline while MongoDB is frozen', async function () {
     this.timeout(startTimeoutMs);
     await own.call('/v1/usage');
     const unknown = await workspace(service);
@@ -86,7 +87,7 @@ describe('a service under load whose MongoDB fails', () => {
     });
   });
 
-  it('recovers when MongoDB is killed and started on its data', async function () {
+  itInFull('recovers when MongoDB is killed and started on its data', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
       fault: 'MongoDB killed and started on its data',

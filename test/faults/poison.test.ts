@@ -9,6 +9,7 @@ import { ProcessorWatch } from '../support/faults/processor-watch.js';
 import { refused } from '../support/http/score-reply.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { itInFull } from '../support/tier.js';
 
 const lead = { company_size: 120 };
 const deadlineMs = 10_000; // of production: it exceeds the hang limit and the lock of a job
@@ -98,7 +99,7 @@ describe('a model that crashes or hangs its worker', () => {
     ['crashes', crashingBundle],
     ['hangs', hangingBundle],
   ] as const) {
-    it(`${does} all workers at once: is quarantined, and other models answer 200 in time`, async function () {
+    itInFull(`${does} all workers at once: is quarantined, and other models answer 200 in time`, async function () {
       this.timeout(testTimeoutMs);
       const poisonous = await workspace(service, { bundle: bundle() });
       const [clock, [outcomes, poisoned]] = await AnswerClock.during(service, deadlineMs, async () => {

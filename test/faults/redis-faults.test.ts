@@ -11,6 +11,7 @@ import type { HttpReply } from '../support/http/http-call.js';
 import { refused, scored } from '../support/http/score-reply.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { itInFull } from '../support/tier.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const recoveredWithinMs = 3_000;
@@ -76,7 +77,7 @@ describe('a service under load whose Redis fails', () => {
     });
   });
 
-  it('rebuilds counters when Redis is emptied', async function () {
+  itInFull('rebuilds counters when Redis is emptied', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
       fault: 'Redis emptied (FLUSHALL)',
@@ -119,7 +120,7 @@ describe('a service under load whose Redis fails', () => {
     });
   });
 
-  it('enforces a hard stop that was reached before Redis started on old data', async function () {
+  itInFull('enforces a hard stop that was reached before Redis started on old data', async function () {
     this.timeout(startTimeoutMs);
     const limit = 30;
     const near = await workspace(service, { limit });
@@ -146,7 +147,7 @@ describe('a service under load whose Redis fails', () => {
     });
   });
 
-  it('answers every call with 200 when Redis loses its scripts', async function () {
+  itInFull('answers every call with 200 when Redis loses its scripts', async function () {
     this.timeout(startTimeoutMs);
     const outcomes = await duringFault(service, own, {
       fault: 'Redis loses its scripts (SCRIPT FLUSH)',

@@ -9,6 +9,7 @@ import { type HttpReply, httpCall } from '../support/http/http-call.js';
 import { refused, scored } from '../support/http/score-reply.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { itInFull } from '../support/tier.js';
 
 const deadlineMs = 1_000;
 const direct = 1; // index of the gateway without proxies
@@ -100,7 +101,7 @@ describe('a call whose record or settle is not confirmed by the deadline', () =>
     await expectExact(own, sweptWithinMs, counted);
   });
 
-  it('is voided by the sweep if its gateway is killed after the answer', async function () {
+  itInFull('is voided by the sweep if its gateway is killed after the answer', async function () {
     this.timeout(startTimeoutMs);
     await recordUnconfirmed();
     await slot.kill();
@@ -122,7 +123,7 @@ describe('a call whose record or settle is not confirmed by the deadline', () =>
     expect((await own.score(records, { headers, gateway: direct })).text).to.equal(retry?.text);
   });
 
-  it('is answered with 200 by its deadline when only Redis does not confirm', async function () {
+  itInFull('is answered with 200 by its deadline when only Redis does not confirm', async function () {
     this.timeout(startTimeoutMs);
     const { redis } = proxiesOf(slot);
     const answered = async (): Promise<HttpReply> => {

@@ -11,6 +11,7 @@ import { RawConnection } from '../support/http/raw-connection.js';
 import { scored } from '../support/http/score-reply.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { itInFull } from '../support/tier.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 
@@ -62,7 +63,7 @@ describe('SIGTERM', () => {
     expect(await expectExact(own)).to.equal(counted);
   });
 
-  it('lets a gateway answer the slow calls in flight before it exits', async function () {
+  itInFull('lets a gateway answer the slow calls in flight before it exits', async function () {
     this.timeout(startTimeoutMs);
     const slow = await workspace(service, { bundle: slowBundle() });
     scored(await slow.score(leads(1)));
@@ -115,7 +116,7 @@ describe('SIGTERM', () => {
     }
   }
 
-  it('lets a gateway exit with 0 while Redis is away', async function () {
+  itInFull('lets a gateway exit with 0 while Redis is away', async function () {
     this.timeout(3 * startTimeoutMs);
     const tookMs = await bestMs(10_000, async () => {
       const slot = await service.cluster.addGateway('direct', {});

@@ -17,6 +17,7 @@ import { dayMs } from '../../shared/contract/dates.js';
 import { callIdFloor } from '../../shared/contract/identifiers.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { leaveOut } from '../support/leave-out.js';
+import { itInFull } from '../support/tier.js';
 
 const mainFile = projectFile('dist/scripts/demo/main.js');
 
@@ -76,7 +77,7 @@ describe('demo', function () {
     expect(await readdir(parent)).to.deep.equal([]);
   });
 
-  it('prints one document and nothing else with --json', async () => {
+  itInFull('prints one document and nothing else with --json', async () => {
     const run = demo('--records', '150', '--seed', '5', '--json');
     expect(await run.outcome()).to.deep.equal({ code: 0, stderr: '' });
     expect(run.stdout).to.match(/^\{.*\}\n$/);
@@ -140,7 +141,7 @@ describe('demo', function () {
     expect(JSON.parse(next.stdout).usage.current).to.equal(93);
   });
 
-  it('stops its servers and removes its files after two Ctrl-C during the start', async () => {
+  itInFull('stops its servers and removes its files after two Ctrl-C during the start', async () => {
     const run = demo();
     await run.shows('  servers');
     await run.noteServers();

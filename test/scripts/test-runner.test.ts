@@ -1,49 +1,81 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { FileTimes } from '../../scripts/test/file-times.js';
 import type { FileResult } from '../../scripts/test/group-process.js';
 import {
   failuresText,
   filesToRepeat,
   flakyText,
   replaceResult,
-  timesText,
   totalsOf,
   totalsText,
 } from '../../scripts/test/report.js';
-import { isFull, matchingTests, testFiles, testGroups } from '../../scripts/test/test-files.js';
+import { isFull, matchingTests, testFiles } from '../../scripts/test/test-files.js';
+import { testGroups } from '../../scripts/test/test-groups.js';
+import { projectFile } from '../../shared/process/project-root.js';
 
+const textOf = (file: string) => readFileSync(projectFile(file), 'utf8');
 const compiled = (...names: string[]) => names.map((name) => `dist/test/${name}.test.js`);
 
 describe('the runner of npm test', () => {
   it('runs every test file in exactly one process', async () => {
     const files = await testFiles();
     expect(files).to.include('dist/test/scripts/test-runner.test.js');
-    const grouped = testGroups(files).flatMap((stage) => stage.flatMap((group) => group.files));
+    const { working, waiting, alone } = testGroups(files, await FileTimes.read(), textOf);
+    const grouped = [...working, ...waiting, ...alone].flatMap((group) => group.files);
     expect(grouped.toSorted()).to.deep.equal(files);
   });
 
-  it('groups files by folder, puts unknown folders first and measurements of the machine last', () => {
+  it('groups files by what they share, and keeps those apart that wait or measure the machine', () => {
     const files = compiled(
       'rooms',
       'api/a',
       'new/b',
       'http/c',
+      'http/f',
+      'entry/g',
       'faults/d',
-      'chaos/chaos.full',
+      'chaos/chaos',
       'faults/bulk/e',
-      'overload/attack',
     );
-    expect(testGroups(files)).to.deep.equal([
-      [
-        { name: 'units', files: compiled('rooms', 'api/a', 'new/b') },
-        { name: 'faults', files: compiled('faults/d') },
-        { name: 'http', files: compiled('http/c') },
-      ],
-      [{ name: 'alone', files: compiled('chaos/chaos.full', 'faults/bulk/e', 'overload/attack') }],
+    const texts: Record<string, string> = {
+      'dist/test/http/c.test.js': 'service = await runningService();',
+      'dist/test/http/f.test.js': "onOwnWorkspace((fresh) => {}, 'twoGateways');",
+    };
+    const times = FileTimes.parse('1 20 test/http/c.test.ts\n1 19 test/http/f.test.ts\n');
+    const { working, waiting, alone } = testGroups(files, times, (file) => texts[file] ?? '');
+    expect(working).to.deep.equal([
+      { name: 'service', files: compiled('http/c') },
+      { name: 'two gateways', files: compiled('http/f') },
+      { name: 'units', files: compiled('api/a', 'new/b', 'rooms') },
+      { name: 'entry', files: compiled('entry/g') },
+    ]);
+    expect(waiting).to.deep.equal([{ name: 'faults', files: compiled('faults/bulk/e', 'faults/d') }]);
+    expect(alone).to.deep.equal([{ name: 'alone', files: compiled('chaos/chaos') }]);
+  });
+
+  it('divides a kind into groups of about the same time', () => {
+    const seconds = { a: 110, b: 100, c: 80, d: 65, e: 5 };
+    const table = Object.entries(seconds).map(([name, took]) => `1 ${took} test/api/${name}.test.ts\n`);
+    const files = Object.keys(seconds).flatMap((name) => compiled(`api/${name}`));
+    const { working } = testGroups(files, FileTimes.parse(table.join('')), () => '');
+    expect(working.map((group) => group.files)).to.deep.equal([
+      compiled('api/c', 'api/d'),
+      compiled('api/a'),
+      compiled('api/b', 'api/e'),
     ]);
   });
 
   it('makes no process without files', () => {
-    expect(testGroups(compiled('faults/a'))).to.deep.equal([[{ name: 'faults', files: compiled('faults/a') }]]);
+    const { working, waiting, alone } = testGroups(compiled('faults/a'), FileTimes.parse(''), () => '');
+    expect([working, waiting.length, alone]).to.deep.equal([[], 1, []]);
+  });
+
+  it('keeps the times of files that did not run, and forgets those that are gone', () => {
+    const times = FileTimes.parse('9.0 1.0 test/gone.test.ts\n2.5 0.5 test/kept.test.ts\n1.0 1.0 test/ran.test.ts\n');
+    const measured = new Map(compiled('ran').map((file) => [file, { ms: 7_040, cpuMs: 1_400 }]));
+    const table = times.after(compiled('kept', 'ran', 'new'), measured);
+    expect(table).to.equal('   7.0    1.4 test/ran.test.ts\n   2.5    0.5 test/kept.test.ts\n');
   });
 
   it('finds a test file by its source, by its compiled file and by a part of its path', () => {
@@ -58,25 +90,13 @@ describe('the runner of npm test', () => {
     expect(compiled('a', 'b.full', 'full').filter(isFull)).to.deep.equal(compiled('b.full'));
   });
 
-  it('adds up the totals, repeats the failures and lists the slowest files first', () => {
-    const report = { failures: '', fileMs: new Map<string, number>() };
+  it('adds up the totals and repeats the failures', () => {
     const groups = [
-      {
-        ...report,
-        name: 'units',
-        passed: 3,
-        failed: 0,
-        skipped: 1,
-        fileMs: new Map([
-          ['a', 40],
-          ['b', 1_500],
-        ]),
-      },
-      { ...report, name: 'faults', passed: 2, failed: 1, skipped: 0, failures: '  1) it fails\n' },
+      { name: 'units', passed: 3, failed: 0, skipped: 1, failures: '' },
+      { name: 'faults', passed: 2, failed: 1, skipped: 0, failures: '  1) it fails\n' },
     ];
     expect(totalsText(totalsOf(groups))).to.equal('5 passed, 1 failed, 1 skipped');
     expect(failuresText(groups)).to.equal('\n== Failures: faults\n  1) it fails\n');
-    expect(timesText(groups)).to.equal('    1.5 units\n    1.5   b\n    0.0   a\n\n    0.0 faults\n');
   });
 
   describe('after a failure', () => {

@@ -37,8 +37,7 @@ describe('the environment of a worker process', () => {
         leaveOut(this, 'only Linux shows the environment of a process', 'run it on Linux');
       this.timeout(startTimeoutMs);
       service = await runningService({
-        gateways: 1,
-        environment: { OTHER_SECRET: 'of another program', RETENTION_DAYS: '2' },
+        environment: { OTHER_SECRET: 'of another program', RETENTION_DAYS: '2', WORKERS: '2' },
       });
     });
     after(async function () {

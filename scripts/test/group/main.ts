@@ -3,11 +3,14 @@ import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { mochaHooks } from '../../../test/support/root-hooks.js';
+import { useServersOfRun } from '../../../test/support/service/servers.js';
+import { useFirstTier } from '../../../test/support/tier.js';
 import type { GroupEvent } from '../group-process.js';
+import { processorTimeMs } from './processor-time.js';
 
 /*
- * One of the Mocha processes of `npm test`. Runs the test files of its command line with the timeout and the root hooks
- * of .mocharc.json, and reports to the process that started it.
+ * One of the Mocha processes of `npm test`. Its command line has the addresses of the servers of the run, the tier
+ * and the test files. Has the timeout and the root hooks of .mocharc.json, and reports to the process that started it.
  */
 
 const send = (event: GroupEvent): void => {
@@ -24,13 +27,16 @@ const firstLineOf = (error: unknown): string => String(error).split('\n', 1)[0] 
 
 /** Sends each result, and how long each file took with its hooks: from the start to the end of its outermost suites. */
 function report(runner: Mocha.Runner): void {
-  let beganMs = performance.now();
+  const now = () => ({ ms: performance.now(), cpuMs: processorTimeMs() });
+  let began = now();
   runner.on('suite', (suite) => {
-    if (suite.parent?.root) beganMs = performance.now();
+    if (suite.parent?.root) began = now();
   });
   runner.on('suite end', ({ parent, file = '' }) => {
-    if (parent?.root)
-      send({ kind: 'file', file: relative(projectFile('.'), file), tookMs: performance.now() - beganMs });
+    if (!parent?.root) return;
+    const ended = now();
+    const took = { ms: ended.ms - began.ms, cpuMs: ended.cpuMs - began.cpuMs };
+    send({ kind: 'file', file: relative(projectFile('.'), file), took });
   });
   runner.on('pass', (test) => send({ kind: 'passed', file: fileOf(test) }));
   runner.on('pending', (test) => send({ kind: 'skipped', file: fileOf(test) }));
@@ -45,6 +51,9 @@ process.once('disconnect', () => process.exit(1));
 
 const { timeout } = JSON.parse(await readFile(projectFile('.mocharc.json'), 'utf8')) as { timeout: number };
 const mocha = new Mocha({ timeout, rootHooks: mochaHooks, reporter: 'spec' });
-for (const file of process.argv.slice(2)) mocha.addFile(projectFile(file));
+const [redisUrl = '', mongoUrl = '', tier, ...files] = process.argv.slice(2);
+useServersOfRun({ redisUrl, mongoUrl });
+if (tier === 'first') useFirstTier();
+for (const file of files) mocha.addFile(projectFile(file));
 await mocha.loadFilesAsync();
 report(mocha.run((failures) => process.exit(failures > 0 ? 1 : 0)));

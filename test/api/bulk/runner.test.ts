@@ -7,6 +7,7 @@ import { scored } from '../../support/http/score-reply.js';
 import { BulkJob } from '../../support/jobs/bulk-job.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { itInFull } from '../../support/tier.js';
 
 const sizeOf = (row: number): number => (row * 379) % 500;
 
@@ -89,7 +90,7 @@ describe('the runner of bulk jobs', () => {
     await expectCounted(own, 2_500);
   });
 
-  it('uses the grace band only with stop_at backstop', async function () {
+  itInFull('uses the grace band only with stop_at backstop', async function () {
     this.timeout(60_000);
     const own = await workspace(service, { limit: 1_000 });
     const job = await BulkJob.create(own, csvOf(2_000), { stop_at: 'backstop' });
@@ -97,7 +98,7 @@ describe('the runner of bulk jobs', () => {
     await expectCounted(own, 2_000);
   });
 
-  it('pauses while Live API is off, and goes on once it is on', async function () {
+  itInFull('pauses while Live API is off, and goes on once it is on', async function () {
     this.timeout(90_000);
     const own = await workspace(service);
     await own.changeModel(own.model._id, { live_api: false });
@@ -119,7 +120,7 @@ describe('the runner of bulk jobs', () => {
     expect((await job.until('paused')).pause?.reason).to.equal('too_many_errors');
   });
 
-  it('scores with a test key into the test bucket', async function () {
+  itInFull('scores with a test key into the test bucket', async function () {
     this.timeout(60_000);
     const own = await workspace(service);
     const job = await BulkJob.create(own, csvOf(20), { bucket: 'test' });
@@ -137,7 +138,7 @@ describe('the runner of bulk jobs', () => {
     await expectCounted(own, 0);
   });
 
-  it('scores no further slice of a canceled job', async function () {
+  itInFull('scores no further slice of a canceled job', async function () {
     this.timeout(60_000);
     const own = await workspace(service);
     const job = await BulkJob.create(own, csvOf(30_000));

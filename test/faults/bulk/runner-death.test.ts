@@ -1,6 +1,7 @@
 import { printFigures } from '../../support/faults/fault-figures.js';
 import { expectAllExact, jobFaultHooks, jobWithinMs, killAtMoment, startJob } from '../../support/jobs/job-faults.js';
 import { momentOf, type RunnerStep, runnerSteps } from '../../support/jobs/kill-runner.js';
+import { itInFull } from '../../support/tier.js';
 
 const rows = 2_300;
 
@@ -25,7 +26,7 @@ describe('a runner of bulk jobs that is killed', () => {
     });
   };
 
-  it('before each step of a job: each row is scored, shown and counted once', async function () {
+  itInFull('before each step of a job: each row is scored, shown and counted once', async function () {
     this.timeout(2 * jobWithinMs);
     await killAtSteps(runnerSteps, 'before');
   });

@@ -24,7 +24,7 @@ describe('Idempotency-Key of POST /v1/score', () => {
   onOwnWorkspace((fresh, running) => {
     [own, service] = [fresh, running];
     idempotencyKey = randomUUID();
-  });
+  }, 'twoGateways');
 
   const keyed = (options: ScoreOptions = {}): ScoreOptions => ({
     ...options,

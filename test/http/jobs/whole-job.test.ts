@@ -5,6 +5,7 @@ import type { Coverage } from '../../../shared/store/models/coverage.js';
 import { eventually } from '../../support/eventually.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { itInFull } from '../../support/tier.js';
 import { download, inputCall, type JobBody, jobOf, newJob } from './job-calls.js';
 
 describe('a bulk job through the API', () => {
@@ -56,7 +57,7 @@ describe('a bulk job through the API', () => {
     }, 30_000);
   });
 
-  it('reads the report of a CRM in UTF-16, and names the footer that it passes over', async function () {
+  itInFull('reads the report of a CRM in UTF-16, and names the footer that it passes over', async function () {
     this.timeout(90_000);
     const { job_id: id } = await newJob(own, { input: { format: 'csv', crm_id_field: 'Lead ID' } });
     const text = '\uFEFFLead ID\tcompany_size\r\na\t7\r\nNULL\t8\r\n\r\nCopyright (c) Example\r\n';
@@ -70,7 +71,7 @@ describe('a bulk job through the API', () => {
     expect(lines).to.deep.equal(['\t'.repeat(8), `Copyright (c) Example${'\t'.repeat(8)}`]);
   });
 
-  it('names repeated ids and short rows, and fails on a file of blank rows alone', async function () {
+  itInFull('names repeated ids and short rows, and fails on a file of blank rows alone', async function () {
     this.timeout(90_000);
     const { job_id: id } = await newJob(own, { input: { format: 'csv', crm_id_field: 'Lead ID' } });
     await upload(id, Buffer.from('company_size,Lead ID\n1,Tell-tale\n2\n3,Tell-tale\n'));
@@ -129,7 +130,7 @@ describe('a bulk job through the API', () => {
     expect(await own.ledgerSum()).to.equal(before);
   });
 
-  it('goes on after too many errors when it is resumed', async function () {
+  itInFull('goes on after too many errors when it is resumed', async function () {
     this.timeout(90_000);
     const { job_id: id } = await newJob(own, { input: { format: 'jsonl' }, max_errors: 10 });
     const lines = Array.from({ length: 9_000 }, (_, row) => (row % 3 === 0 ? 'no JSON' : `{"company_size":${row}}`));

@@ -20,8 +20,8 @@ describe('metrics', () => {
     const [adminPort, workerAdminPort] = await Promise.all([freePort(), freePort()]);
     gatewayUrl = `http://127.0.0.1:${adminPort}/metrics`;
     poolUrl = `http://127.0.0.1:${workerAdminPort}/metrics`;
-    const environment = { ADMIN_PORT: String(adminPort), WORKER_ADMIN_PORT: String(workerAdminPort) };
-    service = await runningService({ gateways: 1, environment });
+    const environment = { ADMIN_PORT: String(adminPort), WORKER_ADMIN_PORT: String(workerAdminPort), WORKERS: '2' };
+    service = await runningService({ environment });
     own = await workspace(service);
   });
   after(async function () {

@@ -31,7 +31,7 @@ describe('200 of GET /v1/models/{model_id}/coverage', () => {
 
   onOwnWorkspace((fresh, running) => {
     [own, service] = [fresh, running];
-  });
+  }, 'twoGateways');
 
   const coverage = async (query = '', options: CallOptions = {}): Promise<CoverageReply> =>
     read<CoverageReply>(await own.call(`/v1/models/${own.model._id}/coverage${query}`, options));

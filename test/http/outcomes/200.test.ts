@@ -106,13 +106,11 @@ describe('200 of POST /v1/outcomes', () => {
   it('stores a thousand outcomes in several writes, the last one of a lead among all', async () => {
     const outcomes = Array.from({ length: 1_000 }, (_, index) => ({ ...entry, crm_id: `L${index % 900}` }));
     outcomes[950] = { ...entry, crm_id: 'L50', converted: false };
-    const updates = async (): Promise<number> =>
-      (await service.stores.database.command({ serverStatus: 1 })).metrics.commands.update.total;
-    const before = await updates();
     await accepted(outcomes);
-    expect((await updates()) - before, 'writes').to.be.at.least(9);
     const found = await stored();
     expect(found).to.have.length(900);
+    // By MongoDB's clock, which gives all documents of a write the same time.
+    expect(new Set(found.map(({ changed_at }) => changed_at.getTime())), 'writes').to.have.property('size', 9);
     expect(found.filter(({ converted }) => !converted).map(({ crm_id, previous }) => [crm_id, previous])).to.deep.equal(
       [['L50', undefined]],
     );

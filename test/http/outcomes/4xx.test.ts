@@ -16,7 +16,7 @@ describe('4xx of POST /v1/outcomes', () => {
 
   onOwnWorkspace((fresh, running) => {
     [own, service] = [fresh, running];
-  });
+  }, 'twoGateways');
 
   const post = (body: unknown, headers?: Record<string, string>): Promise<HttpReply> =>
     own.call(path, { body, ...(headers === undefined ? {} : { headers }) });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, type WorkspaceOptions, workspace } from '../../support/service/workspace.js';
 import type { UsableKey } from '../../support/service/workspace-parts.js';
 import { countedAtRest, nothingCounted } from './counted.js';
@@ -97,7 +97,7 @@ describe('failed calls of POST /v1/score', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
   });
 
   for (const { as, what, options, prepare, call } of failures) {

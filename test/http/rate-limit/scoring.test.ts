@@ -19,7 +19,7 @@ describe('rate limit of POST /v1/score over two gateways', () => {
   onOwnWorkspace(async (fresh, running) => {
     [own, service] = [fresh, running];
     key = await own.addKey('live', { rate });
-  });
+  }, 'twoGateways');
 
   /** The slots of the last second by id, with their times on the clock of Redis in microseconds. */
   const slots = async (of = key): Promise<Map<string, number>> => {

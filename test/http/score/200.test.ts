@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.js';
 import { rawCall } from '../../support/http/raw-connection.js';
 import { refused, type ScoreRow, scored, scoredRow } from '../../support/http/score-reply.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { onOwnWorkspace, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { oddInputs } from '../bad-inputs/accepted.js';
 import { type BadInputRig, badInputRig } from '../bad-inputs/rig.js';
@@ -26,7 +26,7 @@ describe('200 of POST /v1/score', () => {
 
   onOwnWorkspace((fresh, running) => {
     [own, service] = [fresh, running];
-  });
+  }, 'twoGateways');
 
   it('returns exactly the members of the contract to a live key', async () => {
     const reply = await own.score([{ ...lead, crm_id: 'L-1' }, { company_size: 10 }]);
@@ -190,7 +190,7 @@ describe('200 of POST /v1/score: odd but valid inputs', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
     // Not the shared rig: these calls are counted.
     rig = await badInputRig(service);
   });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { onEachGateway } from '../../support/http/http-call.js';
 import { rawCall } from '../../support/http/raw-connection.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
 import { describeBadInputs } from '../bad-inputs/bad-input.js';
 import { badScoreKeys, badScoresKeys, badUsageKeys, badWebhookKeys } from '../bad-inputs/keys.js';
@@ -17,7 +17,7 @@ describe('401 of POST /v1/score: keys', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
   });
 
   it('returns 401 for a revoked key on both gateways within 2 s, and 200 for the other keys', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { onEachGateway } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
@@ -11,7 +11,7 @@ describe('402 of POST /v1/score', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
   });
 
   const endedTrial = () => workspace(service, { plan: 'trial', trialEndsAt: new Date(service.clock.now() - 1_000) });

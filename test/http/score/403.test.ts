@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { onEachGateway } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
@@ -11,7 +11,7 @@ describe('403 of POST /v1/score', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
   });
 
   it('returns 403 for both keys while the Live API of the model is off, and names the command', async () => {

@@ -17,7 +17,7 @@ describe('404 of POST /v1/score: models', () => {
 
   onOwnWorkspace((fresh, running) => {
     [own, service] = [fresh, running];
-  });
+  }, 'twoGateways');
 
   it('returns 404 for a model_id that does not exist, in any form', async () => {
     for (const modelId of [newId('mdl'), 'mdl_', 'x', 'mdl_../x', `${own.model._id} `, own.model._id.toUpperCase()])

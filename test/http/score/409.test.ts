@@ -4,7 +4,7 @@ import { eventually } from '../../support/eventually.js';
 import { onEachGateway } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
 import { failed, passed, tooEarly, unresolved } from '../validation/verdicts.js';
 
@@ -16,7 +16,7 @@ describe('409 of POST /v1/score', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
   });
 
   for (const verdict of [failed, tooEarly, unresolved]) {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { rateWindowKey } from '../../../shared/redis/keys.js';
 import { type HttpReply, onEachGateway } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { describeBadInputs } from '../bad-inputs/bad-input.js';
 import { overQuota } from '../bad-inputs/records.js';
@@ -16,7 +16,7 @@ describe('429 quota_exceeded of POST /v1/score: changes of plan and limit', () =
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
   });
 
   const expectPaused = async (own: TestWorkspace): Promise<void> => {
@@ -67,7 +67,7 @@ describe('429 rate_limited of the scoring endpoints', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
     own = await workspace(service);
   });
 

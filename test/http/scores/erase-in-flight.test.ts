@@ -23,7 +23,7 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
 
   onOwnWorkspace((fresh, running) => {
     [own, service] = [fresh, running];
-  });
+  }, 'twoGateways');
 
   const history = async () => JSON.parse((await own.call(scores)).text).scores as { scored_at: string }[];
   const erased = async () => (await own.call(scores, { method: 'DELETE' })).status;

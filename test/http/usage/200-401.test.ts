@@ -15,7 +15,7 @@ describe('200 of GET /v1/usage', () => {
 
   onOwnWorkspace((fresh, running) => {
     [own, service] = [fresh, running];
-  });
+  }, 'twoGateways');
 
   it('returns the usage of the key’s bucket with month and resets_at', async () => {
     const { usage } = scored(await own.score([lead, lead]));
@@ -47,7 +47,7 @@ describe('200 of the reading endpoints', () => {
 
   onOwnWorkspace((fresh, running) => {
     [own, service] = [fresh, running];
-  });
+  }, 'twoGateways');
 
   it('returns 200 from every reading endpoint while scoring returns 402, 429, 409 or 403', async () => {
     await scoreSizes(own, { crmId: 'L-1', sizes: [10] });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import { scored } from '../../support/http/score-reply.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type WorkspaceOptions, workspace } from '../../support/service/workspace.js';
 import { failed, notApplicable, passed, tooEarly, unresolved } from './verdicts.js';
 
@@ -13,7 +13,7 @@ describe('validation verdict of POST /v1/score', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
   });
 
   const answerOf = async (options: WorkspaceOptions) => scored(await (await workspace(service, options)).score([lead]));

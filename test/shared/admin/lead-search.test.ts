@@ -12,6 +12,7 @@ import { createModel } from '../../../shared/store/models/store-version.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { removePredictions } from '../../support/service/prediction-rows.js';
+import { ownDatabases } from '../../support/service/servers.js';
 
 const mebibyte = 1024 * 1024;
 const timeoutMs = 10_000;
@@ -32,7 +33,7 @@ describe('the search of leads', () => {
   const newCallId = callIdGenerator();
 
   before(async () => {
-    desk = await adminDesk();
+    desk = await adminDesk({}, ownDatabases());
   });
   beforeEach(async () => {
     org = (await desk.act(createOrganisation, { name: 'Acme', plan: 'pro' })).org_id;

@@ -30,7 +30,7 @@ describe('DueCounters', () => {
   });
   after(() => rig.close());
   beforeEach(async () => {
-    await redis.flushall();
+    await redis.flushdb();
     await rig.sweep(); // stores this run of Redis
   });
 

@@ -7,7 +7,7 @@ import { redisNowMs } from '../../../shared/redis/connect.js';
 import { callKey, leasesKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { scriptDigest } from '../../support/faults/script-digest.js';
 import { busyScript } from '../../support/faults/stall.js';
-import { freshDatabases } from '../../support/service/servers.js';
+import { ownDatabases } from '../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 
 const stop = 1_000;
@@ -39,7 +39,7 @@ describe('quotaCommands in batches', () => {
   let commands: QuotaCommands;
 
   before(async () => {
-    const { redisUrl } = await freshDatabases();
+    const { redisUrl } = await ownDatabases();
     redis = new Redis(redisUrl, { enableAutoPipelining: true });
     rig = new QuotaRig(redisUrl, { redis });
     commands = quotaCommands(redis);

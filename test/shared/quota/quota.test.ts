@@ -11,7 +11,7 @@ import { redisNowMs } from '../../../shared/redis/connect.js';
 import { callKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
-import { freshDatabases } from '../../support/service/servers.js';
+import { ownDatabases } from '../../support/service/servers.js';
 import { LossyProxy } from './rig/lossy-proxy.js';
 import { freshCounter, QuotaRig } from './rig/quota-rig.js';
 
@@ -23,7 +23,7 @@ describe('Quota', () => {
   let counter: UsageCounter;
 
   before(async () => {
-    const { redisUrl } = await freshDatabases();
+    const { redisUrl } = await ownDatabases();
     rig = new QuotaRig(redisUrl);
     other = new QuotaRig(redisUrl, { ledger: rig.ledger });
   });
@@ -158,8 +158,10 @@ describe('Quota', () => {
 
   for (const enableAutoPipelining of [false, true])
     it(`counts a command once that is sent again after a lost reply (pipelined: ${enableAutoPipelining})`, async () => {
-      const proxy = await LossyProxy.start(Number(new URL(rig.redisUrl).port));
-      const redis = new Redis(proxy.port, '127.0.0.1', { enableAutoPipelining, retryStrategy: () => 1 });
+      const { port, pathname } = new URL(rig.redisUrl);
+      const proxy = await LossyProxy.start(Number(port));
+      const db = Number(pathname.slice(1));
+      const redis = new Redis(proxy.port, '127.0.0.1', { db, enableAutoPipelining, retryStrategy: () => 1 });
       redis.on('error', () => undefined); // the cut connections
       const lossy = new QuotaRig(rig.redisUrl, { redis, ledger: rig.ledger });
       try {
@@ -238,17 +240,17 @@ describe('Quota', () => {
         reads += 1;
         if (reads > 1) return;
         // After the first read, another process restores the counter and counts a call. Then Redis is emptied again.
-        await rig.redis.flushall();
+        await rig.redis.flushdb();
         await other.reserve(counter, 'between', 50);
         await other.finish(counter, 'between', 50);
-        await rig.redis.flushall();
+        await rig.redis.flushdb();
       };
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 50, leased: 0 });
     });
 
     it('marks it as active again, although it was marked just before', async () => {
       await rig.reserve(counter, 'call', 1);
-      await rig.redis.flushall();
+      await rig.redis.flushdb();
       await rig.reserve(counter, 'next call', 1);
       expect(await rig.quota.activeCounters.list()).to.deep.equal([counter]);
     });

@@ -27,7 +27,7 @@ describe('sweepLeases', () => {
   });
   after(() => rig.close());
   beforeEach(async () => {
-    await rig.redis.flushall();
+    await rig.redis.flushdb();
     rig.ledger.clear();
     rig.ledger.beforeRead = async () => undefined;
     rig.ledger.afterRead = async () => undefined;
@@ -177,7 +177,7 @@ describe('sweepLeases', () => {
   describe('recounts a counter', () => {
     it('when a gateway recorded a call after the counter was restored, and then died', async () => {
       await rig.reserve(counter, 'call', 10);
-      await rig.redis.flushall();
+      await rig.redis.flushdb();
       await rig.quota.usage(counter);
       rig.ledger.record(counter, 'call', 10);
       await rig.sweep();
@@ -289,7 +289,7 @@ describe('sweepLeases and idle counters', () => {
     rig.redis.zadd(activeCountersKey, (await redisNowMs(rig.redis)) - agoMs, memberOf(counter));
 
   beforeEach(async () => {
-    await rig.redis.flushall();
+    await rig.redis.flushdb();
     rig.ledger.clear();
     counter = freshCounter();
     await rig.sweep(); // stores this run of Redis

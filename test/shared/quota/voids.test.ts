@@ -14,7 +14,7 @@ describe('CallVoids', () => {
   });
   after(() => rig.close());
   beforeEach(async () => {
-    await rig.redis.flushall();
+    await rig.redis.flushdb();
     rig.ledger.clear();
     forgotten = [];
   });

@@ -39,9 +39,12 @@ const operator: Actor = {
 /** A person of an organisation. */
 export const personOf = (organisationId: string, role: Role): Partial<Actor> => ({ name: 'Ada', role, organisationId });
 
-/** @param given members of the context of each action */
-export async function adminDesk(given: Partial<AdminContext> = {}): Promise<AdminDesk> {
-  const { redisUrl, mongoUrl } = await freshDatabases();
+/**
+ * @param given members of the context of each action
+ * @param databases those of a server of its own for a test that measures the server
+ */
+export async function adminDesk(given: Partial<AdminContext> = {}, databases = freshDatabases()): Promise<AdminDesk> {
+  const { redisUrl, mongoUrl } = await databases;
   const { client, database } = await connectMongo(mongoUrl, { name: 'test' });
   await prepareDatabase(database);
   const redis = new Redis(redisUrl);

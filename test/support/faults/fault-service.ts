@@ -106,6 +106,7 @@ function settingsOf({ deadlineMs, settings }: FaultServiceOptions, offsetMs: num
   const deadline = deadlineMs === undefined ? undefined : String(deadlineMs);
   return {
     ...ownSettings(keyPepper),
+    LOWER_PRIORITY: 'no', // the kernel would leave bulk workers next to no CPU beside other tests
     ...{ REQUEST_TIMEOUT_MS: deadline, WEBHOOK_TIMEOUT_MS: deadline, CLOCK_OFFSET_MS: String(offsetMs) },
     ...settings,
   };

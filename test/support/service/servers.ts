@@ -7,17 +7,21 @@ import { startMongo } from '../../../scripts/servers/mongo-server.js';
 import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 
-/** The servers that all tests of one Mocha process share. Tests never use servers named by the environment. */
-export interface TestServers {
+/** Addresses of servers without any database. */
+export interface ServerUrls {
   readonly redisUrl: string;
-  /** Without a database: see `freshDatabases`. */
   readonly mongoUrl: string;
+}
+
+/** Servers that this process started. Tests never use servers named by the environment. */
+export interface TestServers extends ServerUrls {
   readonly redis: LocalServer;
   readonly mongo: LocalServer;
 }
 
 /** Empty databases for one test file. */
 export interface FreshDatabases {
+  /** With the number of a database that no other test file uses. */
   readonly redisUrl: string;
   /** With the database's name, so that clients of this URL use it by default. */
   readonly mongoUrl: string;
@@ -33,29 +37,56 @@ interface Started extends TestServers {
  * earlier tests, which it has not yet written to the disk. Its smallest cache, 0.25 GB, was too small for that.
  */
 const mongoCacheGB = 1;
+/** Numbered databases of a Redis. Number 0 counts those that are taken. */
+const redisDatabases = 8_192;
 
+let serversOfRun: ServerUrls | undefined;
 let starting: Promise<Started> | undefined;
 
+/** The servers that all Mocha processes of `npm test` share. For the processes of the runner. */
+export function useServersOfRun(servers: ServerUrls): void {
+  serversOfRun = servers;
+}
+
+/** The servers that test files share: those of the run, or those of this Mocha process when it runs alone. */
+export const testServers = async (): Promise<ServerUrls> => serversOfRun ?? (await ownServers());
+
 /**
- * The Redis and the MongoDB of this Mocha process, started at the first call and stopped by the root hooks. A
- * test that kills or freezes a server starts its own with `startRedis` or `startMongo`.
+ * The servers of this Mocha process, for test files that empty, configure or measure a server. Started at the first
+ * call and stopped by the root hooks. A test that kills or freezes a server starts its own with `startRedis` or
+ * `startMongo`.
  */
-export function testServers(): Promise<TestServers> {
-  starting ??= start();
+export function ownServers(): Promise<TestServers> {
+  starting ??= startTestServers();
   return starting;
 }
 
 /**
- * Empties Redis, and returns the URL of a new MongoDB database. Earlier test files lose their data in Redis, so call it
- * in `before`, once for each file.
+ * An empty Redis database and a new MongoDB database, on servers that other test files use at the same time. So a test
+ * empties its Redis with FLUSHDB.
  */
-export async function freshDatabases(): Promise<FreshDatabases> {
-  const { redisUrl, mongoUrl } = await testServers();
+export const freshDatabases = async (): Promise<FreshDatabases> => databasesOn(await testServers());
+
+/** The same on the servers of this Mocha process. See `ownServers`. */
+export const ownDatabases = async (): Promise<FreshDatabases> => databasesOn(await ownServers());
+
+async function databasesOn(servers: ServerUrls): Promise<FreshDatabases> {
+  const mongoUrl = freshMongoUrl(servers.mongoUrl);
+  return {
+    redisUrl: await freshRedisUrl(servers.redisUrl),
+    mongoUrl,
+    databaseName: new URL(mongoUrl).pathname.slice(1),
+  };
+}
+
+/** The URL of an empty database of a Redis that `startTestServers` started. */
+async function freshRedisUrl(redisUrl: string): Promise<string> {
   const redis = new Redis(redisUrl);
-  await redis.flushall();
+  const number = 1 + ((await redis.incr('databases')) % (redisDatabases - 1));
+  await redis.select(number);
+  await redis.flushdb();
   redis.disconnect();
-  const url = freshMongoUrl(mongoUrl);
-  return { redisUrl, mongoUrl: url, databaseName: new URL(url).pathname.slice(1) };
+  return `${redisUrl}/${number}`;
 }
 
 /**
@@ -68,20 +99,30 @@ export function freshMongoUrl(mongoUrl: string): string {
   return url.href;
 }
 
-/** Stops the servers and removes their data, if any test has started them. */
+/** Stops the servers of this process and removes their data, if any test has started them. */
 export async function stopTestServers(): Promise<void> {
   if (starting === undefined) return;
-  const { redis, mongo, directory } = await starting;
+  const servers = await starting;
   starting = undefined;
-  await Promise.all([redis.stop(), mongo.stop()]);
-  await rm(directory, { recursive: true, force: true });
+  await stopServers(servers);
 }
 
-async function start(): Promise<Started> {
+/** Starts a Redis and a MongoDB in a temporary folder. */
+export async function startTestServers(): Promise<Started> {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-test-'));
   const [redis, mongo] = await Promise.all([
-    startRedis({ directory: join(directory, 'redis'), appendOnly: false }),
+    startRedis({
+      directory: join(directory, 'redis'),
+      appendOnly: false,
+      extraArguments: ['--databases', String(redisDatabases)],
+    }),
     startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB }),
   ]);
   return { redisUrl: redis.url, mongoUrl: mongo.url, redis, mongo, directory };
+}
+
+/** Stops what `startTestServers` started, and removes its data. */
+export async function stopServers({ redis, mongo, directory }: Started): Promise<void> {
+  await Promise.all([redis.stop(), mongo.stop()]);
+  await rm(directory, { recursive: true, force: true });
 }

@@ -19,7 +19,7 @@ import { freshMongoUrl, testServers } from './servers.js';
 import { type Stores, storesOn } from './stores.js';
 
 export interface ServiceOptions {
-  /** Gateways in front of the one pool. Two by default, so that every test also covers two gateways. */
+  /** Gateways in front of the one pool; one by default. */
   readonly gateways?: number;
   /** Whether a runner of bulk jobs runs; false by default. */
   readonly withRunner?: boolean;
@@ -55,6 +55,8 @@ export interface RunningService {
 }
 
 const keyPepper = 'pepper-of-the-tests';
+/** One process for batches. Each further one costs a second of processor time at its start. */
+const fewWorkers: Settings = { WORKERS: '1' };
 const hourMs = 60 * 60 * 1000;
 
 /** Time limit of a `before` hook that starts a service, on a busy machine. */
@@ -64,12 +66,14 @@ export const startTimeoutMs = 60_000;
 const sharedServices = {
   /** For tests that neither harm the service nor change its settings. */
   default: {},
-  /** One gateway that waits 1.5 s for a request or for a client that reads. */
-  shortTimeouts: { gateways: 1, environment: { BODY_TIMEOUT_MS: '1500' } },
-  /** One gateway whose Redis a test may empty, and beside which a test may start misconfigured processes. */
-  disposable: { gateways: 1 },
-  /** One gateway and a runner of bulk jobs. */
-  bulk: { gateways: 1, withRunner: true },
+  /** For tests that name a gateway, or find out what another one knows. */
+  twoGateways: { gateways: 2 },
+  /** A gateway that waits 1.5 s for a request or for a client that reads. */
+  shortTimeouts: { environment: { BODY_TIMEOUT_MS: '1500' } },
+  /** Its Redis may be emptied, and a test may start misconfigured processes beside it. */
+  disposable: {},
+  /** With a runner of bulk jobs. */
+  bulk: { withRunner: true },
 } satisfies Readonly<Record<string, ServiceOptions>>;
 
 export type SharedServiceName = keyof typeof sharedServices;
@@ -119,7 +123,7 @@ async function startRunningService(options: ServiceOptions): Promise<RunningServ
 }
 
 async function startParts(stops: StopList, options: ServiceOptions): Promise<RunningService> {
-  const { gateways = 2, withRunner, environment, startRedis = startServiceRedis } = options;
+  const { gateways = 1, withRunner, environment, startRedis = startServiceRedis } = options;
   const settings = { ...settingsOfTests(), ...environment };
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-service-'));
   stops.add(() => rm(directory, { recursive: true, force: true }));
@@ -166,7 +170,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
 function settingsOfTests(): Settings {
   const nowMs = Date.now();
   const offset = monthEndMs(nowMs) - nowMs < hourMs ? { CLOCK_OFFSET_MS: String(hourMs) } : {};
-  return { ...ownSettings(keyPepper), TEST_TIMINGS_PERCENT: '10', ...offset };
+  return { ...ownSettings(keyPepper), ...fewWorkers, TEST_TIMINGS_PERCENT: '10', LOWER_PRIORITY: 'no', ...offset };
 }
 
 function turnsOf(gateways: readonly ServiceProcess[]): (gateway?: number) => string {

@@ -10,7 +10,7 @@ import type { Model } from '../../../shared/store/models/models.js';
 import { storeVersion } from '../../../shared/store/models/store-version.js';
 import { type HttpCall, type HttpReply, httpCall } from '../http/http-call.js';
 import { type PredictionRow, predictionRows } from './prediction-rows.js';
-import { type RunningService, runningService, startTimeoutMs } from './service.js';
+import { type RunningService, type SharedServiceName, sharedService, startTimeoutMs } from './service.js';
 import {
   createKey,
   createModel,
@@ -71,14 +71,17 @@ export async function workspace(service: RunningService, options: WorkspaceOptio
 }
 
 /**
- * Hooks of a suite on the default service. Each test begins with its own workspace.
+ * Hooks of a suite on a shared service. Each test begins with its own workspace.
  * @param set gets the workspace of the next test, and the service
  */
-export function onOwnWorkspace(set: (own: TestWorkspace, service: RunningService) => void | Promise<void>): void {
+export function onOwnWorkspace(
+  set: (own: TestWorkspace, service: RunningService) => void | Promise<void>,
+  name: SharedServiceName = 'default',
+): void {
   let service: RunningService;
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService(name);
   });
   beforeEach(async () => set(await workspace(service), service));
 }

@@ -44,7 +44,7 @@ describe('the schedules of a queue', () => {
 
   it('are stored again after Redis has lost them', async () => {
     await keep('often', minuteMs);
-    await redis.flushall();
+    await redis.flushdb();
     await eventually(async () => expect(await everyOf('often')).to.equal(minuteMs), 5_000);
   });
 });

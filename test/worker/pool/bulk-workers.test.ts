@@ -42,7 +42,10 @@ describe('the bulk workers of a running service', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService({ gateways: 1, environment: { BULK_WORKERS: '1', WORKERS: String(workers) } });
+    service = await runningService({
+      gateways: 1,
+      environment: { BULK_WORKERS: '1', LOWER_PRIORITY: 'yes', WORKERS: String(workers) },
+    });
     own = await workspace(service);
     interactive = childProcessIds(service.stack.pool.pid);
     const logger = createLogger('silent', 'test');

@@ -10,6 +10,7 @@ import { connectMongo, type Mongo } from '../../../shared/store/connection/conne
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { eraseAgain } from '../../../worker/upkeep/second-erasure.js';
 import { freshDatabases } from '../../support/service/servers.js';
+import { itInFull } from '../../support/tier.js';
 
 const nowMs = Date.UTC(2026, 5, 30, 12);
 const leaseMs = 30_000;
@@ -76,25 +77,28 @@ describe('leads that are erased once more', () => {
     expect(await leftDue()).to.deep.equal([]);
   });
 
-  it('are all erased in one job, in turns of their organisations, also when those of one fail', async function () {
-    this.timeout(60_000); // on a busy machine, 1,200 erasures take longer than the usual 20 s
-    const other = 'org_zzzzzzzzzzzzzzzz';
-    const ofOther = { ...columns, org: other, ...ofOne };
-    const damaged = Array.from({ length: 100 }, (_, lead) => `D-${lead}`);
-    await documents().insertOne({ _id: called('other', other), ...ofOther, crm_ids: ['L-1'] });
-    await documents().insertMany(
-      damaged.map((crmId) => ({ _id: called(crmId), ...columns, ...ofOne, crm_ids: crmId })),
-    );
-    const due = { erased_at: new Date(atMs), due_at: new Date(atMs + leaseMs), was_known: true };
-    const leads = Array.from({ length: 1_100 }, (_, lead) => ({ org: other, crm_id: `L-${lead}`, ...due }));
-    const failing = damaged.map((crm_id) => ({ org: organisationId, crm_id, ...due }));
-    const named = [...failing, ...leads].map((erasure) => ({ ...erasure, _id: erasure.crm_id }));
-    await mongo.database.collection<{ _id: string }>('erasures').insertMany(named);
-    expect(await erase()).to.equal(1_100);
-    expect(await leftDue()).to.have.members(damaged);
-    expect(warnings[0]).to.include({ leads: 100 });
-    expect((await documents().findOne({ _id: called('other', other) }))?.crm_ids).to.deep.equal([null]);
-  });
+  itInFull(
+    'are all erased in one job, in turns of their organisations, also when those of one fail',
+    async function () {
+      this.timeout(60_000); // on a busy machine, 1,200 erasures take longer than the usual 20 s
+      const other = 'org_zzzzzzzzzzzzzzzz';
+      const ofOther = { ...columns, org: other, ...ofOne };
+      const damaged = Array.from({ length: 100 }, (_, lead) => `D-${lead}`);
+      await documents().insertOne({ _id: called('other', other), ...ofOther, crm_ids: ['L-1'] });
+      await documents().insertMany(
+        damaged.map((crmId) => ({ _id: called(crmId), ...columns, ...ofOne, crm_ids: crmId })),
+      );
+      const due = { erased_at: new Date(atMs), due_at: new Date(atMs + leaseMs), was_known: true };
+      const leads = Array.from({ length: 1_100 }, (_, lead) => ({ org: other, crm_id: `L-${lead}`, ...due }));
+      const failing = damaged.map((crm_id) => ({ org: organisationId, crm_id, ...due }));
+      const named = [...failing, ...leads].map((erasure) => ({ ...erasure, _id: erasure.crm_id }));
+      await mongo.database.collection<{ _id: string }>('erasures').insertMany(named);
+      expect(await erase()).to.equal(1_100);
+      expect(await leftDue()).to.have.members(damaged);
+      expect(warnings[0]).to.include({ leads: 100 });
+      expect((await documents().findOne({ _id: called('other', other) }))?.crm_ids).to.deep.equal([null]);
+    },
+  );
 
   it('are left to the next job when the signal is aborted', async () => {
     await asked('L-1');

@@ -4,7 +4,7 @@ import { type ScoreRow, scored } from '../../../support/http/score-reply.js';
 import { readGoldenBundle, requireReferenceBundles } from '../../../support/models/golden-records.js';
 import { sampleAnswer } from '../../../support/models/sample-answer.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../../support/service/service.js';
 import { workspace } from '../../../support/service/workspace.js';
 
 const answerOf = ({ score, conversion_likelihood }: ScoreRow) => ({ score, conversion_likelihood });
@@ -14,7 +14,7 @@ describe('batches of POST /v1/score', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService();
+    service = await sharedService('twoGateways');
   });
 
   it('returns 1000 rows in request order, although they travel in four chunks', async () => {

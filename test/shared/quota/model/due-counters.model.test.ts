@@ -109,7 +109,7 @@ describe('DueCounters against forgetting', () => {
     this.timeout(60_000);
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {
-        await rig.redis.flushall();
+        await rig.redis.flushdb();
         rig.ledger.clear();
         [held, open, counter] = [[], [], freshCounter()];
         gateways = [newGateway(), newGateway()];

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { QuotaError } from '../../../../shared/quota/commands.js';
 import type { UsageCounter } from '../../../../shared/redis/keys.js';
-import { freshDatabases } from '../../../support/service/servers.js';
+import { ownDatabases } from '../../../support/service/servers.js';
 import { freshCounter, QuotaRig } from '../rig/quota-rig.js';
 
 /** The course of one call, and a fault meanwhile. `pauses`: round trips of the gateway before each step. */
@@ -37,7 +37,7 @@ describe('Quota under crashes', () => {
   let rig: QuotaRig;
 
   before(async () => {
-    const { redisUrl } = await freshDatabases();
+    const { redisUrl } = await ownDatabases();
     rig = new QuotaRig(redisUrl);
     gateways = gatewayNames.map((connectionName) => {
       // One of the two pipelines automatically, as the product's gateways do.
@@ -135,7 +135,7 @@ describe('Quota under crashes', () => {
         const flush = async () => {
           for (const gap of gaps) {
             await pings(gap);
-            await rig.redis.flushall();
+            await rig.redis.flushdb();
           }
           return 0;
         };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { QuotaError } from '../../../../shared/quota/commands.js';
 import { redisNowMs } from '../../../../shared/redis/connect.js';
 import { type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
-import { freshDatabases } from '../../../support/service/servers.js';
+import { ownDatabases } from '../../../support/service/servers.js';
 import { modelStop, QuotaModel } from '../rig/quota-model.js';
 import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
 
@@ -206,7 +206,7 @@ const sweep = () =>
 
 const emptyRedis = () =>
   new Step('emptyRedis', always, async (model, { rig }) => {
-    await rig.redis.flushall();
+    await rig.redis.flushdb();
     model.empty();
   });
 
@@ -241,7 +241,7 @@ describe('Quota against its model', () => {
   let rig: QuotaRig;
 
   before(async () => {
-    rig = new QuotaRig((await freshDatabases()).redisUrl);
+    rig = new QuotaRig((await ownDatabases()).redisUrl);
   });
   after(() => rig.close());
 
@@ -251,7 +251,7 @@ describe('Quota against its model', () => {
       fc.asyncProperty(fc.commands(steps, { maxCommands: 120, size: 'max' }), async (commands) => {
         const counter = freshCounter();
         const model = new QuotaModel();
-        await rig.redis.flushall();
+        await rig.redis.flushdb();
         rig.ledger.clear();
         await fc.asyncModelRun(() => ({ model, real: { rig, counter } }), commands);
         await rig.settleDown(counter);

@@ -46,7 +46,7 @@ describe('startGradingLane', () => {
   });
   afterEach(async () => {
     for (const stop of stops.splice(0).reverse()) await stop();
-    await redis.flushall();
+    await redis.flushdb();
     await mongo.database.collection('models').deleteMany({});
   });
 
@@ -154,7 +154,7 @@ describe('startGradingLane', () => {
   it('recreates its schedule after Redis was emptied', async function () {
     this.timeout(20_000);
     await startLane();
-    await redis.flushall();
+    await redis.flushdb();
     const schedules = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix });
     stops.push(() => schedules.close());
     await eventually(async () => expect(await schedules.getJobSchedulersCount()).to.equal(1), 15_000);

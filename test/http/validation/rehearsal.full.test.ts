@@ -20,7 +20,7 @@ describe('grades as of a future instant', () => {
     [own, service] = [fresh, running];
     await scoreLeads(own, leadsOf(rising), { url: service.url() });
     await sendOutcomes(own, leadsOf(rising), { afterDays: 92 + 30 });
-  });
+  }, 'twoGateways');
 
   it('neither shows a rehearsed grade to callers nor unblocks the model', async () => {
     await gradeAfter(own, 92);

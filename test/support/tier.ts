@@ -1,0 +1,11 @@
+let isFirstTier = false;
+
+/** Leaves out the tests of `itInFull` from here on. For the processes of `npm test`. */
+export function useFirstTier(): void {
+  isFirstTier = true;
+}
+
+/** A test of the second tier in a file of the first: another case of a mechanism that a test beside it proves. */
+export function itInFull(title: string, test: (this: Mocha.Context) => void | Promise<void>): void {
+  if (!isFirstTier) it(title, test);
+}
