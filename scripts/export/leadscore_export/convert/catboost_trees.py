@@ -12,19 +12,23 @@ from typing import Any
 import numpy as np
 
 from leadscore_export.convert.converted_model import ConvertedModel, converted_trees
+from leadscore_export.convert.pipelines.trained_table import TrainedTable
 from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel, float32_below
 from leadscore_export.errors import ExportError
 
 _LOSSES = ("Logloss", "CrossEntropy")
 
 
-def convert_catboost(model: Any, width: int) -> ConvertedModel:
+def convert_catboost(model: Any, table: TrainedTable) -> ConvertedModel:
     """A CatBoost model as ONNX."""
 
     def predict(rows: Any) -> Any:
-        return np.asarray(model.predict(rows, prediction_type="Probability", thread_count=1))[:, 1]
+        return np.asarray(model.predict(rows, prediction_type="Probability", thread_count=1))[
+            :, table.positive
+        ]
 
-    return converted_trees(catboost_trees(model, width), predict, notes=_best_iteration_notes(model))
+    width = len(table.columns) or table.width
+    return converted_trees(catboost_trees(model, width), predict, table, notes=_best_iteration_notes(model))
 
 
 def catboost_trees(model: Any, width: int) -> TreeModel:

@@ -9,22 +9,28 @@ from typing import Any
 from leadscore_export.convert.catboost_trees import convert_catboost
 from leadscore_export.convert.converted_model import ConvertedModel, OnnxFile, read_onnx_file
 from leadscore_export.convert.lightgbm_trees import convert_lightgbm
+from leadscore_export.convert.pipelines.trained_table import TrainedTable
 from leadscore_export.convert.sklearn_models import convert_sklearn_model, libraries_of, only_step
 from leadscore_export.convert.xgboost_trees import convert_xgboost
 from leadscore_export.errors import ExportError, failures_advise
+from leadscore_export.scores.labels import positive_place
 
 
-def convert_model(model: Any, width: int) -> ConvertedModel:
-    """A trained model as ONNX. `width`: Number of input columns. Raises ExportError, saying what to do."""
+def convert_model(model: Any, table: TrainedTable | int) -> ConvertedModel:
+    """A trained model as ONNX. Raises ExportError, saying what to do.
+
+    `table`: The table that it was trained on, or the number of columns of the bundle's rows.
+    """
+    if isinstance(table, int):
+        table = TrainedTable(table)
     if isinstance(model, str | Path):
         model = OnnxFile(model)
     if isinstance(model, OnnxFile):
         return read_onnx_file(model)
     _check_no_search(model)
-    _check_classes(model)
     model = only_step(model)
     libraries = libraries_of(model)
-    converters: dict[str, Callable[[Any, int], ConvertedModel]] = {
+    converters: dict[str, Callable[[Any, TrainedTable], ConvertedModel]] = {
         "lightgbm": convert_lightgbm,
         "xgboost": convert_xgboost,
         "catboost": convert_catboost,
@@ -37,7 +43,7 @@ def convert_model(model: Any, width: int) -> ConvertedModel:
                 f"the {type(model).__name__} could not be converted",
                 "convert it to ONNX yourself, and give OnnxFile(path) with oof_raw",
             ):
-                return convert(model, width)
+                return convert(model, table)
     raise ExportError(
         f"{type(model).__name__} is no model of LightGBM, XGBoost, CatBoost or scikit-learn; convert it "
         "to ONNX and give OnnxFile(path)"
@@ -63,12 +69,12 @@ def _check_trained(model: Any) -> None:
         raise ExportError(f"the {type(model).__name__} is not trained yet; call fit(X, y) before the export")
 
 
-def _check_classes(model: Any) -> None:
+def positive_class_of(model: Any, positive: Any = None) -> int:
+    """The place of the class that means converted among those of a model, 1 if it names none."""
+    if isinstance(model, str | Path | OnnxFile):
+        return 1
+    _check_no_search(model)
     classes = getattr(model, "classes_", None)
     if classes is None or len(classes) == 0:  # CatBoostRegressor has an empty list
-        return
-    if list(classes) != [0, 1]:
-        raise ExportError(
-            f"the model was trained on the classes {list(classes)}; train it on 0 and 1, where 1 means "
-            "converted"
-        )
+        return 1
+    return positive_place(list(classes), positive)

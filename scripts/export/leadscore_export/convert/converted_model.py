@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from onnx import TensorProto
 from leadscore_export.bundle import limits
 from leadscore_export.convert.layered_model import LinearModel
 from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME, run_onnx
+from leadscore_export.convert.pipelines.table_trees import served_trees
+from leadscore_export.convert.pipelines.trained_table import TrainedTable
 from leadscore_export.convert.tree_model import Covers, TreeModel, tree_onnx
 from leadscore_export.errors import ExportError, failures_advise
 
@@ -34,6 +36,8 @@ class ConvertedModel:
     `predict`: The trainer's own probability, to compare with. None for an `OnnxFile`.
     `trees` and `covers`, or `linear`: The source of the file, if contributions are exact.
     `notes`: For the report, where the file is another than the author may expect.
+    `table`: The table that the trainer's `predict` takes. None if it takes the rows of the bundle.
+    `is_wide`: Whether the trainer compares float64, and not float32.
     """
 
     file: bytes
@@ -47,6 +51,8 @@ class ConvertedModel:
     covers: Covers | None = None
     linear: LinearModel | None = None
     notes: tuple[str, ...] = ()
+    table: TrainedTable | None = None
+    is_wide: bool = False
 
     def raw(self, rows: npt.ArrayLike) -> Probabilities:
         """The probability of each row, computed by ONNX as in the service."""
@@ -67,8 +73,12 @@ class ConvertedModel:
         within = np.clip(column, 0, 1)
         return np.where(np.abs(column - within) <= limits.BEYOND_RANGE, within, column)
 
-    def trained(self, rows: Rows32) -> Probabilities | None:
-        """The trainer's own probability of each row, None for an `OnnxFile`."""
+    def trained(self, rows: npt.NDArray[Any]) -> Probabilities | None:
+        """The trainer's own probability of each row, None for an `OnnxFile`.
+
+        It computes with float32 rows, as the service sends them. A trainer that compares float64, or whose
+        pipeline computes with it, gets the numbers of X if float32 cannot hold them.
+        """
         if self.predict is None:
             return None
         with (
@@ -80,14 +90,34 @@ class ConvertedModel:
         ):
             # A model that was trained on a table with names asks for one.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return self.predict(rows)
+            return self.predict(self._as_trained(rows))
+
+    def _as_trained(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        table = self.table
+        if table is None:
+            return rows.astype(np.float32)
+        if table.columns:
+            return table.of_rows(rows)
+        return rows if self.is_wide and table.decimals else rows.astype(np.float32)
 
 
-def converted_trees(trees: TreeModel, predict: Predict, *, notes: Sequence[str] = ()) -> ConvertedModel:
+def converted_trees(
+    trees: TreeModel, predict: Predict, table: TrainedTable, *, notes: Sequence[str] = ()
+) -> ConvertedModel:
     """A model of trees as ONNX."""
-    file, covers = tree_onnx(trees)
+    if not table.columns:
+        table = replace(table, width=trees.width)
+    served = served_trees(trees, table)
+    file, covers = tree_onnx(served)
     return ConvertedModel(
-        file=file, width=trees.width, predict=predict, trees=trees, covers=covers, notes=tuple(notes)
+        file=file,
+        width=served.width,
+        predict=predict,
+        trees=served,
+        covers=covers,
+        notes=tuple(notes),
+        table=table,
+        is_wide=trees.is_wide,
     )
 
 

@@ -12,6 +12,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME, onnx_model
+from leadscore_export.convert.pipelines.trained_table import TrainedTable
 from leadscore_export.errors import ExportError
 
 Vector = npt.NDArray[np.float64]
@@ -64,21 +65,26 @@ def scaling_of(step: Any) -> Scaling | None:
     return None
 
 
-def linear_model(model: Any, scalings: Sequence[Scaling]) -> LinearModel:
-    """The weights of a binary linear classifier in terms of the unscaled columns."""
-    weights = np.asarray(model.coef_, dtype=np.float64).reshape(-1)
-    intercept = float(np.ravel(model.intercept_)[0])
+def linear_model(model: Any, table: TrainedTable) -> LinearModel:
+    """The weights of a binary linear classifier for the scaled columns of the bundle."""
+    sign = 1.0 if table.positive else -1.0
+    weights = table.weights_of(np.asarray(model.coef_, dtype=np.float64).reshape(-1))
+    return LinearModel(sign * weights, sign * float(np.ravel(model.intercept_)[0]))
+
+
+def unscaled(model: LinearModel, scalings: Sequence[Scaling]) -> LinearModel:
+    """The model in terms of the unscaled columns."""
+    weights, intercept = model.weights, model.intercept
     for scaling in reversed(scalings):
         weights = weights * scaling.scale
         intercept -= float(weights @ scaling.offset)
     return LinearModel(weights, intercept)
 
 
-def linear_onnx(model: Any, scalings: Sequence[Scaling]) -> bytes:
-    """A binary linear classifier as a LinearClassifier, after a Scaler for each scaler of the pipeline."""
-    weights = np.asarray(model.coef_, dtype=np.float64).reshape(-1)
-    intercept = float(np.ravel(model.intercept_)[0])
-    nodes, name = _scalers(scalings)
+def linear_onnx(model: LinearModel, scalings: Sequence[Scaling]) -> bytes:
+    """A linear model of scaled columns as a LinearClassifier, after a Scaler for each scaling."""
+    weights, intercept = model.weights, model.intercept
+    nodes, name = scaler_nodes(scalings)
     classifier = helper.make_node(
         "LinearClassifier",
         [name],
@@ -92,18 +98,23 @@ def linear_onnx(model: Any, scalings: Sequence[Scaling]) -> bytes:
     return onnx_model([*nodes, classifier], width=len(weights))
 
 
-def network_onnx(model: Any, scalings: Sequence[Scaling]) -> bytes:
-    """An MLPClassifier, layer by layer, with one probability as output: [N, 1]."""
+def network_onnx(model: Any, scalings: Sequence[Scaling], table: TrainedTable) -> tuple[bytes, int]:
+    """An MLPClassifier, layer by layer, with one probability as output, [N, 1]; and its number of inputs."""
     if model.activation not in (*_ACTIVATIONS, "identity"):
         raise ExportError(
             f'MLPClassifier has the activation "{model.activation}"; use one of {sorted(_ACTIVATIONS)}'
         )
     if model.out_activation_ != "logistic":
         raise ExportError("MLPClassifier has more than two classes; train it on 0 and 1")
-    nodes, name = _scalers(scalings)
+    nodes, name = scaler_nodes(scalings)
+    width = len(table.weights_of(model.coefs_[0]))
     initializers: list[onnx.TensorProto] = []
     for layer, (weights, biases) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
         is_last = layer == len(model.coefs_) - 1
+        if layer == 0:
+            weights = table.weights_of(weights)
+        if is_last and table.positive == 0:
+            weights, biases = -weights, -biases
         stored = {f"weights{layer}": weights, f"biases{layer}": biases}
         initializers += [
             numpy_helper.from_array(np.asarray(v, dtype=np.float32), k) for k, v in stored.items()
@@ -112,11 +123,11 @@ def network_onnx(model: Any, scalings: Sequence[Scaling]) -> bytes:
         activation = "Sigmoid" if is_last else _ACTIVATIONS.get(model.activation, "Identity")
         name = OUTPUT_NAME if is_last else f"layer{layer}"
         nodes.append(helper.make_node(activation, [f"sums{layer}"], [name]))
-    width = int(model.coefs_[0].shape[0])
-    return onnx_model(nodes, width=width, initializers=initializers, classes=1, has_label=False)
+    file = onnx_model(nodes, width=width, initializers=initializers, classes=1, has_label=False)
+    return file, width
 
 
-def _scalers(scalings: Sequence[Scaling]) -> tuple[list[onnx.NodeProto], str]:
+def scaler_nodes(scalings: Sequence[Scaling]) -> tuple[list[onnx.NodeProto], str]:
     """The nodes that scale the input, and the name of the last output."""
     nodes, name = [], INPUT_NAME
     for index, scaling in enumerate(scalings):

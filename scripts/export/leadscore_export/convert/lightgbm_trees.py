@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from leadscore_export.convert.converted_model import ConvertedModel, converted_trees
-from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel, float32_below
+from leadscore_export.convert.pipelines.trained_table import TrainedTable
+from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel
 from leadscore_export.errors import ExportError
 
 _OBJECTIVES = ("binary", "cross_entropy", "xentropy")
 
 
-def convert_lightgbm(model: Any, _width: int) -> ConvertedModel:
+def convert_lightgbm(model: Any, table: TrainedTable) -> ConvertedModel:
     """A LightGBM model as ONNX."""
     booster = getattr(model, "booster_", model)
 
@@ -22,9 +23,9 @@ def convert_lightgbm(model: Any, _width: int) -> ConvertedModel:
         if not hasattr(model, "predict_proba"):
             return np.asarray(booster.predict(wide, num_threads=1))
         # A classifier's settings may change its predict, as num_iteration_predict does.
-        return np.asarray(model.predict_proba(wide, num_threads=1))[:, 1]
+        return np.asarray(model.predict_proba(wide, num_threads=1))[:, table.positive]
 
-    return converted_trees(lightgbm_trees(booster), predict)
+    return converted_trees(lightgbm_trees(booster), predict, table)
 
 
 def lightgbm_trees(booster: Any) -> TreeModel:
@@ -40,7 +41,7 @@ def lightgbm_trees(booster: Any) -> TreeModel:
     if dump.get("average_output"):
         factor /= len(dump["tree_info"])
     trees = [_node(tree["tree_structure"], factor) for tree in dump["tree_info"]]
-    return TreeModel(trees, base=0.0, width=booster.num_feature())
+    return TreeModel(trees, base=0.0, width=booster.num_feature(), is_wide=True)
 
 
 def _sigmoid(parameters: list[str]) -> float:
@@ -70,7 +71,7 @@ def _node(node: dict[str, Any], factor: float) -> Node:
     return Split(
         column=int(node["split_feature"]),
         test="in" if is_set else "<=",
-        threshold=0.0 if is_set else float32_below(node["threshold"]),
+        threshold=0.0 if is_set else float(node["threshold"]),
         members=tuple(int(member) for member in node["threshold"].split("||")) if is_set else (),
         # For a category, LightGBM treats NaN as a member of no set.
         is_missing_true=not is_set and _nan_goes_left(node),

@@ -21,7 +21,10 @@ from leadscore_export.convert.layered_model import (
     linear_onnx,
     network_onnx,
     scaling_of,
+    unscaled,
 )
+from leadscore_export.convert.pipelines.table_graph import graph_of_bundle
+from leadscore_export.convert.pipelines.trained_table import TrainedTable
 from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel, float32_below
 from leadscore_export.errors import ExportError, short_text
 from leadscore_export.featurizer.feature_reader import FLOAT32_MAX
@@ -33,10 +36,14 @@ _NO_SCALER = (
     "trees need no scaler: train the last step of the pipeline alone, on X without the scaler, and give "
     "that step alone"
 )
+_REMEDY_OF_UNKNOWN = (
+    "Do such a step in the table before training, and have the CRM send its result; or train a kind that "
+    "docs/models.md lists"
+)
 _TREE_LIBRARIES = {"lightgbm", "xgboost", "catboost"}
 
 
-def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
+def convert_sklearn_model(model: Any, table: TrainedTable) -> ConvertedModel:
     """A classifier, or a pipeline of scalers and one, as ONNX. Raises ExportError, saying what to do."""
     if not hasattr(model, "predict_proba"):
         raise ExportError(
@@ -45,22 +52,29 @@ def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
         )
     scalings, last = _split_pipeline(model)
     if scalings is None:
-        return _convert_any(model, width)
+        return _convert_any(model, table)
     names = {cls.__name__ for cls in type(last).__mro__}
     read_trees = next((read for name, read in _TREES.items() if name in names), None)
     if read_trees is not None and not scalings:
-        return converted_trees(read_trees(last), _predict(model))
+        return converted_trees(read_trees(last), _predict(model, table), table)
     if read_trees is not None:
         raise ExportError(_NO_SCALER)
+    given = table if table.columns else None
+    if (folded := table.scaling()) is not None:
+        scalings = [Scaling(*folded)]
     if names & _LINEAR and len(np.ravel(last.intercept_)) == 1:
-        linear = linear_model(last, scalings)
-        file = linear_onnx(last, scalings)
-        return ConvertedModel(file=file, width=len(linear.weights), predict=_predict(model), linear=linear)
-    if "MLPClassifier" in names:
+        linear = linear_model(last, table)
         return ConvertedModel(
-            file=network_onnx(last, scalings), width=int(last.n_features_in_), predict=_predict(model)
+            file=linear_onnx(linear, scalings),
+            width=len(linear.weights),
+            predict=_predict(model, table),
+            linear=unscaled(linear, scalings),
+            table=given,
         )
-    return _convert_any(model, width)
+    if "MLPClassifier" in names:
+        file, width = network_onnx(last, scalings, table)
+        return ConvertedModel(file=file, width=width, predict=_predict(model, table), table=given)
+    return _convert_any(model, table)
 
 
 def libraries_of(model: Any) -> set[str]:
@@ -74,6 +88,12 @@ def only_step(model: Any) -> Any:
     return steps[0] if len(steps) == 1 else model
 
 
+def is_of_trees(model: Any) -> bool:
+    """Whether a classifier becomes trees of the bundle's columns."""
+    names = {cls.__name__ for cls in type(model).__mro__}
+    return bool(libraries_of(model) & _TREE_LIBRARIES or names & set(_TREES))
+
+
 def _split_pipeline(model: Any) -> tuple[list[Scaling] | None, Any]:
     """The scalers of a pipeline and its classifier. The scalers are None if any other step precedes it."""
     if not hasattr(model, "steps"):
@@ -84,21 +104,29 @@ def _split_pipeline(model: Any) -> tuple[list[Scaling] | None, Any]:
     return (known if len(known) == len(scalings) else None), steps[-1]
 
 
-def _predict(model: Any) -> Callable[[Rows32], Any]:
-    return lambda rows: np.asarray(model.predict_proba(rows), dtype=np.float64)[:, 1]
+def _predict(model: Any, table: TrainedTable) -> Callable[[Rows32], Any]:
+    return lambda rows: np.asarray(model.predict_proba(rows), dtype=np.float64)[:, table.positive]
 
 
-def _convert_any(model: Any, width: int) -> ConvertedModel:
+def _convert_any(model: Any, table: TrainedTable) -> ConvertedModel:
     name = type(model).__name__
+    scalings, last = _split_pipeline(model)
+    if scalings and libraries_of(last) & _TREE_LIBRARIES:
+        raise ExportError(_NO_SCALER)
+    if list(model.classes_) != [0, 1]:
+        raise ExportError(f"{name} was trained on the classes {list(model.classes_)}; train it on 0 and 1")
     try:
         from skl2onnx import convert_sklearn
         from skl2onnx.common.data_types import FloatTensorType
     except ImportError as problem:
-        raise ExportError(f"{name} is converted by skl2onnx; run pip install skl2onnx") from problem
+        raise ExportError(
+            f"{_unknown_step(model)} has no converter here, only in skl2onnx, which is not installed. "
+            f"{_REMEDY_OF_UNKNOWN}, or run pip install skl2onnx, which may convert it"
+        ) from problem
     try:
         proto = convert_sklearn(
             model,
-            initial_types=[("input", FloatTensorType([None, width]))],
+            initial_types=[("input", FloatTensorType([None, len(table.columns) or table.width]))],
             options={id(model): {"zipmap": False}},
             target_opset={"": 15, "ai.onnx.ml": 3},
         )
@@ -108,16 +136,23 @@ def _convert_any(model: Any, width: int) -> ConvertedModel:
                 "CalibratedClassifierCV could not be converted: export the classifier inside instead, "
                 "trained alone on X and y. The exporter calibrates by itself"
             ) from problem
-        scalings, last = _split_pipeline(model)
-        if scalings and libraries_of(last) & _TREE_LIBRARIES:
-            raise ExportError(_NO_SCALER) from problem
         raise ExportError(
-            f"skl2onnx could not convert {name} ({short_text(problem)}). Put imputing and encoding into "
-            "the features and export the classifier alone (a pipeline of scalers and a classifier is "
-            "fine), or convert it yourself and give OnnxFile(path)"
+            f"skl2onnx could not convert {_unknown_step(model)} ({short_text(problem)}). "
+            f"{_REMEDY_OF_UNKNOWN}, or convert it yourself and give OnnxFile(path)"
         ) from problem
+    proto = graph_of_bundle(proto, table)
     described = described_file(proto.SerializeToString(), proto, OnnxFile(name))
-    return dataclasses.replace(described, predict=_predict(model))
+    return dataclasses.replace(
+        described, predict=_predict(model, table), table=table if table.columns else None
+    )
+
+
+def _unknown_step(model: Any) -> str:
+    """The first step of a pipeline that is no scaler, by its name; or the kind of the model."""
+    for step_name, step in getattr(model, "steps", [])[:-1]:
+        if step not in (None, "passthrough") and scaling_of(step) is None:
+            return f'the step "{step_name}" ({type(step).__name__})'
+    return type(model.steps[-1][1] if hasattr(model, "steps") else model).__name__
 
 
 def forest_trees(model: Any) -> TreeModel:
@@ -151,7 +186,10 @@ def histogram_trees(model: Any) -> TreeModel:
         )
     trees = [_histogram_node(stage[0].nodes, 0) for stage in model._predictors]
     return TreeModel(
-        trees, base=float(np.ravel(model._baseline_prediction)[0]), width=int(model.n_features_in_)
+        trees,
+        base=float(np.ravel(model._baseline_prediction)[0]),
+        width=int(model.n_features_in_),
+        is_wide=True,
     )
 
 
@@ -201,7 +239,7 @@ def _histogram_node(nodes: Any, index: int) -> Node:
     return Split(
         column=int(node["feature_idx"]),
         test="<=",
-        threshold=_threshold(node["num_threshold"]),
+        threshold=float(node["num_threshold"]),
         members=(),
         is_missing_true=bool(node["missing_go_to_left"]),
         when_true=_histogram_node(nodes, int(node["left"])),

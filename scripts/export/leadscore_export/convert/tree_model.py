@@ -58,12 +58,16 @@ Node = Leaf | Split
 
 @dataclass(frozen=True)
 class TreeModel:
-    """Trees whose leaves and `base` add up to log-odds, or, with `is_probability`, to a probability."""
+    """Trees whose leaves and `base` add up to log-odds, or, with `is_probability`, to a probability.
+
+    `is_wide`: Whether the trainer compares float64. Its thresholds are then rounded by `served_trees`.
+    """
 
     trees: list[Node]
     base: float
     width: int
     is_probability: bool = False
+    is_wide: bool = False
 
 
 def nodes_of(root: Node) -> Iterator[Node]:

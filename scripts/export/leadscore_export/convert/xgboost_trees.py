@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leadscore_export.convert.converted_model import ConvertedModel, converted_trees
+from leadscore_export.convert.pipelines.trained_table import TrainedTable
 from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel
 from leadscore_export.errors import ExportError
 from leadscore_export.scores.serving_figures import logit
@@ -17,7 +18,7 @@ _OBJECTIVES = ("binary:logistic", "reg:logistic")
 _BOOSTERS = ("gbtree", "dart")
 
 
-def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
+def convert_xgboost(model: Any, table: TrainedTable) -> ConvertedModel:
     """An XGBoost model as ONNX."""
     import xgboost
 
@@ -41,7 +42,7 @@ def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
         )
         return np.asarray(booster.predict(matrix, validate_features=False), dtype=np.float64)
 
-    return converted_trees(xgboost_trees(booster), predict, notes=notes)
+    return converted_trees(xgboost_trees(booster), predict, table, notes=notes)
 
 
 def xgboost_trees(booster: Any) -> TreeModel:
@@ -110,7 +111,8 @@ class _Tree:
         return Split(
             column=int(tree["split_indices"][index]),
             test="in" if is_set else "<",
-            threshold=0.0 if is_set else float(tree["split_conditions"][index]),
+            # The file has decimals, which are a little off the float32 that XGBoost compares with.
+            threshold=0.0 if is_set else float(np.float32(tree["split_conditions"][index])),
             members=tuple(int(category) for category in self._categories.get(index, ())),
             is_missing_true=is_missing_left != is_set,
             when_true=self.node(true_child),
