@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,16 +32,19 @@ from leadscore_export.bundle.check_scores import (
     checked_holdout,
     given_scores,
     holdout_scores,
+    own_answers,
 )
 from leadscore_export.bundle.golden_records import golden_lines
 from leadscore_export.comparison.compare import Compared, compare
-from leadscore_export.convert.convert_model import convert_model
+from leadscore_export.convert.convert_model import convert_model, positive_class_of
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.convert.exact_limits import occlusion_reason
+from leadscore_export.convert.pipelines.trained_table import TrainedTable, decimal_columns
 from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.export_report import Exported, ExportReport, report_notes
 from leadscore_export.featurizer.feature_types import Feature
 from leadscore_export.featurizer.featurizer import Featurizer, Moment
+from leadscore_export.featurizer.from_frame import holds_fields
 from leadscore_export.featurizer.record_values import Record, plain_records
 from leadscore_export.scores.calibration import CalibrationKind, chosen_calibration, fitted_calibration
 from leadscore_export.scores.out_of_fold import fold_scores, kept_trees
@@ -64,6 +68,7 @@ def export_bundle(
     version: str,
     X: Any,
     y: Any,
+    positive: Any = None,
     oof_raw: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
@@ -80,11 +85,14 @@ def export_bundle(
     """Writes a bundle to the folder `out` and reports its contents. Raises ExportError, saying what to do.
 
     `model`: A fitted binary classifier of LightGBM, XGBoost, CatBoost or scikit-learn, also in a pipeline, or
-        an `OnnxFile`. Its classes are 0 and 1; 1 means converted.
-    `features`: The model's inputs; a Featurizer if there are missing_tokens.
+        an `OnnxFile`.
+    `features`: The model's inputs; a Featurizer if there are missing_tokens. `Featurizer.from_frame(X)` for a
+        model or pipeline that was trained on the frame X.
     `name`, `version`: The displayed name of the score, and the author's version. A version cannot change once
         it is imported.
-    `X`, `y`: The training rows as `Featurizer.rows` makes them, and 1 for each that converted, else 0.
+    `X`, `y`: The training rows as `Featurizer.rows` makes them, or the frame that the model was trained on.
+        `y` is 1 for each that converted, else 0, or a usual word for won or lost.
+    `positive`: The value of y that means converted, such as "Closed Won". All others mean not converted.
     `oof_raw`: For each row of X, the probability by a model that was not trained on it. Without it, copies of
         the model are trained on five folds.
     `groups`: For those copies, the rows that must stay in one fold.
@@ -102,18 +110,23 @@ def export_bundle(
     check_arguments(name=name, version=version, family=family, calibration=calibration, recency=recency)
     days, trained = whole_days(horizon_days), training_time(trained_at)
     featurizer = features if isinstance(features, Featurizer) else Featurizer(features)
+    place = positive_class_of(model, positive)
+    say(f"reading {_row_count(X)} of X")
     check_features(featurizer)
-    rows, converted = checked_training_data(X, y, featurizer)
+    rows, converted = checked_training_data(X, y, featurizer, positive)
+    table = TrainedTable(featurizer.width, decimals=decimal_columns(rows), positive=place)
+    given = X if holds_fields(X, featurizer) else rows
     weights = checked_weights(sample_weight, len(rows))
-    unseen = None if holdout is None else checked_holdout(holdout, featurizer)
+    unseen = None if holdout is None else checked_holdout(holdout, featurizer, positive)
     held_converted = converted if unseen is None else unseen[1]
     base_rate = round(float(held_converted.mean()), 6)
     with failures_advise("the model could not be converted", _CONVERT_YOURSELF):
-        onnx = convert_model(model, featurizer.width)
+        say("converting the model to ONNX, and comparing it with the trainer")
+        onnx = convert_model(model, table)
         _check_file(onnx, featurizer)
         check_whole_categories(onnx, featurizer, rows)
         check_answers(onnx, rows, base_rate)
-        served = check_agreement(onnx, rows)
+        served = check_agreement(onnx, rows, None if given is rows else own_answers(model, X, place))
     check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)
     too_large = None if onnx.trees is None else occlusion_reason(onnx.trees)
@@ -126,7 +139,7 @@ def export_bundle(
 
     # The checks above are fast; out-of-fold scoring trains five models.
     if oof_raw is None:
-        scores = fold_scores(model, rows, converted, groups, weights)
+        scores = fold_scores(model, given, converted, groups, weights, place=place, say=say)
         raw, copies = scores.raw, scores.copies
     else:
         raw, copies = given_scores(oof_raw, served), None
@@ -168,9 +181,12 @@ def export_bundle(
             "holdout_top_lift": lift,
         },
     }
+    if asked:
+        say(f"scoring {len(asked):,} golden records")
     with failures_advise("the golden records could not be scored", "leave out those that fail"):
         golden, left_out = golden_lines(onnx, featurizer, manifest, asked, now) if asked else ([], 0)
     # Written last: a failed check leaves no partial bundle.
+    say(f"writing the bundle to {out}")
     write_bundle(Path(out), manifest, onnx, golden)
     return ExportReport(
         folder=Path(out),
@@ -204,6 +220,15 @@ def export_bundle(
             )
         ),
     )
+
+
+def say(text: str) -> None:
+    """Prints a step of the export to stderr."""
+    print(f"export: {text}", file=sys.stderr, flush=True)
+
+
+def _row_count(X: Any) -> str:
+    return f"{len(X):,} rows" if hasattr(X, "__len__") else "the rows"
 
 
 def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:

@@ -39,7 +39,7 @@ BALANCE_FEATURE = Number("Balance Total", impute=0)
 def test_refuses_x_and_y_that_do_not_fit_the_features() -> None:
     refused(FOREST, r"Featurizer\(features\).rows", X=X[:, :1])
     refused(FOREST, "y has the shape", y=Y[:5])
-    refused(FOREST, "1 for a lead that converted", y=Y * 2)
+    refused(FOREST, "give y as 1 and 0", y=Y * 2)
     refused(FOREST, "one class only", y=Y * 0)
     refused(FOREST, "infinite", X=np.where(X > 2, np.inf, X))
     refused(FOREST, "features fill 3", X=np.zeros((300, 3)), features=[*FEATURES, Number("c")])
@@ -56,10 +56,16 @@ def test_refuses_a_table_that_holds_texts() -> None:
 @pytest.mark.parametrize(
     ("y", "advice"),
     [
-        (["yes", "no", "no"], r"y holds 'yes', 'no'; .*write \(y == 'yes'\).astype\(int\)"),
+        (["yes", "maybe", "no"], r"y holds .*'maybe' is no usual word .*Give positive='yes' if only that"),
+        (
+            ["Qualified", "Junk", "Junk"],
+            r"'Junk' is no usual word for won or lost \(3 rows .* positive='Junk'",
+        ),
+        (["won", "", "lost"], r"missing in 1 of 3 rows"),
+        (["won", " Won ", "closed won"], r"one class only \(1 in all rows\)"),
         ([1, np.nan, 0], r"missing in 1 of 3 rows \(the first is row 1\). Drop those rows"),
         (pd.Series([1, None, 0], dtype="Int64"), "missing in 1 of 3 rows"),
-        ([1, 2, 1], "y holds 1, 2; y must be 1"),
+        ([1, 2, 1], "y holds 1, 2. 2 is no usual word .*give y as 1 and 0"),
         ([[1], [0], [1]], r"give y.ravel\(\)"),
         ([0, 0, 0], r"one class only \(0 in all rows\)"),
     ],
@@ -72,7 +78,7 @@ def test_refuses_outcomes_other_than_1_and_0(y: Any, advice: str) -> None:
 @pytest.mark.parametrize(
     ("holdout", "advice"),
     [
-        ((X[:3], ["yes", "no", "no"]), r"^in holdout=\(X, y\): y holds 'yes', 'no'"),
+        ((X[:3], ["yes", "no", "later"]), r"^in holdout=\(X, y\): y holds 'yes', 'no', 'later'"),
         ((X[:3], [1, 0]), r"^in holdout=\(X, y\): y has the shape \(2,\) for 3 rows of X"),
         ((X[:3, :1], [1, 0, 0]), r"^in holdout=\(X, y\): X has the shape \(3, 1\)"),
         ((X[:0], []), r"^in holdout=\(X, y\): X has no rows"),

@@ -81,10 +81,13 @@ def check_missing_values(model: ConvertedModel, featurizer: Featurizer, rows: Ve
     A model that saw no NaN in training answers one arbitrarily.
     """
     sets = category_columns(model.trees) if model.trees else set()
+    tested = tested_columns(model.trees) if model.trees else set(range(featurizer.width))
     unseen = []
     for feature in featurizer.features:
         column = feature["columns"][0]
         if not _can_be_nan(feature) or column in sets or np.isnan(rows[:, column]).any():
+            continue
+        if feature["type"] == "category" and column not in tested:
             continue
         unseen.append(_unseen_missing_text(feature, rows[:, column]))
     if unseen:
@@ -108,6 +111,11 @@ def check_whole_categories(model: ConvertedModel, featurizer: Featurizer, rows: 
             )
 
 
+def tested_columns(trees: TreeModel) -> set[int]:
+    """Columns that some split tests."""
+    return {node.column for tree in trees.trees for node in nodes_of(tree) if isinstance(node, Split)}
+
+
 def category_columns(trees: TreeModel) -> set[int]:
     """Columns that trees only test for membership in a set. NaN is a member of none, by design."""
     splits = [node for tree in trees.trees for node in nodes_of(tree) if isinstance(node, Split)]
@@ -127,7 +135,8 @@ def _unseen_missing_text(feature: Mapping[str, Any], values: Vector) -> str:
     if feature["type"] == "category":
         return (
             f'"{name}" is NaN at scoring if it is missing or none of the categories, but never in X; '
-            f"give it other_value=-1 and impute={np.median(values):.0f}"
+            f"give it other_value=-1 and impute={np.median(values):.0f}, or an OrdinalEncoder "
+            "unknown_value=-1"
         )
     return (
         f'"{name}" is NaN at scoring if it is missing, but never in X, so the model has not learnt from '

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,10 +26,25 @@ _LARGE = 1e6  # neighbouring float32 numbers are 0.06 apart from here on
 _MAX_COMPARED_ROWS = 5000
 
 
-def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
+def own_answers(model: Any, X: Any, positive: int) -> Vector | None:
+    """The model's own probabilities of the first rows of a frame, None for a model without predict_proba."""
+    if not hasattr(model, "predict_proba"):
+        return None
+    with (
+        failures_advise("the model's own predict fails on X", "give the frame that it was trained on"),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        answers = np.asarray(model.predict_proba(X.iloc[:_MAX_COMPARED_ROWS]), dtype=np.float64)
+    return answers[:, positive]
+
+
+def check_agreement(model: ConvertedModel, rows: Vector, expected: Vector | None = None) -> Vector:
     """The ONNX probabilities of rows, cast to float32 as in the service.
 
     Raises ExportError if they are no probabilities, or not those of the trainer.
+
+    `expected`: The trainer's probabilities of the first rows, by default from the rows.
     """
     rows32 = rows.astype(np.float32)
     raw = model.raw(rows32)
@@ -38,7 +54,7 @@ def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
             'OnnxFile(path, kind="logit"). If the model cannot take NaN, impute missing values in the '
             "features"
         )
-    expected = model.trained(rows32[:_MAX_COMPARED_ROWS])
+    expected = model.trained(rows[:_MAX_COMPARED_ROWS]) if expected is None else expected
     if expected is None:
         return raw
     worst = int(np.argmax(np.abs(raw[:_MAX_COMPARED_ROWS] - expected)))
@@ -57,13 +73,15 @@ def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
     )
 
 
-def checked_holdout(holdout: Any, featurizer: Featurizer) -> tuple[Vector, Vector]:
-    """The rows of the holdout, and 0 or 1 for each. Raises ExportError."""
+def checked_holdout(
+    holdout: Any, featurizer: Featurizer, positive: Any = None, *, is_folded: bool = False
+) -> tuple[Vector, Vector]:
+    """The rows of the holdout, and 0 or 1 for each, as `checked_training_data`. Raises ExportError."""
     if not isinstance(holdout, tuple | list) or len(holdout) != 2:
         raise ExportError("holdout must be a pair (X, y): rows that were not trained on, and their outcomes")
     X, y = holdout
     with _named_holdout(), failures_advise("X and y could not be read", "give them as for training"):
-        return checked_training_data(X, y, featurizer)
+        return checked_training_data(X, y, featurizer, positive, is_folded=is_folded)
 
 
 def holdout_scores(model: ConvertedModel, rows: Vector) -> Vector:

@@ -53,7 +53,7 @@ def golden_lines(
             f"golden_records: {problem}; the service would refuse it, so leave it out"
         ) from problem
     raw = model.raw(rows)
-    trained = model.trained(rows.astype(np.float32))
+    trained = model.trained(rows)
     agrees = _agreeing(trained, raw)
     left_out = int((~agrees).sum())
     chosen = _chosen(rows, raw, manifest, agrees)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from leadscore_export.errors import ExportError, UnusableRecord
 from leadscore_export.featurizer.feature_reader import FeatureReader, FoldedKeys
 from leadscore_export.featurizer.feature_types import Feature, manifest_features
+from leadscore_export.featurizer.from_frame import frame_features
 from leadscore_export.featurizer.read_cell import missing_texts
 from leadscore_export.featurizer.record_values import Record, folded_name, nearest_text, plain_records
 
@@ -45,6 +46,14 @@ class Featurizer:
         featurizer = cls.__new__(cls)
         featurizer._compile(manifest["features"], manifest["width"], manifest.get("missing_tokens", ()))
         return featurizer
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, missing_tokens: Sequence[str] = ()) -> Featurizer:
+        """The featurizer of a model that was trained on a pandas frame: one column for each field, in order.
+
+        Raises ExportError for a column that the service cannot read, with the remedy.
+        """
+        return cls(frame_features(frame), missing_tokens=missing_tokens)
 
     def _compile(
         self, features: Sequence[Mapping[str, Any]], width: int, missing_tokens: Sequence[str]

@@ -24,7 +24,7 @@ def fresh_copy(model: Any) -> Any:
 
     _check_not_frozen(model)
     try:
-        return clone(model)
+        return _taking_unknown(clone(model))
     except Exception as refusal:  # clone raises RuntimeError, and the constructors their own errors
         try:
             return _constructed(model)
@@ -32,6 +32,14 @@ def fresh_copy(model: Any) -> Any:
             raise ExportError(
                 f"a {type(model).__name__} cannot be copied ({short_text(problem)}); {OOF_RAW}"
             ) from refusal
+
+
+def _taking_unknown(copy: Any) -> Any:
+    """The copy, whose one-hot encoders ignore a category that only other folds have, as the bundle does."""
+    for part in copy.get_params().values():
+        if type(part).__name__ == "OneHotEncoder" and part.handle_unknown == "error":
+            part.set_params(handle_unknown="ignore")
+    return copy
 
 
 def _constructed(part: Any) -> Any:

@@ -7,6 +7,7 @@ that is served.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.comparison.level import Figures, figures_of
+from leadscore_export.convert.convert_model import positive_class_of
 from leadscore_export.convert.sklearn_models import libraries_of
 from leadscore_export.errors import ExportError, failures_advise
+from leadscore_export.featurizer.from_frame import holds_texts, is_frame
 from leadscore_export.scores.calibration import PLATT_FROM
 from leadscore_export.scores.fresh_copy import OOF_RAW, check_not_loaded, fresh_copy
 from leadscore_export.scores.training_data import (
@@ -49,9 +52,10 @@ _CATBOOST_CHOOSES = (
 
 def out_of_fold(
     model: Any,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    X: Any,
+    y: Any,
     *,
+    positive: Any = None,
     folds: int = 5,
     groups: Any = None,
     seed: int = 0,
@@ -61,13 +65,16 @@ def out_of_fold(
 
     `model`: Any classifier with scikit-learn's interface (LGBMClassifier, XGBClassifier, CatBoostClassifier,
         pipelines). Copies of one that stopped early have the number of trees it kept.
+    `X`, `y`, `positive`: As for `export_bundle`.
     `groups`: Rows that belong together, such as those of one account. They stay in one fold.
     `sample_weight`: The weight of each row in training, for the copies.
     """
-    rows = training_rows(X)
-    converted = training_outcomes(y, len(rows))
+    takes_frame = is_frame(X) and (hasattr(model, "steps") or not holds_texts(X))
+    rows = X if takes_frame else training_rows(X)
+    converted = training_outcomes(y, len(rows), positive)
     weights = checked_weights(sample_weight, len(rows))
-    return fold_scores(model, rows, converted, groups, weights, folds=folds, seed=seed).raw
+    place = positive_class_of(model, positive)
+    return fold_scores(model, rows, converted, groups, weights, folds=folds, seed=seed, place=place).raw
 
 
 @dataclass(frozen=True)
@@ -80,15 +87,22 @@ class FoldScores:
 
 def fold_scores(
     model: Any,
-    rows: npt.NDArray[Any],
+    rows: Any,
     converted: Vector,
     groups: Any,
     weights: Vector | None,
     *,
     folds: int = 5,
     seed: int = 0,
+    place: int = 1,
+    say: Callable[[str], None] = lambda text: None,
 ) -> FoldScores:
-    """As `out_of_fold`, with the figures of the copies, for rows, outcomes and weights that were checked."""
+    """As `out_of_fold`, with the figures of the copies, for rows, outcomes and weights that were checked.
+
+    `rows`: An array, or the frame that the model was trained on.
+    `place`: The place of the class that means converted among the model's classes.
+    `say`: Gets a line of progress for each copy.
+    """
     try:
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
     except ImportError as problem:
@@ -111,21 +125,31 @@ def fold_scores(
         "the rows could not be split into folds",
         f"give groups=, one value for each row of X and {folds} or more different ones, or leave it out",
     ):
-        parts = list(splitter(folds, shuffle=True, random_state=seed).split(rows, converted, groups))
-    rows = rows.astype(np.float32)
+        parts = list(splitter(folds, shuffle=True, random_state=seed).split(converted, converted, groups))
+    part = rows.iloc.__getitem__ if is_frame(rows) else rows.astype(np.float32).__getitem__
+    labels = _labels(model, converted, place)
     raw = np.empty(len(rows))
     copies = []
     check_not_loaded(_last_step(model))
-    for training, unseen in parts:
+    for number, (training, unseen) in enumerate(parts, start=1):
+        say(f"training copy {number} of {folds} for out-of-fold scores")
         with failures_advise("an untrained copy of the model could not be made", "give oof_raw"):
             copy = untrained_copy(model)
         # Such as early stopping without an evaluation set.
         with failures_advise("a copy of the model could not be trained for out-of-fold scores", OOF_RAW):
-            fitted = copy.fit(rows[training], converted[training], **_weighted(copy, weights, training))
-            raw[unseen] = fitted.predict_proba(rows[unseen])[:, 1]
-            own = np.asarray(fitted.predict_proba(rows[training]), dtype=np.float64)[:, 1]
+            fitted = copy.fit(part(training), labels[training], **_weighted(copy, weights, training))
+            raw[unseen] = fitted.predict_proba(part(unseen))[:, place]
+            own = np.asarray(fitted.predict_proba(part(training)), dtype=np.float64)[:, place]
             copies.append(figures_of(own, converted[training]))
     return FoldScores(raw, tuple(copies))
+
+
+def _labels(model: Any, converted: Vector, place: int) -> npt.NDArray[Any]:
+    """The outcomes in the words that the model was trained on."""
+    classes = getattr(model, "classes_", None)
+    if classes is None or len(classes) != 2 or list(classes) == [0, 1]:
+        return converted
+    return np.asarray(classes)[np.where(converted == 1, place, 1 - place)]
 
 
 def _weighted(copy: Any, weights: Vector | None, training: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,38 @@ import numpy.typing as npt
 
 from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.featurizer.from_frame import (
+    check_same_fields,
+    frame_rows,
+    holds_fields,
+    is_frame,
+    is_reordered,
+)
+from leadscore_export.scores.labels import outcomes_of
 
 Vector = npt.NDArray[np.float64]
 
-_MAX_SHOWN = 5  # values of y in a message
 
+def checked_training_data(
+    X: Any, y: Any, featurizer: Featurizer, positive: Any = None, *, is_folded: bool = False
+) -> tuple[Vector, Vector]:
+    """X as rows of the featurizer's width, and y as 0 or 1. Raises ExportError.
 
-def checked_training_data(X: Any, y: Any, featurizer: Featurizer) -> tuple[Vector, Vector]:
-    """X as rows of the featurizer's width, and y as 0 or 1. Raises ExportError."""
-    rows = training_rows(X)
+    `X`: Rows of the featurizer, or a pandas frame of fields.
+    `positive`: The value of y that means converted.
+    `is_folded`: Whether the featurizer has the steps of a pipeline that takes such frames.
+    """
+    if is_folded:
+        if not is_frame(X):
+            raise ExportError(
+                "X is no frame, but the pipeline was trained on one; give a frame of its columns"
+            )
+        rows = frame_rows(X, featurizer)
+    elif holds_fields(X, featurizer) or is_reordered(X, featurizer):
+        check_same_fields(X, featurizer)
+        rows = frame_rows(X, featurizer)
+    else:
+        rows = training_rows(X)
     if rows.ndim != 2 or rows.shape[1] != featurizer.width:
         raise ExportError(
             f"X has the shape {rows.shape}, but the features fill {featurizer.width} columns; make X "
@@ -26,7 +48,7 @@ def checked_training_data(X: Any, y: Any, featurizer: Featurizer) -> tuple[Vecto
         )
     if len(rows) == 0:
         raise ExportError("X has no rows; give the rows that the model was trained on")
-    converted = training_outcomes(y, len(rows))
+    converted = training_outcomes(y, len(rows), positive)
     if not np.isfinite(rows[~np.isnan(rows)]).all():
         raise ExportError(
             "X holds infinite numbers, which the service never sends; replace them before training"
@@ -43,11 +65,11 @@ def training_rows(X: Any) -> Vector:
             raise ExportError("X is sparse; give X.toarray()") from problem
         raise ExportError(
             f"X holds values that are no numbers ({problem}): make X with Featurizer.rows(records, "
-            "now), and train on that"
+            "now), and train on that. For a frame, give its columns as features: Featurizer.from_frame(X)"
         ) from problem
 
 
-def training_outcomes(y: Any, count: int) -> Vector:
+def training_outcomes(y: Any, count: int, positive: Any = None) -> Vector:
     """y as 0 or 1 for each of `count` rows. Raises ExportError that says how to convert y."""
     with failures_advise("y is no list of outcomes", "give 1 or 0 for each row of X"):
         outcomes = np.asarray(y)
@@ -61,19 +83,7 @@ def training_outcomes(y: Any, count: int) -> Vector:
             "those rows from X and y, or set them to 0 if a missing outcome means that the lead did "
             "not convert"
         )
-    found = list(dict.fromkeys(outcomes.tolist()))
-    if any(isinstance(value, str | Mapping | list) or value not in (0, 1) for value in found):
-        shown = ", ".join(map(repr, found[:_MAX_SHOWN])) + (", ..." if len(found) > _MAX_SHOWN else "")
-        raise ExportError(
-            f"y holds {shown}; y must be 1 for a lead that converted and 0 for any other. For a numpy "
-            f"array or a pandas column, write (y == {_likely(found)!r}).astype(int)"
-        )
-    if len(found) < 2:
-        raise ExportError(
-            f"y holds one class only ({int(found[0])} in all rows); give leads that converted and leads "
-            "that did not"
-        )
-    return outcomes.astype(np.float64)
+    return outcomes_of(outcomes.tolist(), positive)
 
 
 def smaller_class(converted: Vector) -> tuple[int, str]:
@@ -83,15 +93,10 @@ def smaller_class(converted: Vector) -> tuple[int, str]:
     return (positives, "converted") if positives <= negatives else (negatives, "did not convert")
 
 
-def _likely(found: list[Any]) -> Any:
-    """The value that most likely means converted."""
-    likely = ("yes", "won", "true", "converted", "y", "t", "1", "closed won", "success")
-    return next((value for value in found if str(value).strip().lower() in likely), found[-1])
-
-
 def _is_missing(value: Any) -> bool:
     return (
         value is None
+        or (isinstance(value, str) and not value.strip())
         or type(value).__name__ in ("NAType", "NaTType")
         or (isinstance(value, float) and value != value)
     )

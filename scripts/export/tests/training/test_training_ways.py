@@ -52,11 +52,11 @@ def trained_once() -> Any:
     """`fold_scores`, which trains equal copies on X only once."""
     known: dict[str, FoldScores] = {}
 
-    def scores(model: Any, rows: Any, converted: Any, groups: Any, weights: Any) -> FoldScores:
+    def scores(model: Any, rows: Any, converted: Any, groups: Any, weights: Any, **more: Any) -> FoldScores:
         parameters = sorted(model.get_params().items()) if hasattr(model, "get_params") else id(model)
         key = repr((parameters, kept_trees(model), None if weights is None else sum(weights)))
         if key not in known:
-            known[key] = fold_scores(model, rows, converted, groups, weights)
+            known[key] = fold_scores(model, rows, converted, groups, weights, **more)
         return known[key]
 
     return scores
