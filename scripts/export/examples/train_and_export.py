@@ -34,6 +34,7 @@ for feature in proposal.features:
     print(feature)
 for field, reason in proposal.skipped.items():
     print(f"skipped: {field}: {reason}")
+print(f"probably missing: {proposal.missing_tokens or 'none'}, {proposal.sentinels or 'none'}")
 
 # %% The features, written by a person who knows the fields. A proposal cannot know that "Web" is "Website",
 # that seniority has an order, or that "None" is a solution. It knows no other names of fields, and no shares.

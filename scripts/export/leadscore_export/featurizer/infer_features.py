@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from leadscore_export.errors import ExportError
 from leadscore_export.featurizer.feature_types import Boolean, Category, Date, Feature, Multi, Number
 from leadscore_export.featurizer.featurizer import Moment, unix_ms
+from leadscore_export.featurizer.placeholders import placeholder_words, sentinel_numbers
 from leadscore_export.featurizer.read_cell import (
     NoValue,
     boolean_reader,
@@ -37,10 +38,18 @@ _MIN_ROWS_OF_A_CATEGORY = 10
 
 @dataclass(frozen=True)
 class InferredFeatures:
-    """Features for the fields of a table, and the reasons why other fields were skipped."""
+    """Features for the fields of a table, and the reasons why other fields were skipped.
+
+    `missing_tokens`: Words that probably mean missing, and in how many cells of each field they are. Give
+        those that do to `infer_features` and `Featurizer`, as missing_tokens.
+    `sentinels`: By field, numbers that probably mean missing, and in how many cells they are. The service
+        reads them as numbers: leave such cells empty in the table and in the CRM.
+    """
 
     features: list[Feature]
     skipped: dict[str, str]
+    missing_tokens: dict[str, dict[str, int]] = field(default_factory=dict)
+    sentinels: dict[str, dict[float, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,15 +95,19 @@ def infer_features(
     missing = missing_texts(missing_tokens)
     proposal = _Proposal(None if now is None else unix_ms(now), takes_nan, most_categories)
     skip_fields, features, skipped = _checked_skip(skip, fields), [], {}
-    for field in fields:
-        if field in skip_fields:
-            continue
-        values = [record.get(field) for record in plain]
+    cells = {name: [record.get(name) for record in plain] for name in fields if name not in skip_fields}
+    for name, values in cells.items():
         try:
-            features.append(_feature(field, _Values(values, missing), proposal))
+            features.append(_feature(name, _Values(values, missing), proposal))
         except _Skipped as reason:
-            skipped[field] = str(reason)
-    return InferredFeatures(features, skipped)
+            skipped[name] = str(reason)
+    sentinels = {name: sentinel_numbers(values, missing) for name, values in cells.items()}
+    return InferredFeatures(
+        features,
+        skipped,
+        placeholder_words(cells, missing),
+        {name: numbers for name, numbers in sentinels.items() if numbers},
+    )
 
 
 def _checked_skip(skip: str | Iterable[str], fields: Sequence[str]) -> set[str]:
