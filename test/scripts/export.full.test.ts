@@ -66,8 +66,8 @@ describe('the Python exporter', () => {
   });
 
   it('passes its own tests, in which the service checks a bundle of every trainer', async function () {
-    this.timeout(310_000);
-    const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 300_000);
+    this.timeout(410_000);
+    const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 400_000);
     // The suite leaves out a test when the service is not built. Here it is.
     expect(output)
       .to.match(/\d+ passed/)

@@ -39,6 +39,7 @@ from leadscore_export.comparison.compare import Compared, compare
 from leadscore_export.convert.convert_model import convert_model, positive_class_of
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.convert.exact_limits import occlusion_reason
+from leadscore_export.convert.pipelines.fold_pipeline import fold_pipeline
 from leadscore_export.convert.pipelines.trained_table import TrainedTable, decimal_columns
 from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.export_report import Exported, ExportReport, report_notes
@@ -112,17 +113,25 @@ def export_bundle(
     featurizer = features if isinstance(features, Featurizer) else Featurizer(features)
     place = positive_class_of(model, positive)
     say(f"reading {_row_count(X)} of X")
+    folded = fold_pipeline(model, featurizer, X)
+    if folded is not None:
+        featurizer = folded.featurizer
     check_features(featurizer)
-    rows, converted = checked_training_data(X, y, featurizer, positive)
-    table = TrainedTable(featurizer.width, decimals=decimal_columns(rows), positive=place)
-    given = X if holds_fields(X, featurizer) else rows
+    rows, converted = checked_training_data(X if folded is None else folded.rows, y, featurizer, positive)
+    table = TrainedTable(featurizer.width) if folded is None else folded.table
+    table = replace(table, decimals=decimal_columns(rows), positive=place)
+    given = X if folded is not None or holds_fields(X, featurizer) else rows
     weights = checked_weights(sample_weight, len(rows))
-    unseen = None if holdout is None else checked_holdout(holdout, featurizer, positive)
+    unseen = (
+        None
+        if holdout is None
+        else checked_holdout(holdout, featurizer, positive, is_folded=folded is not None)
+    )
     held_converted = converted if unseen is None else unseen[1]
     base_rate = round(float(held_converted.mean()), 6)
     with failures_advise("the model could not be converted", _CONVERT_YOURSELF):
         say("converting the model to ONNX, and comparing it with the trainer")
-        onnx = convert_model(model, table)
+        onnx = convert_model(model if folded is None else folded.classifier, table)
         _check_file(onnx, featurizer)
         check_whole_categories(onnx, featurizer, rows)
         check_answers(onnx, rows, base_rate)
