@@ -5,8 +5,7 @@ import { Lifecycle } from '../shared/process/lifecycle.js';
 import { createLogger } from '../shared/process/logger.js';
 import { RedisHealth } from '../shared/redis/health.js';
 import { startCaches } from './caches/caches.js';
-import { connect } from './connections.js';
-import { IdempotencyKeys } from './idempotency/idempotency.js';
+import { connect, connectSubscriber } from './connections.js';
 import {
   type MessageFromThread,
   type MessageToThread,
@@ -32,7 +31,8 @@ async function start(port: NonNullable<typeof parentPort>): Promise<void> {
   const clock = machineClock(config.clockOffsetMs);
   const owner = { name: 'gateway', thread: 'large', config, logger, lifecycle, clock } as const;
   const connections = await connect(owner);
-  const { commands, jobs, subscriber, mongo } = connections;
+  const subscriber = await connectSubscriber(owner);
+  const { commands, jobs, mongo } = connections;
   for (const redis of [commands, jobs, subscriber]) lifecycle.add(new RedisHealth(redis, config.timings.redis));
   const { follower, ...caches } = await startCaches({
     ...owner,
@@ -41,9 +41,8 @@ async function start(port: NonNullable<typeof parentPort>): Promise<void> {
     keysWith: () => undefined,
   });
   lifecycle.add(follower);
-  const scoring = await startScoring(owner, connections, caches);
-  const idempotencyKeys = new IdempotencyKeys({ redis: commands, store: scoring.idempotency, clock });
-  const answers = scoringAnswers({ ...scoring, idempotencyKeys });
+  const scoring = await startScoring(owner, connections, { caches, sumsFieldDays: true });
+  const answers = scoringAnswers(scoring);
   const largeBodies = new LargeBodies(() => scoring.queues.workersOf('batches'));
   const answerer = new Answerer({
     answers,

@@ -8,7 +8,7 @@ import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
 import { hasCallsInFlight } from '../shared/quota/calls-in-flight.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
-import { redisNowMs } from '../shared/redis/connect.js';
+import { type Redis, redisNowMs } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
 import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
 import { ErasureStore, erasingStores } from '../shared/store/calls/erasures.js';
@@ -21,14 +21,20 @@ import { Authenticator } from './auth/authenticate.js';
 import { callerAddressBehind } from './auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from './auth/key-settings.js';
 import { startCaches } from './caches/caches.js';
-import { type Connections, commandTimeoutMs, connect, minDeadlineMsOf, type ScoringProcess } from './connections.js';
+import {
+  type Connections,
+  commandTimeoutMs,
+  connect,
+  connectSubscriber,
+  minDeadlineMsOf,
+  type ScoringProcess,
+} from './connections.js';
 import { createApp } from './http/app.js';
 import { CallDays } from './http/call-days.js';
 import { Drain } from './http/drain.js';
 import { observeCalls, observeGateway } from './http/metrics.js';
 import { startServer } from './http/server.js';
 import { UnusedBytes } from './http/unused-bytes.js';
-import { IdempotencyKeys } from './idempotency/idempotency.js';
 import { LargeCalls } from './large-calls/large-calls.js';
 import { BodyMemory } from './request/body-memory.js';
 import { LargeBodies } from './request/large-bodies.js';
@@ -47,12 +53,16 @@ interface Gateway extends ScoringProcess {
   readonly config: Config;
 }
 
+interface GatewayConnections extends Connections {
+  readonly subscriber: Redis;
+}
+
 async function start(config: Config, logger: Logger): Promise<void> {
   const lifecycle = new Lifecycle(logger);
   const clock = machineClock(config.clockOffsetMs);
   const checkDatabase = (database: Mongo['database']) => checkKeySettings(database, config);
   const gateway = { name: 'gateway', config, logger, lifecycle, clock, checkDatabase } as const;
-  const connections = await connect(gateway);
+  const connections = { ...(await connect(gateway)), subscriber: await connectSubscriber(gateway) };
   await claimKeySettings(connections.mongo.database, config, logger);
   const services = await startServices(gateway, connections);
   await serve(gateway, connections, services);
@@ -61,9 +71,9 @@ async function start(config: Config, logger: Logger): Promise<void> {
 type Services = Awaited<ReturnType<typeof startServices>>;
 
 /** Makes the services of all routes, and starts those that run in the background. */
-async function startServices(gateway: Gateway, connections: Connections) {
-  const { config, logger, lifecycle, clock } = gateway;
-  const { commands, mongo, subscriber } = connections;
+async function startServices(gateway: Gateway, connections: GatewayConnections) {
+  const { config, logger, lifecycle } = gateway;
+  const { mongo, subscriber } = connections;
   const { database } = mongo;
   const [largeCalls, { follower, ...caches }] = await Promise.all([
     LargeCalls.start((error) => {
@@ -79,7 +89,7 @@ async function startServices(gateway: Gateway, connections: Connections) {
   ]);
   lifecycle.add(largeCalls);
   lifecycle.add(follower);
-  const scoring = await startScoring(gateway, connections, caches);
+  const scoring = await startScoring(gateway, connections, { caches, sumsFieldDays: true });
   const outcomes = new OutcomeStore(database);
   return {
     ...caches,
@@ -88,7 +98,6 @@ async function startServices(gateway: Gateway, connections: Connections) {
     outcomes,
     outcomeLimit: new OutcomeLimit({ outcomes, retentionDays: config.retentionDays }),
     predictions: new PredictionStore(database),
-    idempotencyKeys: new IdempotencyKeys({ redis: commands, store: scoring.idempotency, clock }),
   };
 }
 
@@ -107,7 +116,7 @@ function authenticator(
 }
 
 /** Serves the API and the port for operators; announces itself when both accept connections. */
-async function serve(gateway: Gateway, connections: Connections, services: Services): Promise<void> {
+async function serve(gateway: Gateway, connections: GatewayConnections, services: Services): Promise<void> {
   const { config, logger, lifecycle } = gateway;
   const { commands, jobs, subscriber, mongo } = connections;
   const metrics = createMetrics();

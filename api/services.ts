@@ -7,34 +7,41 @@ import { CallDocuments } from '../shared/store/calls/call-documents.js';
 import { IdempotencyStore, type RecordedCall } from '../shared/store/calls/idempotency.js';
 import { UsageLedger } from '../shared/store/calls/usage-ledger.js';
 import { voidCall } from '../shared/store/calls/void-call.js';
+import type { Db } from '../shared/store/connection/connect.js';
 import { SliceStore } from '../shared/store/jobs/job-slices.js';
 import { FieldDayStore } from '../shared/store/models/field-days.js';
-import type { ModelVerdicts } from '../shared/store/validation/model-verdicts.js';
 import { Admission } from './admission/admission.js';
-import type { WorkspaceCache } from './admission/workspace-cache.js';
+import { type AdmissionCaches, admissionCaches } from './caches/caches.js';
 import type { Connections, ScoringProcess } from './connections.js';
 import { ColdVersions } from './dispatch/cold-versions.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
 import { ReplyStream } from './dispatch/reply-stream.js';
+import { IdempotencyKeys } from './idempotency/idempotency.js';
 import { Metering } from './metering/metering.js';
 import { CallVoider } from './metering/void-calls.js';
 import { FieldDays } from './record/field-days.js';
 import { Recorder } from './record/recorder.js';
 
-/** The caches that admission reads. */
-export interface AdmissionCaches {
-  readonly workspaces: WorkspaceCache;
-  readonly verdicts: ModelVerdicts;
+/** The differences between the processes that score. */
+export interface ScoringOptions {
+  /** Undefined: each call reads its organisation, its model and its verdict, and so sees each change at once. */
+  readonly caches: AdmissionCaches | undefined;
+  /** Whether to sum up how the fields of live calls are read, by day. */
+  readonly sumsFieldDays: boolean;
 }
 
 export type ScoringServices = Awaited<ReturnType<typeof startScoring>>;
 
 /**
- * Makes the services of a scored call, for gateways and for runners of bulk jobs. Starts those that run in the
- * background: queues and replies.
+ * Makes the services of a scored call, for gateways, runners of bulk jobs, and the playground of a console. Starts
+ * those that run in the background: queues, replies and, where they are wanted, the sums of fields.
  */
-export async function startScoring(owner: ScoringProcess, connections: Connections, caches: AdmissionCaches) {
+export async function startScoring(
+  owner: ScoringProcess,
+  connections: Connections,
+  { caches, sumsFieldDays }: ScoringOptions,
+) {
   const { config, logger, lifecycle, clock } = owner;
   const { commands, mongo } = connections;
   const { client, database } = mongo;
@@ -49,28 +56,36 @@ export async function startScoring(owner: ScoringProcess, connections: Connectio
   lifecycle.onStop('call voider', () => callVoider.stop());
   const { queues, dispatcher } = await startDispatcher(owner, connections);
   const fieldDayStore = new FieldDayStore(database);
-  const fieldDays = new FieldDays({
-    store: fieldDayStore,
-    ...config.timings.fieldDays,
-    retentionDays: config.retentionDays,
-    logger,
-  });
-  lifecycle.add(fieldDays);
   return {
     ledger,
     idempotency,
     slices,
     recorder,
-    fieldDays,
+    fieldDays: sumsFieldDays ? startFieldDays(owner, fieldDayStore) : noFieldDays,
     fieldDayStore,
     latest,
     callVoider,
-    admission: new Admission({ ...caches, clock }),
+    admission: caches === undefined ? uncachedAdmission(owner, database) : new Admission({ ...caches, clock }),
+    idempotencyKeys: new IdempotencyKeys({ redis: commands, store: idempotency, clock }),
     quotaCommands: quota.commands,
     metering: new Metering({ quota, clock, logger, callVoider }),
     queues,
     dispatcher,
   };
+}
+
+/** Admits each call with empty caches. */
+function uncachedAdmission({ clock, logger }: ScoringProcess, database: Db): Pick<Admission, 'admit'> {
+  return {
+    admit: (call) => new Admission({ ...admissionCaches({ database, clock, logger }), clock }).admit(call),
+  };
+}
+
+const noFieldDays: Pick<FieldDays, 'add'> = { add: () => undefined };
+
+function startFieldDays({ config, logger, lifecycle }: ScoringProcess, store: FieldDayStore): Pick<FieldDays, 'add'> {
+  const { timings, retentionDays } = config;
+  return lifecycle.add(new FieldDays({ store, ...timings.fieldDays, retentionDays, logger }));
 }
 
 async function startDispatcher({ config, logger, lifecycle }: ScoringProcess, { jobs, replyReader }: Connections) {

@@ -27,13 +27,37 @@ export interface CachesOptions<Keys extends KeyCache | undefined> {
   readonly logger: Logger;
 }
 
-/** The caches of a gateway or a runner: keys, organisations with their models, and verdicts. */
-export interface Caches<Keys> {
-  readonly keys: Keys;
-  readonly models: ModelStore;
+/** The caches that admission reads. */
+export interface AdmissionCaches {
   readonly workspaces: WorkspaceCache;
   readonly verdicts: ModelVerdicts;
+}
+
+/** The caches of a gateway or a runner: keys, organisations with their models, and verdicts. */
+export interface Caches<Keys> extends AdmissionCaches {
+  readonly keys: Keys;
+  readonly models: ModelStore;
   readonly follower: ChangeFollower;
+}
+
+/** Makes empty caches. Without `isFollowing`, what they read holds for a limited time. */
+export function admissionCaches({
+  database,
+  clock,
+  logger,
+  isFollowing,
+}: Pick<CachesOptions<undefined>, 'database' | 'clock' | 'logger'> & {
+  readonly isFollowing?: () => boolean;
+}): AdmissionCaches {
+  const workspaces = new WorkspaceCache({
+    organisations: new OrganisationStore(database),
+    models: new ModelStore(database),
+    ...(isFollowing && { isFollowing }),
+    loadManifest: (modelId, version) => loadStoredManifest(database, modelId, version),
+  });
+  const validation = new ValidationStore(database);
+  const verdicts = new ModelVerdicts({ validation, clock, logger, ...(isFollowing && { isFollowing }) });
+  return { workspaces, verdicts };
 }
 
 /**
@@ -55,14 +79,7 @@ export async function startCaches<Keys extends KeyCache | undefined>(
   const follower = new ChangeFollower({ log: new ChangeLog(database), logger, onChange: drop, onGap });
   const { isFollowing } = follower;
   const keys = keysWith(isFollowing);
-  const models = new ModelStore(database);
-  const workspaces = new WorkspaceCache({
-    organisations: new OrganisationStore(database),
-    models,
-    isFollowing,
-    loadManifest: (modelId, version) => loadStoredManifest(database, modelId, version),
-  });
-  const verdicts = new ModelVerdicts({ validation: new ValidationStore(database), clock, logger, isFollowing });
+  const { workspaces, verdicts } = admissionCaches({ database, clock, logger, isFollowing });
   await follower.start();
   const readLog = (): void => void follower.read();
   await subscribeToChanges(subscriber, {
@@ -73,5 +90,5 @@ export async function startCaches<Keys extends KeyCache | undefined>(
     },
     onGap: readLog,
   });
-  return { keys, models, workspaces, verdicts, follower };
+  return { keys, models: new ModelStore(database), workspaces, verdicts, follower };
 }

@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http';
 import { actionRoutes, route } from '../../shared/admin/actions.js';
-import { retryAtStart } from '../../shared/async/retry.js';
 import { type Config, ConfigError, readConfig } from '../../shared/config/config.js';
 import { machineClock } from '../../shared/contract/dates.js';
 import { messageOf } from '../../shared/contract/errors.js';
@@ -9,19 +8,14 @@ import { Lifecycle, readSettings } from '../../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../../shared/process/logger.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
-import { connectionReady, connectRedis, type Redis } from '../../shared/redis/connect.js';
-import { checkRedis, RedisHealth } from '../../shared/redis/health.js';
-import { claimLease, claimRedis } from '../../shared/redis/owner.js';
-import { connectionName } from '../../shared/redis/running-processes.js';
-import { connectMongo, type Mongo } from '../../shared/store/connection/connect.js';
-import { installationId } from '../../shared/store/connection/installation-id.js';
-import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
+import { RedisHealth } from '../../shared/redis/health.js';
+import type { Db } from '../../shared/store/connection/connect.js';
 import { ConsoleAccess } from '../../shared/store/console/console-access.js';
 import { MemberStore } from '../../shared/store/console/members.js';
 import { AuthAttempts } from '../auth/auth-attempts.js';
 import { callerAddressBehind } from '../auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from '../auth/key-settings.js';
-import { blockMs } from '../dispatch/reply-stream.js';
+import { type Connections, commandTimeoutMs, connect, type ScoringProcess } from '../connections.js';
 import { startServer } from '../http/server.js';
 import { UnusedBytes } from '../http/unused-bytes.js';
 import { RateLimit } from '../request/rate-limit.js';
@@ -36,22 +30,20 @@ import type { ConsoleContext } from './routes/action-routes.js';
  * origin and event loop of a gateway belong to its callers.
  */
 
-/** Ms for Redis to answer one command. */
-const commandTimeoutMs = 2_000;
-const maxPoolSize = 10;
 const maxUploadMs = 5 * 60_000;
 
-interface Connections {
-  readonly commands: Redis;
-  readonly jobs: Redis;
-  readonly replyReader: Redis;
-  readonly mongo: Mongo;
+interface Console extends ScoringProcess {
+  readonly config: Config;
 }
 
 async function start(config: Config, logger: Logger): Promise<void> {
   const lifecycle = new Lifecycle(logger);
-  const connections = await connect(config, logger, lifecycle);
+  const clock = machineClock(config.clockOffsetMs);
+  const checkDatabase = (database: Db) => checkKeySettings(database, config);
+  const owner: Console = { name: 'console', config, logger, lifecycle, clock, checkDatabase };
+  const connections = await connect(owner);
   const { commands, jobs, mongo } = connections;
+  await claimKeySettings(mongo.database, config, logger);
   const health = lifecycle.add(new RedisHealth(commands, config.timings.redis));
   // Without a periodic PING a half-open connection would go unnoticed until its next use.
   lifecycle.add(new RedisHealth(jobs, config.timings.redis));
@@ -71,13 +63,11 @@ async function start(config: Config, logger: Logger): Promise<void> {
     server.closeAllConnections();
   });
   const consoleUrl = config.consoleUrl ?? url;
-  const admin = adminContext({ config, logger, connections, consoleUrl });
-  const playground = await startPlayground({
-    ...{ ...connections, ...config, context: admin, logger, lifecycle, timeoutMs: config.requestTimeoutMs },
-  });
+  const admin = adminContext(owner, connections, consoleUrl);
+  const playground = await startPlayground(owner, connections);
   const app = createConsoleApp({
     ...{ admin, consoleUrl, logger, bodyTimeoutMs, unused, readiness: async () => health.problem },
-    sessions: sessionsOf({ config, logger, connections, consoleUrl }),
+    sessions: sessionsOf(owner, connections, consoleUrl),
     isHttps: isHttps(consoleUrl),
     oidc: config.oidc && new OidcClient(config.oidc, `${consoleUrl}/admin/v1/session/oidc/callback`),
     routes: [...actionRoutes, route('post', '/orgs/:org_id/playground', playground)],
@@ -92,47 +82,16 @@ async function start(config: Config, logger: Logger): Promise<void> {
   process.send?.({ kind: 'ready', url });
 }
 
-async function connect(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Connections> {
-  const { redisUrl, mongoUrl } = config;
-  if (redisUrl === undefined || mongoUrl === undefined)
-    throw new Error('REDIS_URL and MONGODB_URL must be set. `npm start` runs private servers without them.');
-  const { minPatienceMs } = config.timings.redis;
-  const connectTo = (name: string, kind: 'commands' | 'blocking') => {
-    const connection = { url: redisUrl, name: connectionName('console', name), kind, logger, commandTimeoutMs };
-    const redis = connectRedis({ ...connection, maxBlockMs: blockMs, minPatienceMs });
-    lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
-    return redis;
-  };
-  const commands = connectTo('commands', 'commands');
-  const redis = { commands, jobs: connectTo('jobs', 'commands'), replyReader: connectTo('replies', 'blocking') };
-  await Promise.all(Object.values(redis).map((each) => connectionReady(each)));
-  await retryAtStart(() => checkRedis(commands, logger));
-  const mongo = await connectMongo(mongoUrl, { name: 'leadscore-console', maxPoolSize });
-  lifecycle.onStop('mongo', () => mongo.client.close());
-  await checkKeySettings(mongo.database, config);
-  await prepareDatabase(mongo.database);
-  const installation = await retryAtStart(() => installationId(mongo.database));
-  await retryAtStart(() => claimRedis(commands, installation));
-  await retryAtStart(() => claimLease(commands, leaseMsOf(config)));
-  await claimKeySettings(mongo.database, config, logger);
-  return { ...redis, mongo };
-}
-
 const apiUrl = ({ baseUrl, port }: Config): string => baseUrl ?? `http://localhost:${port}`;
 const isHttps = (url: string): boolean => url.startsWith('https:');
 
-interface ContextDeps {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly connections: Connections;
-  readonly consoleUrl: string;
-}
-
-function adminContext({ config, logger, connections, consoleUrl }: ContextDeps): ConsoleContext {
-  const { commands, mongo } = connections;
+function adminContext(
+  { config, logger, clock }: Console,
+  { commands, mongo }: Connections,
+  consoleUrl: string,
+): ConsoleContext {
   return {
-    ...{ client: mongo.client, database: mongo.database, consoleUrl },
-    clock: machineClock(config.clockOffsetMs),
+    ...{ client: mongo.client, database: mongo.database, consoleUrl, clock },
     apiUrl: apiUrl(config),
     leaseMs: leaseMsOf(config),
     redis: async () => commands,
@@ -141,9 +100,8 @@ function adminContext({ config, logger, connections, consoleUrl }: ContextDeps):
   };
 }
 
-function sessionsOf({ config, logger, connections, consoleUrl }: ContextDeps): Sessions {
-  const { commands, mongo } = connections;
-  const clock = machineClock(config.clockOffsetMs);
+function sessionsOf(owner: Console, { commands, mongo }: Connections, consoleUrl: string): Sessions {
+  const { config, logger, clock } = owner;
   const addressOf = callerAddressBehind(config.trustedProxies);
   const newSlotId = callIdGenerator();
   return new Sessions({
@@ -151,7 +109,7 @@ function sessionsOf({ config, logger, connections, consoleUrl }: ContextDeps): S
     access: new ConsoleAccess(mongo.database),
     members: new MemberStore(mongo.database),
     attempts: new AuthAttempts({ addressOf }),
-    rateLimit: new RateLimit(commands, commandTimeoutMs),
+    rateLimit: new RateLimit(commands, commandTimeoutMs(owner)),
     newRequestSlot: () => newSlotId(clock.now(), ''),
   });
 }

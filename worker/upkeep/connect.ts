@@ -1,5 +1,5 @@
-import { retryAtStart, UnusableServer } from '../../shared/async/retry.js';
-import { settledOrThrow, withTimeout } from '../../shared/async/timeouts.js';
+import { UnusableServer } from '../../shared/async/retry.js';
+import { withTimeout } from '../../shared/async/timeouts.js';
 import type { WorkerConfig } from '../../shared/config/config.js';
 import { type Clock, machineClock } from '../../shared/contract/dates.js';
 import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
@@ -7,12 +7,9 @@ import type { Logger } from '../../shared/process/logger.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { Quota } from '../../shared/quota/quota.js';
 import { connectionReady, connectRedis, type Redis } from '../../shared/redis/connect.js';
-import { checkRedis } from '../../shared/redis/health.js';
-import { claimLease, claimRedis } from '../../shared/redis/owner.js';
 import { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
+import { type Attempt, claimServers } from '../../shared/store/connection/claim-servers.js';
 import { connectMongo, type Mongo } from '../../shared/store/connection/connect.js';
-import { installationId } from '../../shared/store/connection/installation-id.js';
-import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
 
 export type UpkeepConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
@@ -35,10 +32,13 @@ export interface UpkeepConnections {
 
 const maxClaimMsAtStart = 5_000;
 
-/** Passes over the refusal of a Redis that is out of memory: each sweep claims it again. */
-function unlessOther(error: unknown): void {
-  if (error instanceof UnusableServer) throw error;
-}
+/** Waits for a claim for a limited time. Passes over a refusal: each sweep claims Redis again. */
+const boundedAttempt =
+  (limitMs: number): Attempt =>
+  (claim) =>
+    withTimeout(limitMs, claim()).catch((error: unknown) => {
+      if (error instanceof UnusableServer) throw error;
+    });
 
 /**
  * Connects upkeep to Redis and MongoDB, prepares the database and claims Redis for it.
@@ -50,16 +50,14 @@ export async function connectUpkeep(config: UpkeepConfig, logger: Logger): Promi
     connectRedis({ url: config.redisUrl, name: `leadscore-upkeep-${name}`, kind, logger, minPatienceMs });
   const [redis, blocking] = [connect('commands', 'commands'), connect('jobs', 'blocking')];
   await connectionReady(redis);
-  await retryAtStart(() => checkRedis(redis, logger));
-  const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 10 });
-  await prepareDatabase(mongo.database);
-  const installation = await retryAtStart(() => installationId(mongo.database));
   const leaseMs = leaseMsOf(config);
-  const claim = async (limitMs: number): Promise<void> => {
-    const claims = [claimRedis(redis, installation), claimLease(redis, leaseMs)];
-    await settledOrThrow(claims.map((each) => withTimeout(limitMs, each).catch(unlessOther)));
-  };
-  await claim(maxClaimMsAtStart);
+  const { mongo, claim } = await claimServers({
+    redis,
+    connectMongo: () => connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 10 }),
+    leaseMs,
+    logger,
+    attempt: boundedAttempt(maxClaimMsAtStart),
+  });
   const clock = machineClock(config.clockOffsetMs);
   const ledger = new UsageLedger(mongo.database, clock);
   const quota = new Quota({ redis, ledger, leaseMs, clock });
@@ -68,5 +66,9 @@ export async function connectUpkeep(config: UpkeepConfig, logger: Logger): Promi
     redis.disconnect();
     await mongo.client.close();
   };
-  return { redis, blocking, mongo, clock, ledger, quota, latest: new LatestScores(redis), logger, claim, close };
+  return {
+    ...{ redis, blocking, mongo, clock, ledger, quota, latest: new LatestScores(redis), logger },
+    claim: (limitMs) => claim(boundedAttempt(limitMs)),
+    close,
+  };
 }

@@ -17,7 +17,7 @@ import { type JobReplyDeps, jobReplies } from './job-reply.js';
 export interface JobDeps {
   readonly reading: ReadingDeps;
   readonly score: ScoringRouteDeps;
-  readonly admission: Admission;
+  readonly admission: Pick<Admission, 'admit'>;
   readonly replies: JobReplyDeps;
   readonly stores: UploadStores & { readonly slices: SliceStore };
   readonly clock: Clock;
