@@ -4,7 +4,6 @@ import { SourceFile } from './support/sources/source-file.js';
 import {
   commentsAreNarrow,
   environmentStaysInProcess,
-  filesAreNoCrumbs,
   filesAreShort,
   foldersAreSmall,
   importsRunDown,
@@ -12,8 +11,6 @@ import {
   nothingHappensAtImport,
   oneFileNormalises,
   type StructureRule,
-  shortSeamPaths,
-  shortSeamsAreShort,
   skipsSayWhy,
 } from './support/sources/structure-rules.js';
 
@@ -178,32 +175,6 @@ const cases: readonly RuleCase[] = [
       'api/b.lua': `${'\n'.repeat(299)}return 1`,
       'test/a.test.ts': '\n'.repeat(600),
     },
-  },
-  {
-    title: 'has no TypeScript product file under 40 lines, except entry files and listed seams',
-    rule: filesAreNoCrumbs,
-    bad: { 'api/a.ts': '\n'.repeat(39), 'scripts/deep/b.mts': '\n' },
-    findings: [
-      'api/a.ts:1 has 39 lines, fewer than 40: merge it into its neighbour',
-      'scripts/deep/b.mts:1 has 1 lines, fewer than 40: merge it into its neighbour',
-    ],
-    good: {
-      'api/a.ts': '\n'.repeat(40),
-      'api/main.ts': '\n',
-      'api/routes/usage.ts': '\n',
-      'shared/b.lua': 'return 1\n',
-      'scripts/setup/c.mjs': '\n',
-      'test/support/d.ts': '\n',
-    },
-  },
-  {
-    title: 'lists as short seams only files that exist and have fewer than 40 lines',
-    rule: shortSeamsAreShort,
-    bad: { 'api/routes/usage.ts': '\n'.repeat(40) },
-    findings: shortSeamPaths.map(
-      (path) => `${path}:1 is listed as a short seam, but is missing or has 40 lines or more`,
-    ),
-    good: Object.fromEntries(shortSeamPaths.map((path) => [path, '\n'.repeat(39)])),
   },
   {
     title: 'normalises Unicode only in shared/contract/texts.ts',

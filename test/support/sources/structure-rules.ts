@@ -78,65 +78,6 @@ export const filesAreShort: StructureRule = (sources) =>
       return found(source, max + 1, `has ${source.lineCount} lines, more than ${max}`);
     });
 
-const minLines = 40; // a shorter file costs its reader more in jumps than it has content
-
-/** The TypeScript product files that may be shorter than 40 lines, by the reason. Entry files may be shorter too. */
-const shortSeams: Readonly<Record<string, readonly string[]>> = {
-  'an endpoint, or one step of several': [
-    ...['api/routes/usage.ts', 'api/routes/coverage.ts', 'api/routes/jobs/byte-range.ts'],
-    ...['api/console/routes/usage-csv.ts', 'api/http/middleware/deprecated-alias.ts'],
-  ],
-  'a schema: each resource has a file': [
-    ...['api/schemas/error.ts', 'api/schemas/object-schema.ts', 'api/schemas/score-history.ts', 'api/schemas/usage.ts'],
-    ...['shared/admin/schemas/jobs.ts', 'shared/admin/schemas/keys.ts'],
-  ],
-  'a hook or a format of many pages': [
-    ...['api/console/app/server/session.ts', 'api/console/app/server/use-send.ts'],
-    ...['api/console/app/server/use-load.ts', 'api/console/app/server/call.ts', 'api/console/app/parts/formats.ts'],
-  ],
-  'one rule that distant parts share': [
-    ...['shared/process/project-root.ts', 'shared/process/low-priority.ts', 'shared/contract/expected-values.ts'],
-    ...['shared/files/short-rows.ts', 'shared/files/spreadsheet-cell.ts', 'shared/redis/scan.ts'],
-    ...['shared/redis/bulk-demand.ts', 'shared/quota/calls-in-flight.ts', 'shared/store/jobs/remove-job.ts'],
-    ...['shared/store/connection/installation-id.ts', 'shared/async/repeat.ts'],
-    ...['scripts/bench/report/percentile.ts', 'scripts/bench/report/progress-lines.ts'],
-    ...['scripts/cli/output/readable-numbers.ts', 'scripts/cli/output/wrap-text.ts'],
-    ...['scripts/test/test-files.ts', 'scripts/test/group/processor-time.ts'],
-  ],
-  'a contract without its implementation': [
-    ...['shared/quota/ledger-view.ts', 'scripts/setup/find-server.d.mts', 'api/large-calls/arrived-call.ts'],
-    ...['scripts/attack/caller/attack.ts', 'scripts/attack/caller/messages.ts', 'scripts/attack/attacks/table.ts'],
-  ],
-  'an action, a command or a check of its own': [
-    ...['shared/admin/keys/key-settings.ts', 'shared/admin/models/model-coverage.ts', 'shared/quota/sweep-log.ts'],
-    'worker/lanes/stalled-jobs.ts',
-    ...['scripts/cli/commands/usage/usage-commands.ts', 'worker/upkeep/usage-rollup.ts', 'worker/lanes/chunk-death.ts'],
-    ...['scripts/chaos/check/check-jobs.ts', 'scripts/attack/measure/other-work.ts'],
-    ...['scripts/bench/service/bare-service.ts', 'scripts/bench/fleet/fleet.ts'],
-  ],
-  'a decision of the gateway, with a test of its own': [
-    ...['api/dispatch/chunk-ages.ts', 'api/bulk/reserve-order.ts'],
-    'api/openapi/examples.ts',
-  ],
-};
-export const shortSeamPaths: readonly string[] = Object.values(shortSeams).flat();
-
-/** No TypeScript product file is shorter than 40 lines, except entry files and listed seams. */
-export const filesAreNoCrumbs: StructureRule = (sources) =>
-  sources
-    .filter((source) => isProduct(source) && /\.m?ts$/.test(source.path))
-    .filter(({ path }) => !entryFiles.some((entry) => entry.test(path)) && !shortSeamPaths.includes(path))
-    .filter((source) => source.lineCount < minLines)
-    .map((source) =>
-      found(source, 1, `has ${source.lineCount} lines, fewer than ${minLines}: merge it into its neighbour`),
-    );
-
-/** Every entry in the list of short seams is a product file of fewer than 40 lines. */
-export const shortSeamsAreShort: StructureRule = (sources) =>
-  shortSeamPaths
-    .filter((path) => !sources.some((source) => source.path === path && source.lineCount < minLines))
-    .map((path) => `${path}:1 is listed as a short seam, but is missing or has ${minLines} lines or more`);
-
 const maxCommentWidth = 120; // the formatter keeps code within it, and does not touch comments
 
 /** No line of a comment in TypeScript or Lua is longer than 120 characters. */
