@@ -1,30 +1,13 @@
 import type { UsageReport } from '../shared/contract/plans.js';
-import type { Verdict } from '../shared/contract/verdict.js';
 import type { Admission } from './admission/admission.js';
+import type { WriteReply } from './call/score-outcome.js';
 import type { ScoringCall } from './call/scoring-call.js';
-import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
+import type { Dispatcher } from './dispatch/dispatcher.js';
 import type { IdempotencyKeys, Reply } from './idempotency/idempotency.js';
 import type { Metering } from './metering/metering.js';
 import type { FieldDays } from './record/field-days.js';
 import type { Recorder } from './record/recorder.js';
 import { CallerGone } from './request/read-body.js';
-
-/** The result of a scored call, before it is written as JSON. */
-export interface ScoreOutcome {
-  readonly call: ScoringCall;
-  /** The version that scored all rows: a call is admitted with one version. */
-  readonly modelVersion: string;
-  readonly rows: ScoredRows;
-  readonly usage: UsageReport;
-  readonly verdict: Verdict;
-}
-
-/** Writes an outcome as the JSON of one endpoint. */
-export interface WriteReply {
-  (outcome: ScoreOutcome): string;
-  /** Writes the rows in steps beforehand. A long reply would delay other calls. */
-  readonly prepare?: (scored: Pick<ScoreOutcome, 'call' | 'rows'>) => Promise<void>;
-}
 
 export interface ScoringDeps {
   readonly admission: Pick<Admission, 'admit'>;

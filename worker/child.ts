@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ChildConfig, readWorkerConfig } from '../shared/config/config.js';
+import { type Lane, lanes } from '../shared/contract/lanes.js';
 import { LatestScores } from '../shared/latest-scores/latest-scores.js';
-import { type Lane, lanes } from '../shared/messages/score-job.js';
 import { Lifecycle } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
 import { batchNiceness, lowerPriority, lowNiceness } from '../shared/process/low-priority.js';

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { readWorkerConfig, type WorkerConfig } from '../shared/config/config.js';
 import { messageOf } from '../shared/contract/errors.js';
-import type { Lane } from '../shared/messages/score-job.js';
+import type { Lane } from '../shared/contract/lanes.js';
 import { createMetrics, startAdminServer } from '../shared/process/admin-server.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';

@@ -1,14 +1,14 @@
 import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { FileForm } from '../../shared/files/result-columns.js';
+import type { FileForm } from '../../shared/files/file-form.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 import type { MongoClient } from '../../shared/store/connection/connect.js';
 import { inTransaction } from '../../shared/store/connection/transaction.js';
 import type { Job, JobSlice, SliceOutcome } from '../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import type { WorkspaceCache } from '../admission/workspace-cache.js';
+import { acceptedCall } from '../call/score-outcome.js';
 import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
-import { acceptedCall } from '../dispatch/dispatcher.js';
 import type { ScoringServices } from '../services.js';
 import type { ReservePlace } from './reserve-order.js';
 import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';

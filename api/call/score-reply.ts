@@ -2,9 +2,8 @@ import { setImmediate as nextStep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { shortenedText } from '../../shared/contract/texts.js';
 import type { ExplainedRows, ScoredPart } from '../../shared/messages/score-job.js';
-import type { ScoredRows } from '../dispatch/dispatcher.js';
-import type { ScoreOutcome, WriteReply } from '../score-records.js';
 import { type InputReport, inputReport } from './input/input-report.js';
+import type { ScoredRows, ScoreOutcome, WriteReply } from './score-outcome.js';
 
 const tenThousandths = 10_000;
 const reasons = 3;

@@ -1,8 +1,8 @@
 import { withTimeout } from '../../shared/async/timeouts.js';
 import { storedCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import type { Lane } from '../../shared/contract/lanes.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
-import type { Lane } from '../../shared/messages/score-job.js';
 import type { UsageBucket } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 

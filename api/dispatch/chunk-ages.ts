@@ -1,9 +1,8 @@
-import type { Lane } from '../../shared/messages/score-job.js';
-
 /** Age of an unanswered chunk from which its partition is slow: its process hangs, or loads a large model. */
 const slowMs: Readonly<Record<Lane, number>> = { singles: 1_000, batches: 3_000, bulk: 6_000 };
 
 /** The ages of this gateway's unanswered chunks, by lane and partition. */
+import type { Lane } from '../../shared/contract/lanes.js';
 export class ChunkAges {
   /** For each lane and partition the beginnings of its chunks, oldest first. */
   private readonly beganMs = new Map<string, Map<symbol, number>>();

@@ -4,18 +4,17 @@ import { LRUCache } from 'lru-cache';
 import { Batcher } from '../../shared/async/batcher.js';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import type { Lane } from '../../shared/contract/lanes.js';
 import { partitionsOf } from '../../shared/messages/partitions.js';
 import type {
   ChunkReply,
-  Lane,
   OutgoingPart,
   OutgoingPayload,
   PartReply,
-  RecordProblem,
   RefusedPart,
   ScoredPart,
 } from '../../shared/messages/score-job.js';
-import type { ReadInput } from '../call/input/input-report.js';
+import type { ScoredRows } from '../call/score-outcome.js';
 import { type AdmittedModel, msUntil, type ScoringCall } from '../call/scoring-call.js';
 import { ChunkAges } from './chunk-ages.js';
 import type { ColdVersions } from './cold-versions.js';
@@ -24,17 +23,6 @@ import type { LaneQueues } from './lane-queues.js';
 import { fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
-
-/** The scores of a call, by column, in the order of its accepted records. */
-export interface ScoredRows {
-  readonly parts: readonly ScoredPart[];
-  /** One entry an accepted record: its known fields by slot, as JSON, with stored fields filled in. */
-  readonly fields: readonly string[];
-  /** The first problem of each refused record, in order. Empty unless the call is tolerant; see `acceptedCall`. */
-  readonly refused: readonly RecordProblem[];
-  /** Only for a call that asks for a report on its input. */
-  readonly input?: ReadInput;
-}
 
 export interface DispatcherOptions {
   readonly gatewayId: string;
@@ -238,21 +226,6 @@ export class Dispatcher {
       answered();
     }
   }
-}
-
-/**
- * The call with only its accepted records, as it is recorded and counted after a tolerant call was scored.
- * @returns the same object when no record is refused
- */
-export function acceptedCall(call: ScoringCall, { refused }: Pick<ScoredRows, 'refused'>): ScoringCall {
-  if (refused.length === 0) return call;
-  const dropped = new Set(refused.map(({ record }) => record));
-  const indexes = [...call.records.keys()].filter((index) => !dropped.has(index));
-  return {
-    ...call,
-    records: call.records.filter((_, index) => !dropped.has(index)),
-    nameOfRecord: (index) => call.nameOfRecord(indexes[index] ?? index),
-  };
 }
 
 /** Whole ms until a time on the clock of `performance.now()`, at least one. */

@@ -1,14 +1,12 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { interactiveLanes, type Lane, lanes } from '../../shared/contract/lanes.js';
 import { partitionSharing } from '../../shared/messages/partitions.js';
 import {
   type ChunkHead,
   type ChunkJob,
   encodePayload,
-  interactiveLanes,
-  type Lane,
   laneQueueName,
-  lanes,
   maxInJob,
   type OutgoingPayload,
 } from '../../shared/messages/score-job.js';

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { lanes } from '../../shared/messages/score-job.js';
+import { lanes } from '../../shared/contract/lanes.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
 import type { LargeCalls } from '../large-calls/large-calls.js';
 import type { CallVoider } from '../metering/void-calls.js';

@@ -1,5 +1,5 @@
 import { ApiError, type ApiErrorOptions, type ErrorName, messageOf } from '../../shared/contract/errors.js';
-import type { Lane } from '../../shared/messages/score-job.js';
+import type { Lane } from '../../shared/contract/lanes.js';
 import { CallerGone } from '../request/read-body.js';
 import type { ReceivedCall } from '../request/receive-call.js';
 import type { Answer, ArrivedCall, ScoringRoute } from './arrived-call.js';

@@ -9,8 +9,8 @@ import type { Quota, Usage } from '../../shared/quota/quota.js';
 import type { VoidableCall } from '../../shared/quota/voids.js';
 import type { UsageCounter } from '../../shared/redis/keys.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
+import type { ScoredRows } from '../call/score-outcome.js';
 import { isPastFence, msUntil, msUntilFence, type ScoringCall } from '../call/scoring-call.js';
-import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { CallVoider } from './void-calls.js';
 
 export interface ReservationDeps {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { FairQueue } from '../../shared/async/fair-queue.js';
-import type { Lane } from '../../shared/messages/score-job.js';
+import type { Lane } from '../../shared/contract/lanes.js';
 import { msUntil } from '../call/scoring-call.js';
 import { CallerGone } from './read-body.js';
 import type { ReceivedCall } from './receive-call.js';

@@ -1,5 +1,6 @@
 import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import type { WriteReply } from '../call/score-outcome.js';
 import { answerInTime, type CallRecord, idOfRecord, type ScoringCall } from '../call/scoring-call.js';
 import type { AnswerCall } from '../large-calls/arrived-call.js';
 import { laneOf } from '../request/large-bodies.js';
@@ -7,7 +8,7 @@ import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json
 import type { ReceivedCall } from '../request/receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
-import { type ScoringDeps, scoreRecords, type WriteReply } from '../score-records.js';
+import { type ScoringDeps, scoreRecords } from '../score-records.js';
 
 const maxRecords = scoreRequestSchema.properties.records.maxItems;
 const valueLimit: ValueLimit = {

@@ -1,7 +1,6 @@
 import { type InputReport, inputReport } from '../call/input/input-report.js';
+import type { ScoredRows, WriteReply } from '../call/score-outcome.js';
 import { type LikelihoodName, scoreRows, summaryMember } from '../call/score-reply.js';
-import type { ScoredRows } from '../dispatch/dispatcher.js';
-import type { WriteReply } from '../score-records.js';
 
 /**
  * Writes the flat reply of a webhook: the members of one V1ScoreRow, then model, usage and verdict. Usage and verdict

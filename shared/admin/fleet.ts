@@ -1,7 +1,8 @@
 import { Queue } from 'bullmq';
+import { lanes } from '../contract/lanes.js';
 import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
 import { gradingQueueName } from '../messages/grading-job.js';
-import { laneQueueName, lanes } from '../messages/score-job.js';
+import { laneQueueName } from '../messages/score-job.js';
 import { latestSweeps } from '../quota/sweep-log.js';
 import { factOf, mastersOf, type Redis } from '../redis/connect.js';
 import {

@@ -1,5 +1,6 @@
 import { CsvRows } from './csv-rows.js';
-import { type FileForm, keptColumns } from './result-columns.js';
+import type { FileForm } from './file-form.js';
+import { keptColumns } from './result-columns.js';
 import { textOfCell } from './spreadsheet-cell.js';
 
 /** Replaces errors of an erased lead: they may quote its data. */

@@ -1,11 +1,5 @@
-import type { FileShape, JobOptions } from '../store/jobs/job-documents.js';
+import type { FileForm, FileShape } from './file-form.js';
 import { csvCell } from './spreadsheet-cell.js';
-
-/** The form of the files of a job. */
-export interface FileForm {
-  readonly shape: FileShape;
-  readonly options: Pick<JobOptions, 'include_input' | 'explain'>;
-}
 
 export const scoreColumns = ['score', 'conversion_likelihood', 'enriched', 'previous_score', 'delta'] as const;
 export const reasonColumns = ['top_reason_1', 'top_reason_2', 'top_reason_3'] as const;

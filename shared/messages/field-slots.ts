@@ -1,5 +1,5 @@
+import { type DateOrder, expectedOf } from '../bundle/expected-values.js';
 import type { Manifest } from '../bundle/manifest/manifest.js';
-import { type DateOrder, expectedOf } from '../contract/expected-values.js';
 import { foldFieldName } from '../contract/texts.js';
 import { type Cell, cutFilledList, cutList, cutTexts, cutValue, isAbsent, isLongText, packCell } from './cells.js';
 import { noTargets, SentNames, type Target } from './sent-names.js';

@@ -1,3 +1,4 @@
+import type { Lane } from '../contract/lanes.js';
 import type { Cell } from './cells.js';
 
 /**
@@ -8,16 +9,6 @@ import type { Cell } from './cells.js';
 
 /** Incremented when the form or the meaning of a message changes. Each version has its own queues. */
 export const messageVersion = 8;
-
-/** The lanes whose calls have a caller that waits. */
-export const interactiveLanes = ['singles', 'batches'] as const;
-
-/**
- * The queues of a partition. A worker process serves one lane. So batches never delay singles, and bulk jobs delay
- * neither.
- */
-export const lanes = [...interactiveLanes, 'bulk'] as const;
-export type Lane = (typeof lanes)[number];
 
 /** Name of a lane's BullMQ queue. Only workers that know this message version read it. */
 export const laneQueueName = (lane: Lane, version = messageVersion): string => `score-${lane}-${version}`;

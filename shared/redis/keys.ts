@@ -1,8 +1,7 @@
-import type { Lane } from '../messages/score-job.js';
-
 /** All Redis keys of Leadscore. Braces are hash tags: the keys of one script share a tag, as Redis Cluster requires. */
 
 /** The two monthly counters of an organisation: live keys and test keys. */
+import type { Lane } from '../contract/lanes.js';
 export const usageBuckets = ['live', 'test'] as const;
 export type UsageBucket = (typeof usageBuckets)[number];
 

@@ -1,5 +1,5 @@
+import type { Lane } from '../contract/lanes.js';
 import type { RegisteredWorker } from '../messages/partitions.js';
-import type { Lane } from '../messages/score-job.js';
 import type { Redis } from './connect.js';
 import { workerRegisterKey } from './keys.js';
 import { type LuaCommand, luaCommand, stringsReply } from './lua-command.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import type { Role } from '../../shared/admin/schemas/people.js';
+import type { Role } from '../../shared/contract/roles.js';
 import {
   type ConsolePage,
   holdReplies,

@@ -1,5 +1,5 @@
+import type { DateOrder } from '../../shared/bundle/expected-values.js';
 import type { DateFeature } from '../../shared/bundle/manifest/manifest.js';
-import type { DateOrder } from '../../shared/contract/expected-values.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import {
   type FeatureWriter,

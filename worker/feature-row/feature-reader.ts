@@ -1,5 +1,5 @@
+import { expectedOfType } from '../../shared/bundle/expected-values.js';
 import type { Feature } from '../../shared/bundle/manifest/manifest.js';
-import { expectedOfType } from '../../shared/contract/expected-values.js';
 import type { Cell } from '../../shared/messages/cells.js';
 import type { Steps } from '../pool/time-slices.js';
 import { compileBooleanWriter } from './boolean-value.js';

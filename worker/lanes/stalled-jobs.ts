@@ -1,5 +1,6 @@
 import { settledOrThrow } from '../../shared/async/timeouts.js';
-import { laneQueueName, lanes } from '../../shared/messages/score-job.js';
+import { lanes } from '../../shared/contract/lanes.js';
+import { laneQueueName } from '../../shared/messages/score-job.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { partitionPrefix } from '../../shared/redis/keys.js';
 import { clearStuckLock } from '../../shared/redis/lock.js';

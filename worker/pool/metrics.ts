@@ -1,7 +1,8 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { type Lane, laneQueueName, lanes } from '../../shared/messages/score-job.js';
+import { type Lane, lanes } from '../../shared/contract/lanes.js';
+import { laneQueueName } from '../../shared/messages/score-job.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { SweepCounts } from '../../shared/quota/sweep.js';
 import { partitionPrefix } from '../../shared/redis/keys.js';

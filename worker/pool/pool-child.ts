@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { workerEnvironment } from '../../shared/config/config.js';
-import type { Lane } from '../../shared/messages/score-job.js';
+import type { Lane } from '../../shared/contract/lanes.js';
 import type { CrashNote } from './crash-note.js';
 import type { DeathCause } from './quarantine.js';
 

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import type { Lane } from '../../shared/messages/score-job.js';
+import type { Lane } from '../../shared/contract/lanes.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { type ChunkInHand, CrashNote } from './crash-note.js';

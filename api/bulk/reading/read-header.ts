@@ -1,5 +1,6 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { FieldMatch } from '../../../shared/files/field-match.js';
+import type { FileShape } from '../../../shared/files/file-form.js';
 import {
   columnOf,
   listedNames,
@@ -9,7 +10,7 @@ import {
 } from '../../../shared/files/reading/csv-columns.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
-import type { FileShape, JobOptions } from '../../../shared/store/jobs/job-documents.js';
+import type { JobOptions } from '../../../shared/store/jobs/job-documents.js';
 import { maxNameCharacters } from '../../dispatch/field-names.js';
 
 /** Folding so many characters of names takes up to 10 ms. */

@@ -1,10 +1,11 @@
+import type { FileShape } from '../../../shared/files/file-form.js';
 import { FileRecords } from '../../../shared/files/reading/file-records.js';
 import { inflatedPieces } from '../../../shared/files/reading/inflate-file.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import { type TextForm, utf8Pieces } from '../../../shared/files/reading/text-pieces.js';
 import { resultHeader } from '../../../shared/files/result-columns.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
-import { type FileShape, type JobOptions, jobLimits } from '../../../shared/store/jobs/job-documents.js';
+import { type JobOptions, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { type RawSlice, SliceCutter } from './cut-slices.js';
 import { shapeOfHeader } from './read-header.js';
 import { RowSurvey } from './row-survey.js';

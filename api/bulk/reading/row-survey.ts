@@ -1,12 +1,12 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
+import type { FileShape } from '../../../shared/files/file-form.js';
 import { type FoundRecords, recordAt } from '../../../shared/files/reading/file-records.js';
 import { type Footer, FooterWatch, footerNotice, kindOfRow } from '../../../shared/files/reading/footer-watch.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
-import type { FileShape } from '../../../shared/store/jobs/job-documents.js';
 import { readJson } from '../rows/parse-rows.js';
 
 /** 32 MiB, for 2.8 million ids. A runner reads two files at once. */

@@ -1,11 +1,11 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
+import type { FileShape } from '../../../shared/files/file-form.js';
 import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
 import { idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
-import type { FileShape } from '../../../shared/store/jobs/job-documents.js';
 import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
 import { sentNamesOf } from '../../dispatch/field-names.js';
 import { boundValues, maxValues, parseJson } from '../../request/parse-json.js';

@@ -1,4 +1,5 @@
-import { csvLine, type FileForm, keptColumns, reasonColumns } from '../../../shared/files/result-columns.js';
+import type { FileForm } from '../../../shared/files/file-form.js';
+import { csvLine, keptColumns, reasonColumns } from '../../../shared/files/result-columns.js';
 import { csvCell, spreadsheetCell } from '../../../shared/files/spreadsheet-cell.js';
 import { rowMembers } from '../../call/score-reply.js';
 import type { ParsedRow, RowProblem } from './parse-rows.js';

@@ -1,9 +1,9 @@
-import type { FileForm } from '../../../shared/files/result-columns.js';
+import type { FileForm } from '../../../shared/files/file-form.js';
 import type { JobSlice, SliceOutcome } from '../../../shared/store/jobs/job-documents.js';
 import { deflateQuickly, inflateMember } from '../../../shared/store/jobs/job-slices.js';
+import type { ScoredRows } from '../../call/score-outcome.js';
 import { driverMembers, topReasons } from '../../call/score-reply.js';
 import type { CallRecord } from '../../call/scoring-call.js';
-import type { ScoredRows } from '../../dispatch/dispatcher.js';
 import { problemText } from '../../dispatch/refusal.js';
 import { type ParsedRow, parseRows, type RowForm, type RowProblem } from './parse-rows.js';
 import { errorText, type RowResult, resultText } from './result-text.js';

@@ -1,4 +1,4 @@
-import type { DateOrder } from '../../../shared/contract/expected-values.js';
+import type { DateOrder } from '../../../shared/bundle/expected-values.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type FieldReadings, type ReadingKind, readingKinds } from '../../../shared/messages/score-job.js';
 import type { AdmittedModel } from '../scoring-call.js';

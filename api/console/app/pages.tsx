@@ -1,5 +1,5 @@
 import type { FunctionComponent } from 'preact';
-import type { Role } from '../../../shared/admin/schemas/people.js';
+import type { Role } from '../../../shared/contract/roles.js';
 import { LeadPage } from './pages/leads/lead.js';
 import { LeadsPage } from './pages/leads/leads.js';
 import { PlaygroundPage } from './pages/leads/playground.js';

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso';
-import { mayActAs } from '../../../shared/admin/schemas/people.js';
+import { mayActAs } from '../../../shared/contract/roles.js';
 import { OrganisationMenu } from './organisation-menu.js';
 import { pages } from './pages.js';
 import { Icon } from './parts/icon.js';

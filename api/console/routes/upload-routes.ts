@@ -2,7 +2,7 @@ import type Router from '@koa/router';
 import { AdminError } from '../../../shared/admin/admin-error.js';
 import { createUpload } from '../../../shared/admin/models/upload-actions.js';
 import { runAction } from '../../../shared/admin/run-action.js';
-import { mayActAs } from '../../../shared/admin/schemas/people.js';
+import { mayActAs } from '../../../shared/contract/roles.js';
 import { requestBundleCheck } from '../../../shared/messages/bundle-check-job.js';
 import type { BodyAccount } from '../../request/body-memory.js';
 import { readBody } from '../../request/read-body.js';

@@ -1,4 +1,4 @@
-import { dateOrders } from '../../../shared/contract/expected-values.js';
+import { dateOrders } from '../../../shared/bundle/expected-values.js';
 import { maxReportedValue, maxReportedValues } from '../../../shared/messages/score-job.js';
 import { countSchema, objectSchema } from '../object-schema.js';
 import type { Schema } from '../openapi-types.js';

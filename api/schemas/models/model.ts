@@ -1,4 +1,4 @@
-import { dateOrders } from '../../../shared/contract/expected-values.js';
+import { dateOrders } from '../../../shared/bundle/expected-values.js';
 import { objectSchema } from '../object-schema.js';
 import { modelIdSchema } from '../score-request.js';
 import { validationDetailSchema, validationSchema } from '../validation.js';

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { monthOf } from '../../../shared/contract/dates.js';
-import { laneQueueName, lanes } from '../../../shared/messages/score-job.js';
+import { lanes } from '../../../shared/contract/lanes.js';
+import { laneQueueName } from '../../../shared/messages/score-job.js';
 import { partitionPrefix } from '../../../shared/redis/keys.js';
 import { keysOn } from '../../../shared/redis/scan.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';

@@ -5,7 +5,7 @@ import {
   listTokens as listTokensAction,
   revokeToken as revokeTokenAction,
 } from '../../../shared/admin/people/access-actions.js';
-import { type Role, roles } from '../../../shared/admin/schemas/people.js';
+import { type Role, roles } from '../../../shared/contract/roles.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { usageError } from '../context/cli-error.js';
 import { perform } from '../context/perform.js';

@@ -1,6 +1,6 @@
 /*
  * Schemas of the console's requests and replies. The browser derives its types from them, so the files in this folder
- * import each other alone.
+ * import only each other, and lists of names in `shared/contract/`.
  */
 
 /** A JSON Schema (2020-12). */

@@ -1,8 +1,6 @@
+import { uploadStates } from '../../contract/upload-states.js';
 import { count, flag, instant, list, modelId, name, object, organisationId, text, textOrNull } from './schema.js';
 
-/** `received` waits for a worker. `passed` can be imported. `failed` has a `problem`. */
-const uploadStates = ['received', 'reading', 'scoring', 'passed', 'failed', 'imported'] as const;
-export type UploadState = (typeof uploadStates)[number];
 const uploadId = { type: 'string', pattern: '^[0-9a-f]{24}$' } as const;
 
 /** A bundle that was uploaded (`POST /uploads`, a raw tar.gz), and how far its check came. */

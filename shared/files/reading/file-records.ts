@@ -1,6 +1,6 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
-import type { FileFormat } from '../../store/jobs/job-documents.js';
 import { CsvRows } from '../csv-rows.js';
+import type { FileFormat } from '../file-form.js';
 import { checkText } from './check-text.js';
 import { type CanBeHeader, csvStart, titlesFault } from './csv-start.js';
 import { pieceBytes } from './inflate-file.js';

@@ -1,5 +1,3 @@
-import type { FileFormat } from '../../store/jobs/job-documents.js';
-
 /** States of the scan. `start` is the start of a cell, `afterQuote` follows a quote inside a quoted cell. */
 const [start, plain, quoted, afterQuote, afterReturn] = [0, 1, 2, 3, 4];
 const [ordinary, quote, delimiting, lineFeed, carriageReturn] = [0, 1, 2, 3, 4];
@@ -13,6 +11,7 @@ const returnByte = 0x0d;
  *   records with `relax_quotes`. In a quoted cell of several lines such a quote is stray: the scan ends.
  * - JSONL: LF ends a record. JSON escapes line breaks of texts, so quotes do not matter.
  */
+import type { FileFormat } from '../file-form.js';
 export class RecordEnds {
   /** Position after the line end of each record that `scan` found. */
   readonly ends: Uint32Array;

@@ -1,6 +1,6 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
-import type { Way } from '../../admin/schemas/people.js';
 import { randomBase62 } from '../../contract/identifiers.js';
+import type { Way } from '../../contract/roles.js';
 import { withMongoTimeout } from '../connection/connect.js';
 
 /** One document of `audit_log`: one change by a person. Append only. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ClientSession, Collection, Db } from 'mongodb';
-import type { Role, Way } from '../../admin/schemas/people.js';
+import type { Role, Way } from '../../contract/roles.js';
 import { withMongoTimeout } from '../connection/connect.js';
 
 /** A person with access to the console. */

@@ -1,6 +1,6 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
-import type { Role } from '../../admin/schemas/people.js';
 import { newId } from '../../contract/identifiers.js';
+import type { Role } from '../../contract/roles.js';
 import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
 
 /** One document of `console_members`: a person who signs in to an organisation by OIDC. */

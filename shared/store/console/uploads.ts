@@ -1,5 +1,5 @@
 import { type ClientSession, type Collection, type Db, ObjectId } from 'mongodb';
-import type { UploadState } from '../../admin/schemas/uploads.js';
+import type { UploadState } from '../../contract/upload-states.js';
 import type { CheckedManifest, MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { withMongoTimeout } from '../connection/connect.js';

@@ -1,5 +1,6 @@
 import type { Binary } from 'mongodb';
 import { callIdPrefix } from '../../contract/identifiers.js';
+import type { FileFormat, FileShape } from '../../files/file-form.js';
 import type { UsageBucket } from '../../redis/keys.js';
 
 /*
@@ -42,8 +43,6 @@ export const pauseReasons = [
 ] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 
-export type FileFormat = 'csv' | 'jsonl';
-
 /** Where a job stops: at the limit of the month, or at the end of the grace band. */
 export type StopAt = 'limit' | 'backstop';
 
@@ -59,19 +58,6 @@ export interface JobOptions {
   readonly max_errors: number;
   /** Whether earlier scores of leads are looked up, for `previous_score`, `enriched` and fill-in. */
   readonly previous: boolean;
-}
-
-/** The form of the rows of a file, known after reading. */
-export interface FileShape {
-  readonly format: FileFormat;
-  /** CSV only: the columns of the header. */
-  readonly columns: readonly string[];
-  /** CSV only. */
-  readonly delimiter: string;
-  /** CSV: the column with the crm_id, or undefined. JSONL: the member. */
-  readonly crm_id_field: string | undefined;
-  /** CSV only: the footer of a report, whose rows are not scored. */
-  readonly footer?: { readonly row: number; readonly line: number; readonly lastLine: number };
 }
 
 /** Sums over the slices from the first to the last one of the settled prefix. */

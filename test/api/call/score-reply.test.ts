@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { ScoreOutcome } from '../../../api/call/score-outcome.js';
 import { scoreReplyWriter } from '../../../api/call/score-reply.js';
-import type { ScoreOutcome } from '../../../api/score-records.js';
 import { webhookReplyWriter } from '../../../api/webhook/reply.js';
 import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';

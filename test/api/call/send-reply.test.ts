@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { ScoreOutcome } from '../../../api/call/score-outcome.js';
 import { scoreReplyWriter, sendReply } from '../../../api/call/score-reply.js';
-import type { ScoreOutcome } from '../../../api/score-records.js';
 import { longestTurnMs, turnsDuring } from '../../support/beats.js';
 import { noUsage, scoredPart, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
 

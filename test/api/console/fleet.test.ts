@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { fleetOutput } from '../../../shared/admin/schemas/usage.js';
-import { lanes } from '../../../shared/messages/score-job.js';
+import { lanes } from '../../../shared/contract/lanes.js';
 import { recordSweep } from '../../../shared/quota/sweep-log.js';
 import { sweepLogKey } from '../../../shared/redis/keys.js';
 import { expectShape } from '../../support/admin/admin-desk.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Document } from 'mongodb';
 import { actionRoutes } from '../../../shared/admin/actions.js';
 import { addMember, listMembers, removeMember, setMember } from '../../../shared/admin/people/member-actions.js';
-import type { Role } from '../../../shared/admin/schemas/people.js';
+import type { Role } from '../../../shared/contract/roles.js';
 import { type Caller, type ConsoleService, consoleService } from '../../support/admin/console-service.js';
 import { memberSession, sessionCookie } from '../../support/admin/member-session.js';
 import { startTimeoutMs } from '../../support/service/service.js';

@@ -1,8 +1,9 @@
 import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { ScoredRows } from '../../../api/call/score-outcome.js';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { ColdVersions } from '../../../api/dispatch/cold-versions.js';
-import { Dispatcher, type ScoredRows } from '../../../api/dispatch/dispatcher.js';
+import { Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { NoReply } from '../../../api/dispatch/reply-stream.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';

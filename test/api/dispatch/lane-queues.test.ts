@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
+import { type Lane, lanes } from '../../../shared/contract/lanes.js';
 import {
   type ChunkJob,
   encodePayload,
-  type Lane,
   laneQueueName,
-  lanes,
   maxInJob,
   type OutgoingPayload,
 } from '../../../shared/messages/score-job.js';

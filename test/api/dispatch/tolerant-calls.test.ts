@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { acceptedCall } from '../../../api/call/score-outcome.js';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { ColdVersions } from '../../../api/dispatch/cold-versions.js';
-import { acceptedCall, Dispatcher } from '../../../api/dispatch/dispatcher.js';
+import { Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { maxNameCharacters } from '../../../api/dispatch/field-names.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import type {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ScoreOutcome } from '../../../api/score-records.js';
+import type { ScoreOutcome } from '../../../api/call/score-outcome.js';
 import { webhookReplyWriter } from '../../../api/webhook/reply.js';
 import { noUsage, scoredPart, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
 

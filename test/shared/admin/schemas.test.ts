@@ -48,11 +48,13 @@ describe('the schemas of the console', () => {
     expect(schemas).to.be.above(50);
   });
 
-  it('import each other alone, because the browser reads them', () => {
+  it('import only each other and lists of names, because the browser reads them', () => {
+    const lists = ['../../contract/roles.js', '../../contract/upload-states.js'];
     for (const file of files) {
       const source = readFileSync(`${folder}/${file}`, 'utf8');
       const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, path]) => path);
-      expect(imported.filter((path) => !path?.startsWith('./'))).to.deep.equal([], file);
+      const others = imported.filter((path = '') => !path.startsWith('./') && !lists.includes(path));
+      expect(others).to.deep.equal([], file);
     }
   });
 

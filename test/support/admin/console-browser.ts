@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from 'playwright-core';
-import type { Role } from '../../../shared/admin/schemas/people.js';
+import type { Role } from '../../../shared/contract/roles.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { leaveOut } from '../leave-out.js';
 import type { ConsoleService } from './console-service.js';

@@ -1,7 +1,7 @@
 import { type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { createLink, createToken } from '../../../shared/admin/people/access-actions.js';
-import type { Role } from '../../../shared/admin/schemas/people.js';
+import type { Role } from '../../../shared/contract/roles.js';
 import { type AdminDesk, adminDesk } from './admin-desk.js';
 
 /** A reply of the console. */

@@ -1,6 +1,6 @@
 import { addMember } from '../../../shared/admin/people/member-actions.js';
 import { signInByOidc } from '../../../shared/admin/people/sign-in.js';
-import type { Role } from '../../../shared/admin/schemas/people.js';
+import type { Role } from '../../../shared/contract/roles.js';
 import type { AdminDesk } from './admin-desk.js';
 
 /** The cookie of a session over plain HTTP. */

@@ -1,5 +1,5 @@
+import type { ScoredRows } from '../../../api/call/score-outcome.js';
 import type { AdmittedModel, Deadline, ScoringCall } from '../../../api/call/scoring-call.js';
-import type { ScoredRows } from '../../../api/dispatch/dispatcher.js';
 import type { ScoredCall } from '../../../api/record/documents.js';
 import { allowanceOf, usageReport } from '../../../shared/contract/plans.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';

@@ -93,15 +93,13 @@ export const commentsAreNarrow: StructureRule = (sources) =>
 
 /** A folder of api or of worker, or a file beside such folders. */
 const roomOf = (path: string): string | undefined => /^(api|worker)\/[^/]+/.exec(path)?.[0];
-/** They wrap a whole call: they read and write its outer forms, and name the results of its steps. */
-const mayClimb = /^api\/(webhook\/|call\/score-reply\.ts$)/;
 
 /** In api and worker, no folder imports itself through others. So each import runs down. */
 export const importsRunDown: StructureRule = (sources) => {
   const findings: Finding[] = [];
   const done = new Set<string>();
   const visit = (room: string, trail: readonly string[]): void => {
-    for (const source of sources.filter(({ path }) => roomOf(path) === room && !mayClimb.test(path)))
+    for (const source of sources.filter(({ path }) => roomOf(path) === room))
       for (const { target = '', line } of source.imports) {
         const next = roomOf(target);
         if (next === undefined || next === room) continue;

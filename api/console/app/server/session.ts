@@ -1,7 +1,8 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { mayActAs, type Role, type sessionOutput } from '../../../../shared/admin/schemas/people.js';
+import type { sessionOutput } from '../../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
+import { mayActAs, type Role } from '../../../../shared/contract/roles.js';
 
 export type Session = ShapeOf<typeof sessionOutput>;
 

@@ -1,4 +1,4 @@
-import type { DateOrder } from '../../../../shared/contract/expected-values.js';
+import type { DateOrder } from '../../../../shared/bundle/expected-values.js';
 import { shortenedText } from '../../../../shared/contract/texts.js';
 import { member } from '../calls/api-reply.js';
 

@@ -1,4 +1,4 @@
-import { dateOrderText } from '../../../../shared/contract/expected-values.js';
+import { dateOrderText } from '../../../../shared/bundle/expected-values.js';
 import { countText } from '../../output/readable-numbers.js';
 import { type Columns, tableOf } from '../../output/table.js';
 import { wrapText } from '../../output/wrap-text.js';

@@ -5,10 +5,10 @@ import { type ParsedRow, parseRows } from '../../../../api/bulk/rows/parse-rows.
 import { errorText, type RowResult, resultText } from '../../../../api/bulk/rows/result-text.js';
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import { errorsWithoutLead, resultsWithoutLead } from '../../../../shared/files/erase-rows.js';
+import type { FileForm, FileShape } from '../../../../shared/files/file-form.js';
 import { kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
-import { errorHeader, type FileForm, resultHeader } from '../../../../shared/files/result-columns.js';
+import { errorHeader, resultHeader } from '../../../../shared/files/result-columns.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
-import type { FileShape } from '../../../../shared/store/jobs/job-documents.js';
 
 const csvShape = (columns: readonly string[], crmIdField?: string, delimiter = ','): FileShape => ({
   format: 'csv',

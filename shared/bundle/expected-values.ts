@@ -1,4 +1,4 @@
-import type { DateFeature, Feature } from '../bundle/manifest/manifest.js';
+import type { DateFeature, Feature } from './manifest/manifest.js';
 
 /** Description of a value that can be read, for messages. */
 export const expectedOfType: Readonly<Record<Feature['type'], string>> = {
