@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { Limit } from '../../shared/async/at-once.js';
 import { retry } from '../../shared/async/retry.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { type CallVoids, maxVoidsAtOnce, type VoidableCall } from '../../shared/quota/voids.js';
@@ -20,8 +21,7 @@ const maxPending = 256;
 export class CallVoider {
   private readonly inFlight = new Set<Promise<void>>();
   private readonly toVoid = new Set<VoidableCall>();
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly voiding = new Limit(maxVoidsAtOnce);
 
   constructor(private readonly options: CallVoiderOptions) {}
 
@@ -42,7 +42,7 @@ export class CallVoider {
     const { voids } = this.options;
     const stored = this.start(call, 'call to void could not be noted in Redis, retrying', () => voids.add(call));
     this.toVoid.add(call);
-    const voiding = () => this.inTurn(() => voids.void(call));
+    const voiding = () => this.voiding.run(() => voids.void(call));
     this.start(call, 'call void failed, retrying', voiding).then(() => this.toVoid.delete(call));
     return stored;
   }
@@ -73,18 +73,5 @@ export class CallVoider {
     );
     this.inFlight.add(done);
     return done;
-  }
-
-  /** Runs one attempt when fewer than the maximum run. */
-  private async inTurn(attempt: () => Promise<void>): Promise<void> {
-    if (this.running >= maxVoidsAtOnce) await new Promise<void>((begin) => this.waiting.push(begin));
-    else this.running += 1;
-    try {
-      await attempt();
-    } finally {
-      const next = this.waiting.shift();
-      if (next === undefined) this.running -= 1;
-      else next();
-    }
   }
 }

@@ -1,7 +1,5 @@
 import type { OnEnd } from '../servers/run-to-end.js';
 import { bulkRowName, bulkSection } from './bulk/bulk.js';
-import { besidePythonRowName, besidePythonSection } from './explain/beside-python.js';
-import { explainRowNames, explainSection } from './explain/explain.js';
 import { fleetRowNames, fleetSection } from './fleet/fleet.js';
 import { gradingRowName, gradingSection } from './grading/grading.js';
 import type { ReportSection, SectionOptions } from './report/tables.js';
@@ -16,8 +14,6 @@ const sections: readonly {
   readonly names: readonly string[];
   readonly measure: (names: readonly string[], options: SectionOptions) => Promise<ReportSection>;
 }[] = [
-  { key: 'explain', names: explainRowNames, measure: explainSection },
-  { key: 'explain_beside_python', names: [besidePythonRowName], measure: (_, options) => besidePythonSection(options) },
   { key: 'grading', names: [gradingRowName], measure: (_, options) => gradingSection(options) },
   { key: 'bulk', names: [bulkRowName], measure: bulkSection },
   { key: 'fleet', names: fleetRowNames, measure: fleetSection },

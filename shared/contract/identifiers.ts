@@ -71,12 +71,6 @@ export function callIdGenerator(): (nowMs: number, organisationId: string) => st
 export const jobIdOf = (callId: string): string => `job_${callId}`;
 
 /**
- * Max ms by which a call's id may be older than the date of its records. Both are made together now; earlier releases
- * made the id before the body arrived.
- */
-export const maxArrivalMs = 11 * 60 * 1000;
-
-/**
  * The text that is smaller than every call id of an organisation of `atMs` or later, and larger than every earlier one.
  */
 export const callIdFloor = (atMs: number, organisationId: string): string =>

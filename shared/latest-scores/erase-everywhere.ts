@@ -1,4 +1,4 @@
-import { storedCrmId, writtenForms } from '../contract/crm-id.js';
+import { storedCrmId } from '../contract/crm-id.js';
 import { type ErasingStores, type ErasureStore, eraseLead, type Lead, leadHash } from '../store/calls/erasures.js';
 import type { LatestScores } from './latest-scores.js';
 
@@ -39,8 +39,5 @@ export async function eraseEverywhere(named: Lead, stores: ErasureStores): Promi
   return wasKnown;
 }
 
-async function isStored({ organisationId, crmId }: Lead, { predictions, outcomes }: ErasureStores): Promise<boolean> {
-  for (const form of writtenForms(crmId))
-    if ((await predictions.knows(organisationId, form)) || (await outcomes.knows(organisationId, form))) return true;
-  return false;
-}
+const isStored = async ({ organisationId, crmId }: Lead, { predictions, outcomes }: ErasureStores): Promise<boolean> =>
+  (await predictions.knows(organisationId, crmId)) || (await outcomes.knows(organisationId, crmId));

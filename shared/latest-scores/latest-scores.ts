@@ -1,4 +1,3 @@
-import { writtenForms } from '../contract/crm-id.js';
 import { randomBase62 } from '../contract/identifiers.js';
 import type { Redis } from '../redis/connect.js';
 import { latestScoresKey } from '../redis/keys.js';
@@ -69,7 +68,7 @@ export class LatestScores {
    * the second erasure of what calls recorded that were in flight. Calls from before store nothing afterwards.
    */
   async forgetLead({ organisationId, crmId }: { organisationId: string; crmId: string }): Promise<void> {
-    const args = [aboveAllIds, randomBase62(12), ...writtenForms(crmId)];
+    const args = [aboveAllIds, randomBase62(12), crmId];
     await this.forgetBelow({ keys: [latestScoresKey(organisationId)], args });
   }
 

@@ -235,7 +235,7 @@ class CompiledFields implements KnownFields {
     return filled;
   }
 
-  /** Cuts a stored cell: an earlier release or another model may have stored longer texts. */
+  /** Cuts a stored cell: another model may have stored longer texts. */
   private filled(cell: Cell, slot: number, asList: (text: string) => string): Cell {
     if (isLongText(cell)) return this.cut(cell, slot, asList);
     return Array.isArray(cell) ? cutTexts(cell) : cell;

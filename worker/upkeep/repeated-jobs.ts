@@ -1,6 +1,5 @@
 import { redisNowMs } from '../../shared/redis/connect.js';
 import { ErasureStore, erasingStores } from '../../shared/store/calls/erasures.js';
-import { moveCallHours } from '../../shared/store/console/move-call-hours.js';
 import type { UpkeepConnections } from './connect.js';
 import type { UpkeepJob } from './jobs.js';
 import { removeUnscoredOutcomes } from './outcome-retention.js';
@@ -65,14 +64,6 @@ export function upkeepJobs(
       name: 'usage-rollup',
       when: { every: timings.rollUpEveryMs },
       run: () => rollUpUsage({ activeCounters: quota.activeCounters, ledger, logger }),
-    },
-    {
-      name: 'call-hours',
-      when: { every: timings.rollUpEveryMs },
-      run: async () => {
-        const moved = await moveCallHours(mongo, signal);
-        if (moved > 0) logger.info({ moved }, 'calls by hour moved into days');
-      },
     },
   ];
 }

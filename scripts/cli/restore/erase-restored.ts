@@ -1,4 +1,3 @@
-import { writtenForms } from '../../../shared/contract/crm-id.js';
 import { ErasureStore, eraseLead, erasingStores, type Lead, leadHash } from '../../../shared/store/calls/erasures.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
@@ -28,8 +27,7 @@ export async function eraseRestored(
       if (lead === undefined) continue;
       const wasScored = await eraseLead(stores, { ...lead, arrivedBy: at });
       if (wasScored) erased.add(_id);
-      for (const crmId of writtenForms(lead.crmId))
-        if (await stores.outcomes.erase(lead.organisationId, crmId, at)) erased.add(_id);
+      if (await stores.outcomes.erase(lead.organisationId, lead.crmId, at)) erased.add(_id);
     }
   };
   const stored = await Promise.all(
@@ -45,7 +43,7 @@ export async function eraseRestored(
     for (const crmId of crmIds) {
       if (crmId === null) continue;
       const lead = { organisationId: org, crmId };
-      for (const form of writtenForms(crmId)) batch.set(leadHash({ ...lead, crmId: form }, keyPepper), lead);
+      batch.set(leadHash(lead, keyPepper), lead);
     }
     done += 1;
     if (batch.size < leadsPerBatch) continue;

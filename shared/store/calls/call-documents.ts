@@ -1,6 +1,4 @@
 import { type Db, MongoServerError } from 'mongodb';
-import { UnusableServer } from '../../async/retry.js';
-import { callIdPrefix, prefixOfCallId } from '../../contract/identifiers.js';
 import { createClustered, duplicateKey, type WriteOptions } from '../connection/connect.js';
 import { callsCollection, type PredictionSegment } from './prediction-segment.js';
 import type { LedgerRow } from './usage-ledger.js';
@@ -54,36 +52,12 @@ interface InsertReply {
   readonly writeConcernError?: unknown;
 }
 
-/** Collections of calls before the first release. */
-const preReleaseCollections = ['predictions', 'usage_ledger'];
-
-/** The database holds calls in a format from before the first release. */
-export class PreReleaseDatabase extends UnusableServer {
-  override name = 'PreReleaseDatabase';
-
-  constructor() {
-    super(
-      'this database was written by a pre-release Leadscore, which stored calls in another format: use another ' +
-        'database, or drop this one (npm start and npm run demo keep theirs in .local/data)',
-    );
-  }
-}
-
 /** Writes the collection `calls`, which `UsageLedger` and `PredictionStore` read. */
 export class CallDocuments {
   constructor(private readonly database: Db) {}
 
-  /**
-   * Creates the collection, clustered by `_id`, which saves writing one B-tree.
-   * @throws PreReleaseDatabase
-   */
+  /** Creates the collection, clustered by `_id`, which saves writing one B-tree. */
   async prepare(): Promise<void> {
-    for (const name of preReleaseCollections)
-      if ((await this.database.collection(name).findOne()) !== null) throw new PreReleaseDatabase();
-    const calls = this.database.collection<LedgerRow>(callsCollection);
-    const call = await calls.findOne({ org: { $exists: true } }, { projection: { org: 1 }, sort: { _id: 1 } });
-    // Its ids began with their time.
-    if (call !== null && prefixOfCallId(call._id) !== callIdPrefix(call.org)) throw new PreReleaseDatabase();
     await createClustered(this.database, callsCollection);
   }
 

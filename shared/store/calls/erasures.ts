@@ -36,30 +36,21 @@ export interface Lead {
 const segmentsPerStep = 500;
 
 /**
- * Erases the data of a lead under every form of its crm_id, because earlier releases stored the sent one:
+ * Erases the data of a lead:
  * - predictions lose its id and fields;
- * - stored replies, and results of bulk jobs, lose its id and everything derived from its fields;
+ * - stored replies, and results of bulk jobs, lose its id in every form that a caller may have sent. They also lose
+ *   everything derived from its fields;
  * - its outcome is deleted.
  *
  * Its counted usage stays. A call that is recorded meanwhile keeps the lead in both its predictions and its reply, and
  * a later erasure finds it by its predictions.
+ * @param lead.crmId as it is stored
  * @param lead.arrivedBy erases only data of calls that had arrived by then, by Redis's clock, and no outcome
  * @returns whether anything was stored of the lead
  */
-export async function eraseLead(stores: ErasingStores, lead: ErasedLead): Promise<boolean> {
-  const forms = writtenForms(lead.crmId);
-  let wasStored = false;
-  for (const crmId of forms) if (await eraseForm(stores, { ...lead, crmId }, forms)) wasStored = true;
-  return wasStored;
-}
-
-type ErasedLead = Lead & { readonly arrivedBy?: Date };
-
-/** @param forms that replies may echo */
-async function eraseForm(
+export async function eraseLead(
   { predictions, outcomes, daily, idempotency, jobResults }: ErasingStores,
-  lead: ErasedLead,
-  forms: readonly string[],
+  lead: Lead & { readonly arrivedBy?: Date },
 ): Promise<boolean> {
   const { organisationId, crmId, arrivedBy } = lead;
   let wasScored = false;
@@ -67,12 +58,10 @@ async function eraseForm(
     const segments = await predictions.segmentsWith(lead, segmentsPerStep);
     const ids = segments.map(({ _id }) => _id);
     isLast = segments.length < segmentsPerStep;
-    // The first form has searched the replies to test keys for all forms.
-    if (segments.length === 0 && crmId !== forms[0]) break;
     // Replies and results come before predictions, and predictions of these calls only: a reply is found by its call's
     // predictions.
     const callIds = ids.map(callIdOf);
-    for (const written of forms) {
+    for (const written of writtenForms(crmId)) {
       await idempotency.eraseLead({ organisationId, crmId: written, callIds });
       await jobResults.eraseLead({ organisationId, crmId: written, callIds });
     }
@@ -129,9 +118,6 @@ export class ErasureStore {
   async prepare(): Promise<void> {
     await this.collection.createIndex({ org: 1, due_at: 1 }, { partialFilterExpression: isDue });
     await this.collection.createIndex({ erased_at: 1 }, { expireAfterSeconds: rememberedMs / 1_000 });
-    // Earlier releases gave each erasure an ObjectId. They read `at`, so that documents without it are safe from them.
-    const earlier = { _id: { $type: 'objectId' }, due_at: { $exists: false } } as const;
-    await this.collection.updateMany(earlier, [{ $set: { due_at: '$at', erased_at: '$at' } }]);
   }
 
   /** Stores that the erasure of a lead begins or has ended. Idempotent; the latest erasure of a lead counts. */

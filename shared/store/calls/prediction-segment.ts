@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { dayStartMs } from '../../contract/dates.js';
-import { callIdFloor, callIdPrefix, maxArrivalMs } from '../../contract/identifiers.js';
+import { callIdFloor, callIdPrefix } from '../../contract/identifiers.js';
 
 /**
  * The collection of scored calls. The first document of a call holds its ledger row (`LedgerRow`) and its first hundred
@@ -33,10 +33,7 @@ export interface PredictionSegment {
   readonly model: string;
   readonly version: string;
   readonly at: Date;
-  /**
-   * When the body of the call had arrived, by Redis's clock, which all gateways share. Erasures go by it. Absent in
-   * documents of earlier releases.
-   */
+  /** When the body of the call had arrived, by Redis's clock, which all gateways share. Erasures go by it. */
   readonly arrived_at: Date;
   /** One a record; null if the record had none or was erased. */
   readonly crm_ids: readonly (string | null)[];
@@ -116,7 +113,7 @@ export function placeOf(id: string): { readonly segmentId: string; readonly inde
  * @param firstKeptDay number of a UTC day
  */
 export const firstKeptId = (firstKeptDay: number, organisationId: string): string =>
-  callIdFloor(dayStartMs(firstKeptDay) - maxArrivalMs, organisationId);
+  callIdFloor(dayStartMs(firstKeptDay), organisationId);
 
 /** The validation band of a score, 0-4: scores 0-19, 20-39, 40-59, 60-79, 80-100. */
 export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 20));

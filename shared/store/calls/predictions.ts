@@ -177,7 +177,7 @@ export class PredictionStore {
       .find(
         {
           ...{ _id: idsOfOrganisation(organisationId), org: organisationId, crm_ids: crmId },
-          ...(arrivedBy === undefined ? {} : { arrived_at: { $not: { $gt: arrivedBy } } }),
+          ...(arrivedBy === undefined ? {} : { arrived_at: { $lte: arrivedBy } }),
         },
         { hint: leadIndex },
       )

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { retryAtStart } from '../../async/retry.js';
 import { messageOf } from '../../contract/errors.js';
 import { ApiKeyStore } from '../accounts/api-keys.js';
-import { CallDocuments, PreReleaseDatabase } from '../calls/call-documents.js';
+import { CallDocuments } from '../calls/call-documents.js';
 import { ErasureStore } from '../calls/erasures.js';
 import { IdempotencyStore } from '../calls/idempotency.js';
 import { PredictionStore } from '../calls/predictions.js';
@@ -24,7 +24,7 @@ import { missingRights } from './connect.js';
 
 /**
  * Creates the clustered collections and all indexes. Idempotent, also when several processes run it at once.
- * @throws PreReleaseDatabase; Error that names the missing right, or the last error after 15 s of retries
+ * @throws Error that names the missing right, or the last error after 15 s of retries
  */
 export async function prepareDatabase(database: Db): Promise<void> {
   try {
@@ -32,7 +32,6 @@ export async function prepareDatabase(database: Db): Promise<void> {
       isFinal: (error) => missingRights(error) !== undefined,
     });
   } catch (error) {
-    if (error instanceof PreReleaseDatabase) throw error;
     const reason = missingRights(error) ?? `MongoDB collections and indexes could not be created: ${messageOf(error)}`;
     throw new Error(reason, { cause: error });
   }

@@ -1,6 +1,6 @@
 import type { Collection, Db, ObjectId } from 'mongodb';
 import { bundleDigest, goldenFile, manifestFile, parseJson } from '../../bundle/bundle-files.js';
-import type { Explain, Manifest } from '../../bundle/manifest/manifest.js';
+import type { Manifest } from '../../bundle/manifest/manifest.js';
 import type { MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { withMongoTimeout } from '../connection/connect.js';
@@ -17,9 +17,8 @@ export interface ModelVersion {
   readonly manifest: string;
   /** See `bundleDigest`. */
   readonly digest: string;
-  /** How workers explain the version. `model import` finds out; absent in versions of earlier releases. */
-  readonly explain_method?: ExplainMethod;
-  /** Absent in versions of earlier releases. */
+  /** How workers explain the version. */
+  readonly explain_method: ExplainMethod;
   readonly contributions?: readonly MeanContribution[];
   /** Ids in the GridFS bucket `bundles`. */
   readonly files: { readonly onnx: ObjectId; readonly covers?: ObjectId; readonly golden?: ObjectId };
@@ -29,7 +28,6 @@ export interface ModelVersion {
 /** A manifest read from the store. */
 export interface StoredManifest {
   readonly manifest: Manifest;
-  /** The stored method; for a version without one, the method that the manifest promises. */
   readonly explainMethod: ExplainMethod;
   readonly contributions?: readonly MeanContribution[];
 }
@@ -60,9 +58,8 @@ export async function loadStoredManifest(
     versions(database).findOne({ _id: versionId(modelId, version) }, { projection, signal }),
   );
   if (document === null) return undefined;
-  const manifest = manifestOf(document);
-  const { contributions, explain_method: method = promisedMethod(manifest.explain) } = document;
-  return { manifest, explainMethod: method, ...(contributions === undefined ? {} : { contributions }) };
+  const { contributions, explain_method: explainMethod } = document;
+  return { manifest: manifestOf(document), explainMethod, ...(contributions === undefined ? {} : { contributions }) };
 }
 
 /** As `loadStoredManifest`, the manifest alone. */
@@ -171,9 +168,6 @@ export function versionsWith(
       .toArray(),
   );
 }
-
-const promisedMethod = (explain: Explain | undefined): ExplainMethod =>
-  explain === undefined || explain.kind === 'baseline' ? 'occlusion' : explain.kind;
 
 /** The cast is safe: only checked manifests are stored. */
 function manifestOf(document: Pick<ModelVersion, 'manifest'>): Manifest {

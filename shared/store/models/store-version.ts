@@ -10,6 +10,7 @@ import {
 } from 'mongodb';
 import { goldenFile } from '../../bundle/bundle-files.js';
 import type { CheckedBundle } from '../../bundle/check-bundle.js';
+import type { Explain } from '../../bundle/manifest/manifest.js';
 import { newId } from '../../contract/identifiers.js';
 import type { MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
@@ -29,7 +30,7 @@ const maxImportMs = 60 * 60 * 1000; // far more than the timeouts of all files t
  * Stores a version of a model: first its files, then the document that makes the version exist. A failed import removes
  * its files; the files of a killed process are removed by a later import.
  * @param options.bundle its manifest gives the version
- * @param options.explainMethod how workers explain it; without it, readers go by the manifest
+ * @param options.explainMethod how workers explain it; by default as the manifest promises
  * @param options.contributions of the golden records, for people
  * @returns `stored: false` if the version exists with the same content
  * @throws VersionTaken if the version exists with other content; the driver's error, or MongoTimeout
@@ -113,7 +114,7 @@ function versionDocument(
   { organisationId, modelId, bundle, explainMethod, contributions, now }: Parameters<typeof storeVersion>[0],
   files: ModelVersion['files'],
 ): ModelVersion {
-  const { version } = bundle.manifest;
+  const { version, explain } = bundle.manifest;
   return {
     _id: versionId(modelId, version),
     model_id: modelId,
@@ -121,12 +122,15 @@ function versionDocument(
     organisation_id: organisationId,
     manifest: bundle.manifestBytes.toString('utf8'),
     digest: bundle.digest,
-    ...(explainMethod === undefined ? {} : { explain_method: explainMethod }),
+    explain_method: explainMethod ?? promisedMethod(explain),
     ...(contributions === undefined ? {} : { contributions }),
     files,
     imported_at: now,
   };
 }
+
+const promisedMethod = (explain: Explain | undefined): ExplainMethod =>
+  explain === undefined || explain.kind === 'baseline' ? 'occlusion' : explain.kind;
 
 /**
  * Removes what an import leaves whose process was killed: versions without a model, and files and chunks without a

@@ -35,8 +35,8 @@ export interface StoredGrade {
   readonly barrier?: {
     readonly gate: FailingGate;
     readonly conversions: number;
-    /** Number of the last day whose predictions had matured then; absent in documents of earlier releases. */
-    readonly cut_day?: number;
+    /** Number of the last day whose predictions had matured then. */
+    readonly cut_day: number;
   };
   /** The database's clock when the days were read: the next grade reads later changes. */
   readonly data_read_at: Date;
@@ -48,8 +48,7 @@ export interface StoredGrade {
 const maxClockSkewMs = 60 * 60 * 1000;
 
 /**
- * Whether a verdict lies in the future and therefore says nothing about now. Two causes: a process whose clock was
- * ahead, or an earlier release, which stored grades as of a future date instead of only showing them.
+ * Whether a verdict lies in the future and therefore says nothing about now: the clock of its process was ahead.
  */
 export const isAhead = ({ graded_at, grade }: VerdictHead, nowMs: number): boolean =>
   Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + maxClockSkewMs;

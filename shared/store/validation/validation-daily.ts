@@ -47,8 +47,8 @@ export interface StoredDay extends DayFigures {
   /** `<model>:<version>` */
   readonly graded: string;
   readonly org: string;
-  /** The database's clock when the source data was read; absent in documents of earlier releases. */
-  readonly read_at?: Date;
+  /** The database's clock when the source data was read. */
+  readonly read_at: Date;
   /** Set when a lead of the day was erased; removed before the day is recomputed. */
   readonly stale?: true;
 }
@@ -111,7 +111,7 @@ export class ValidationDailyStore {
     if (days.length === 0) return;
     const writes = days.map((day) => ({
       updateOne: {
-        filter: { _id: `${graded}:${dayText(day.day)}`, read_at: { $not: { $gt: readAt } } },
+        filter: { _id: `${graded}:${dayText(day.day)}`, read_at: { $lte: readAt } },
         update: {
           $set: { ...day, graded, org: organisationId, read_at: readAt },
           ...(day.last_word_at === undefined ? { $unset: { last_word_at: 1 as const } } : {}),
@@ -131,7 +131,7 @@ export class ValidationDailyStore {
   async remove(days: readonly number[], { graded, readAt }: Omit<DayOwner, 'organisationId'>): Promise<void> {
     if (days.length === 0) return;
     const ids = days.map((day) => `${graded}:${dayText(day)}`);
-    await this.collection.deleteMany({ _id: { $in: ids }, read_at: { $not: { $gt: readAt } } });
+    await this.collection.deleteMany({ _id: { $in: ids }, read_at: { $lte: readAt } });
   }
 
   /** Selects versions with predictions that mature on a day or later. */

@@ -1,10 +1,6 @@
 import { expect } from 'chai';
-import { monthOf } from '../../../shared/contract/dates.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import { refused, scored, scoredRow } from '../../support/http/score-reply.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
-import { documentsOfCall } from '../../support/service/prediction-rows.js';
 import type { RunningService } from '../../support/service/service.js';
 import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import { type History, read, scoresOf } from './history.js';
@@ -66,19 +62,17 @@ describe("the two forms of Salesforce's ids", () => {
   });
 
   for (const form of [short, long])
-    it(`are both erased by ${form}, also data that an earlier release stored under the longer form`, async () => {
-      const { calls, database } = service.stores;
-      const nowMs = service.clock.now();
-      const call = { org: own.id, bucket: 'live', month: monthOf(nowMs), at: new Date(nowMs) } as const;
-      const _id = callIdGenerator()(nowMs, own.id);
-      await calls.insertMany(documentsOfCall({ ...call, records: 2, _id }, [long, other]));
-      await database.collection<StoredOutcome>('outcomes').insertOne({
-        ...{ _id: outcomeId(own.id, long), org: own.id, crm_id: long, converted: true },
-        ...{ at: new Date(nowMs), received_at: new Date(nowMs), changed_at: new Date(nowMs) },
-      });
+    it(`are both erased by ${form}, with the outcome of the lead`, async () => {
+      await own.score([
+        { ...large, crm_id: long },
+        { ...large, crm_id: other },
+      ]);
+      await own.score([{ ...small, crm_id: short }]);
+      const outcomes = [{ crm_id: long, converted: true, at: '2026-03-01' }];
+      expect((await own.call('/v1/outcomes', { body: { outcomes } })).status).to.equal(200);
       expect((await own.call(scoresOf(form), { method: 'DELETE' })).status).to.equal(204);
-      expect((await own.predictions()).map(({ crm_id }) => crm_id)).to.deep.equal([undefined, other]);
-      expect(await database.collection('outcomes').countDocuments({ org: own.id })).to.equal(0);
+      expect((await own.predictions()).map(({ crm_id }) => crm_id)).to.have.members([undefined, other, undefined]);
+      expect(await service.stores.database.collection('outcomes').countDocuments({ org: own.id })).to.equal(0);
       refused(await own.call(scoresOf(form), { method: 'DELETE' }), '404 not_found');
     });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
-import { CallDocuments, PreReleaseDatabase } from '../../../shared/store/calls/call-documents.js';
+import { CallDocuments } from '../../../shared/store/calls/call-documents.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
@@ -90,20 +90,5 @@ describe('CallDocuments', () => {
     expect(left.map((each) => Object.keys(each))).to.deep.equal([['_id', 'voided_at']]);
     expect([...(await ledger.recordedCalls([callId, otherId]))]).to.deep.equal([otherId]);
     expect(await stored.countDocuments({ _id: { $gte: otherId, $lt: `${otherId}/` } })).to.equal(3);
-  });
-
-  it('prepareDatabase refuses a database of a pre-release Leadscore', async () => {
-    const earlier = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
-    const calls = earlier.database.collection<{ readonly _id: string; readonly org: string }>(callsCollection);
-    const refused = () => prepareDatabase(earlier.database).catch((error: unknown) => error);
-    await calls.insertOne({ _id: newCallId(Date.now(), org), org });
-    expect(await refused()).to.equal(undefined);
-    await calls.deleteMany({});
-    await calls.insertOne({ _id: '01kh2dj2032acfbqwjfyeab3cd', org });
-    expect(await refused(), 'ids that begin with the time').to.be.instanceOf(PreReleaseDatabase);
-    await calls.deleteMany({});
-    await earlier.database.collection('usage_ledger').insertOne({ records: 1 });
-    expect(await refused(), 'earlier collections').to.be.instanceOf(PreReleaseDatabase);
-    await earlier.client.close();
   });
 });

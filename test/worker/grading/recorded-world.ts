@@ -47,13 +47,10 @@ export class RecordedWorld {
     private readonly ids: WorldIds,
   ) {}
 
-  /**
-   * Records a call that was scored and counted.
-   * @param arrivalMs how much older the call's id is than its rows: the time in which its body arrived
-   */
-  async call(atMs: number, rows: readonly RowToScore[], arrivalMs = 0): Promise<void> {
+  /** Records a call that was scored and counted. */
+  async call(atMs: number, rows: readonly RowToScore[]): Promise<void> {
     const { organisationId: org, modelId: model, version } = this.ids;
-    const callId = this.newCallId(atMs - arrivalMs, org);
+    const callId = this.newCallId(atMs, org);
     const at = new Date(atMs);
     const segments = segmentsOf({
       ...{ callId, org, model, version, at },

@@ -117,8 +117,6 @@ describe('leads that are erased once more', () => {
       crm_ids: ['L-1'],
     });
     await documents().insertMany([call(atMs - 1, atMs + hourMs), call(atMs + 1, atMs - hourMs)]);
-    const { arrived_at, ...ofEarlierRelease } = call(atMs, atMs - 2 * hourMs);
-    await documents().insertOne(ofEarlierRelease);
     await asked('L-1');
     expect(await erase()).to.equal(1);
     const kept = await documents().find({ crm_ids: 'L-1' }).toArray();
@@ -159,15 +157,6 @@ describe('leads that are erased once more', () => {
     await erasures.putOff(due, nowMs);
     expect(await erase()).to.equal(0);
     expect((await documents().findOne({ _id: called('other') }))?.crm_ids).to.deep.equal(['L-2']);
-  });
-
-  it('are erased again when an earlier release has noted them', async () => {
-    await mongo.database.collection('erasures').insertOne({ org: organisationId, crm_id: 'L-1', at: new Date(atMs) });
-    await documents().insertOne({ _id: called('late'), ...columns, ...ofOne, crm_ids: ['L-1'] });
-    expect(await erase()).to.equal(0);
-    await erasures.prepare();
-    expect(await erase()).to.equal(1);
-    expect((await documents().findOne({ _id: called('late') }))?.crm_ids).to.deep.equal([null]);
   });
 
   it('are no longer named in Redis, and calls from before the erasure store nothing', async () => {

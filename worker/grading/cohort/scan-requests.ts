@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { dayNumber, dayStartMs } from '../../../shared/contract/dates.js';
-import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
+import { callIdFloor } from '../../../shared/contract/identifiers.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { DayRequests } from '../../../shared/store/validation/validation-daily.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
@@ -10,7 +10,7 @@ const maxBlockDays = 31;
 
 /** The range of the clustered key that contains all calls of an organisation on some days. */
 export const idsOfDays = (organisationId: string, first: number, last: number) => ({
-  $gte: callIdFloor(dayStartMs(first) - maxArrivalMs, organisationId),
+  $gte: callIdFloor(dayStartMs(first), organisationId),
   $lt: callIdFloor(dayStartMs(last + 1), organisationId),
 });
 

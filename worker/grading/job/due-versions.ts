@@ -1,5 +1,5 @@
 import { type Clock, dayNumber, lastNightMs } from '../../../shared/contract/dates.js';
-import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
+import { callIdFloor } from '../../../shared/contract/identifiers.js';
 import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import {
@@ -103,7 +103,7 @@ async function lastCallsSince(
   const calls = database.collection(callsCollection);
   const found = new Map<string, string>();
   for (const org of organisations) {
-    const _id = { ...idsOfOrganisation(org), $gte: callIdFloor(sinceMs - maxArrivalMs, org) };
+    const _id = { ...idsOfOrganisation(org), $gte: callIdFloor(sinceMs, org) };
     const rows = calls.aggregate<{ readonly _id: string; readonly last: string }>(
       [
         { $match: { _id, org, bucket: 'live' } },

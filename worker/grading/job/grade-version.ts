@@ -169,7 +169,7 @@ function standingOf(previous: StoredVerdict | undefined, nowMs: number): Standin
   const { failing_grades: failingGrades, barrier } = grade;
   const standing = { state, failingGate, summary, failingGrades };
   if (barrier === undefined) return standing;
-  const { gate, conversions, cut_day: cutDay = Number.POSITIVE_INFINITY } = barrier;
+  const { gate, conversions, cut_day: cutDay } = barrier;
   return { ...standing, barrier: { gate, conversions, cutDay } };
 }
 

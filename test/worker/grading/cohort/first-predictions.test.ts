@@ -40,7 +40,7 @@ describe('leadPasses and firstPredictionsOf', () => {
         crmId: row % 17 === 3 ? undefined : names[(row * (day + 7)) % names.length],
         score: (row * 13 + day) % 101,
       }));
-      await world.call(startMs + day * dayMs, rows, 5_000);
+      await world.call(startMs + day * dayMs, rows);
     }
     const outcomes = names.flatMap((crmId, index) =>
       index % 5 === 0 ? [] : [{ crmId, converted: index % 3 === 0, at: new Date(startMs + (index % 40) * dayMs) }],

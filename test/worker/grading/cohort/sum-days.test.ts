@@ -17,6 +17,7 @@ const day = (number: number, conversions: number): StoredDay => ({
   ...{ _id: `mdl_a:1:${number}`, graded: 'mdl_a:1', org: 'org_a' },
   ...{ ledger_records: 20, stored_rows: 20, mismatched_requests: 0, without_crm_id: 0, erased: 0 },
   ...{ day: number, matured_day: number + horizonDays, bands: bands(conversions), organisation_records: 20 },
+  read_at: new Date(asOfMs),
 });
 
 describe('sumDays', () => {

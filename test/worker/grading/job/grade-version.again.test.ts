@@ -194,7 +194,7 @@ async function happen(world: RecordedWorld, step: Exclude<Step, { kind: 'grade' 
       crmId: number < 0 ? undefined : `lead ${number}`,
       score: (step.score + 7 * row) % 101,
     }));
-    return world.call(nowMs, rows, nowMs % 100_000);
+    return world.call(nowMs, rows);
   }
   const at = new Date(nowMs + (step.delayDays ?? 0) * dayMs);
   return world.outcomes([{ crmId: `lead ${step.lead}`, converted: step.delayDays !== null, at }], nowMs);

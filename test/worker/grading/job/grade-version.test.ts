@@ -173,21 +173,6 @@ describe('gradeVersion', () => {
     });
   });
 
-  it('counts a call whose body arrived over midnight on the day of its rows', async () => {
-    const ids = newIds();
-    const world = new RecordedWorld(mongo.database, ids);
-    const midnight = startMs + 3 * dayMs;
-    await world.call(midnight + 1000, [{ crmId: 'a', score: 50 }], 5_000);
-    const graded = await gradeAt(ids, midnight + dayMs);
-    expect(figures(graded, 'cohort_reconciles')).to.include({
-      stored_rows: 1,
-      mismatched_requests: 0,
-      cohort: 1,
-    });
-    await world.outcomes([{ crmId: 'a', converted: false, at: new Date(midnight) }], midnight + dayMs);
-    expect(figures(await gradeAt(ids, midnight + dayMs), 'cohort_reconciles')).to.include({ joined: 1 });
-  });
-
   it('does not expect outcome data for leads scored on a day after the newest outcome arrived', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
