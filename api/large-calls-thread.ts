@@ -4,7 +4,7 @@ import { machineClock } from '../shared/contract/dates.js';
 import { Lifecycle } from '../shared/process/lifecycle.js';
 import { createLogger } from '../shared/process/logger.js';
 import { RedisHealth } from '../shared/redis/health.js';
-import { startCaches } from './caches/caches.js';
+import { startCaches } from './admission/caches.js';
 import { connect, connectSubscriber } from './connections.js';
 import {
   type MessageFromThread,

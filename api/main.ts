@@ -16,11 +16,11 @@ import { PredictionStore } from '../shared/store/calls/predictions.js';
 import type { Mongo } from '../shared/store/connection/connect.js';
 import { CallDayStore } from '../shared/store/console/call-days.js';
 import { OutcomeStore } from '../shared/store/validation/outcomes.js';
+import { startCaches } from './admission/caches.js';
 import { AuthAttempts } from './auth/auth-attempts.js';
 import { Authenticator } from './auth/authenticate.js';
 import { callerAddressBehind } from './auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from './auth/key-settings.js';
-import { startCaches } from './caches/caches.js';
 import {
   type Connections,
   commandTimeoutMs,

@@ -1,10 +1,10 @@
 import type { UsageReport } from '../shared/contract/plans.js';
 import type { Admission } from './admission/admission.js';
+import type { IdempotencyKeys, Reply } from './admission/idempotency.js';
+import type { Metering } from './admission/metering.js';
 import type { WriteReply } from './call/score-outcome.js';
 import type { ScoringCall } from './call/scoring-call.js';
 import type { Dispatcher } from './dispatch/dispatcher.js';
-import type { IdempotencyKeys, Reply } from './idempotency/idempotency.js';
-import type { Metering } from './metering/metering.js';
 import type { FieldDays } from './record/field-days.js';
 import type { Recorder } from './record/recorder.js';
 import { CallerGone } from './request/read-body.js';

@@ -13,7 +13,7 @@ import { RedisHealth } from '../../shared/redis/health.js';
 import { connectionName } from '../../shared/redis/running-processes.js';
 import { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../shared/store/jobs/jobs.js';
-import { startCaches } from '../caches/caches.js';
+import { startCaches } from '../admission/caches.js';
 import { connect, connectSubscriber, type ScoringProcess } from '../connections.js';
 import { startScoring } from '../services.js';
 import { observeRunner } from './metrics.js';

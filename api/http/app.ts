@@ -7,7 +7,7 @@ import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import type { FieldDayStore } from '../../shared/store/models/field-days.js';
 import type { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
 import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
-import type { Metering } from '../metering/metering.js';
+import type { Metering } from '../admission/metering.js';
 import { coverageRoute } from '../routes/coverage.js';
 import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
 import type { JobDeps } from '../routes/jobs/job-access.js';

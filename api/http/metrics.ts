@@ -1,9 +1,9 @@
 import type { Middleware } from 'koa';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { lanes } from '../../shared/contract/lanes.js';
+import type { CallVoider } from '../admission/void-calls.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
 import type { LargeCalls } from '../large-calls/large-calls.js';
-import type { CallVoider } from '../metering/void-calls.js';
 
 /** Balancers probe these paths all the time, so they do not count as calls. */
 const probes: ReadonlySet<unknown> = new Set(['/healthz', '/readyz']);

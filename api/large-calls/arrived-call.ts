@@ -1,4 +1,4 @@
-import type { Reply } from '../idempotency/idempotency.js';
+import type { Reply } from '../admission/idempotency.js';
 import type { ReceivedCall } from '../request/receive-call.js';
 import type { BodyForm } from '../webhook/body.js';
 

@@ -1,5 +1,12 @@
 import { jobLimits } from '../../shared/store/jobs/job-documents.js';
+import { coverageDaysSchema, coverageSchema, fieldCoverageSchema } from '../schemas/coverage.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
+import { jobLimitSchema, jobListSchema, jobSchema } from '../schemas/job.js';
+import { jobRequestSchema } from '../schemas/job-request.js';
+import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
+import type { Header, Parameter, Schema } from '../schemas/openapi-types.js';
+import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
+import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
 import {
   ambiguousDateSchema,
   ignoredNameSchema,
@@ -8,25 +15,21 @@ import {
   inputSummarySchema,
   unreadValueSchema,
   unseenValueSchema,
-} from '../schemas/input/input-report.js';
-import { jobLimitSchema, jobListSchema, jobSchema } from '../schemas/jobs/job.js';
-import { jobRequestSchema } from '../schemas/jobs/job-request.js';
-import { coverageDaysSchema, coverageSchema, fieldCoverageSchema } from '../schemas/models/coverage.js';
-import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/models/model.js';
-import type { Header, Parameter, Schema } from '../schemas/openapi-types.js';
-import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
-import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
-import { inputReportSchema, modelIdSchema, recordSchema, scoreRequestSchema } from '../schemas/score-request.js';
+} from '../schemas/scoring/input-report.js';
+import {
+  inputReportSchema,
+  modelIdSchema,
+  recordSchema,
+  scoreRequestSchema,
+} from '../schemas/scoring/score-request.js';
 import {
   driverSchema,
   legacyScoreResponseSchema,
   legacyScoreRowSchema,
   scoreResponseSchema,
   scoreRowSchema,
-} from '../schemas/score-response.js';
-import { monthUsageSchema, usageSchema } from '../schemas/usage.js';
-import { validationDetailSchema, validationSchema } from '../schemas/validation.js';
-import { legacyWebhookReplySchema, webhookReplySchema } from '../schemas/webhook-reply.js';
+} from '../schemas/scoring/score-response.js';
+import { legacyWebhookReplySchema, webhookReplySchema } from '../schemas/scoring/webhook-reply.js';
 import {
   canonicalWebhookSchema,
   flatWebhookSchema,
@@ -38,7 +41,9 @@ import {
   pipedriveSchema,
   webhookFormSchema,
   webhookRequestSchema,
-} from '../schemas/webhook-request.js';
+} from '../schemas/scoring/webhook-request.js';
+import { monthUsageSchema, usageSchema } from '../schemas/usage.js';
+import { validationDetailSchema, validationSchema } from '../schemas/validation.js';
 import { exampleModelId } from './examples.js';
 
 /** The named schemas of the document, in reading order. */

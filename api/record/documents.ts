@@ -9,9 +9,9 @@ import {
 import { type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/calls/idempotency.js';
 import { type PredictionSegment, rowOf, segmentsOf } from '../../shared/store/calls/prediction-segment.js';
 import type { WriteOptions } from '../../shared/store/connection/connect.js';
+import type { CallReservation } from '../admission/metering.js';
 import type { ScoredRows } from '../call/score-outcome.js';
 import { type AdmittedModel, type Deadline, msUntil, type ScoringCall } from '../call/scoring-call.js';
-import type { CallReservation } from '../metering/metering.js';
 
 /** A scored call before it is recorded. */
 export interface ScoredCall {

@@ -6,8 +6,8 @@ import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { duplicateKey, MongoTimeout } from '../../shared/store/connection/connect.js';
 import { CommitUnknown, inTransaction } from '../../shared/store/connection/transaction.js';
-import { IdempotencyConflict } from '../idempotency/idempotency.js';
-import { RecordedButUnanswered } from '../metering/metering.js';
+import { IdempotencyConflict } from '../admission/idempotency.js';
+import { RecordedButUnanswered } from '../admission/metering.js';
 import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
 import { CommitTooLate, groupCommit, insertCalls } from './insert-calls.js';
 

@@ -3,7 +3,7 @@ import { ApiError } from '../../shared/contract/errors.js';
 import { maxDaysOf, readCoverage } from '../../shared/store/models/coverage.js';
 import type { FieldDayStore } from '../../shared/store/models/field-days.js';
 import { findModel } from '../admission/admission.js';
-import { coverageDaysSchema } from '../schemas/models/coverage.js';
+import { coverageDaysSchema } from '../schemas/coverage.js';
 import { numberParameter } from './pages.js';
 import { pathParameter, queryParameter, type ReadingDeps, readingRoute } from './reading.js';
 

@@ -6,7 +6,7 @@ import type { AnswerCall } from '../large-calls/arrived-call.js';
 import { laneOf } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json.js';
 import type { ReceivedCall } from '../request/receive-call.js';
-import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
+import { type ScoreRequest, scoreRequestSchema } from '../schemas/scoring/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringDeps, scoreRecords } from '../score-records.js';
 

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 import { monthEndMs, monthStartMs } from '../../shared/contract/dates.js';
-import type { Metering } from '../metering/metering.js';
+import type { Metering } from '../admission/metering.js';
 import { type ReadingDeps, readingRoute } from './reading.js';
 
 /** `GET /v1/usage`: the month-to-date usage of the key's bucket, and when it resets. */

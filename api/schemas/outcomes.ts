@@ -1,6 +1,6 @@
 import { firstYear, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
 import { countSchema, objectSchema } from './object-schema.js';
-import { crmIdSchema } from './score-request.js';
+import { crmIdSchema } from './scoring/score-request.js';
 
 /** The outcome of one lead. */
 export const outcomeSchema = objectSchema(

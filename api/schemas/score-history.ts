@@ -1,6 +1,6 @@
 import { instantSchema, objectSchema } from './object-schema.js';
-import { crmIdSchema, modelIdSchema } from './score-request.js';
-import { likelihoodSchema, scoreSchema } from './score-response.js';
+import { crmIdSchema, modelIdSchema } from './scoring/score-request.js';
+import { likelihoodSchema, scoreSchema } from './scoring/score-response.js';
 
 /** The number of entries on a page of the history. */
 export const historyLimitSchema = { type: 'integer', minimum: 1, maximum: 200, default: 50 } as const;

@@ -2,7 +2,7 @@ import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
 import { type InputReport, idOfRecord, inputReports } from '../call/scoring-call.js';
-import { modelIdSchema } from '../schemas/score-request.js';
+import { modelIdSchema } from '../schemas/scoring/score-request.js';
 import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, settingNames } from './envelopes.js';
 
 /** A webhook's request, independent of the tool. */

@@ -1,6 +1,5 @@
 import type { Action } from './action.js';
 import { showFleet } from './fleet.js';
-import { createKey, listKeys, revokeKey } from './keys/key-actions.js';
 import { showCrm } from './leads/crm.js';
 import { eraseLead } from './leads/erase-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
@@ -11,6 +10,7 @@ import { reportModel } from './models/model-report.js';
 import { listModels, showModel } from './models/read-models.js';
 import { importUpload, showUpload } from './models/upload-actions.js';
 import { createOrganisation, setOrganisation } from './organisations/change-organisations.js';
+import { createKey, listKeys, revokeKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';

@@ -8,7 +8,7 @@ import {
   type Parameter,
   type Schema,
 } from '../../api/schemas/openapi-types.js';
-import { scoreRequestSchema } from '../../api/schemas/score-request.js';
+import { scoreRequestSchema } from '../../api/schemas/scoring/score-request.js';
 import { errorTable } from '../../shared/contract/errors.js';
 import { OpenApiContract } from '../support/http/openapi-contract.js';
 import { pointerOf, resolve } from '../support/http/openapi-references.js';

@@ -2,7 +2,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readExamples } from '../../api/openapi/examples.js';
-import { webhookExplainSchema, webhookFormSchema, webhookRequestSchema } from '../../api/schemas/webhook-request.js';
+import {
+  webhookExplainSchema,
+  webhookFormSchema,
+  webhookRequestSchema,
+} from '../../api/schemas/scoring/webhook-request.js';
 import { readWebhook } from '../../api/webhook/request.js';
 import { ApiError } from '../../shared/contract/errors.js';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { CallReservation } from '../../api/admission/metering.js';
 import type { ScoringCall } from '../../api/call/scoring-call.js';
-import { CallReservation } from '../../api/metering/metering.js';
 import { CallerGone } from '../../api/request/read-body.js';
 import { type ScoringDeps, scoreRecords } from '../../api/score-records.js';
 import { allowanceOf } from '../../shared/contract/plans.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { createKey } from '../../shared/admin/keys/key-actions.js';
 import { setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
+import { createKey } from '../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { monthOf } from '../../shared/contract/dates.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';

@@ -1,5 +1,5 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
-import { jobSchema } from '../../schemas/jobs/job.js';
+import { jobSchema } from '../../schemas/job.js';
 import type { Header, MediaType, Operation, PathItem, Response } from '../../schemas/openapi-types.js';
 import { headers, optional, parameters, readHeaders } from '../components.js';
 import { errorResponses } from '../error-responses.js';

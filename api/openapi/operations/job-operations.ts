@@ -1,6 +1,6 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
-import { jobListSchema, jobSchema } from '../../schemas/jobs/job.js';
-import { jobRequestSchema } from '../../schemas/jobs/job-request.js';
+import { jobListSchema, jobSchema } from '../../schemas/job.js';
+import { jobRequestSchema } from '../../schemas/job-request.js';
 import type { Operation, Response } from '../../schemas/openapi-types.js';
 import { headers, parameters, readHeaders, scoredHeaders } from '../components.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';

@@ -1,7 +1,7 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
 import { maxValues } from '../../request/parse-json.js';
-import { coverageSchema } from '../../schemas/models/coverage.js';
-import { modelListSchema, modelSchema } from '../../schemas/models/model.js';
+import { coverageSchema } from '../../schemas/coverage.js';
+import { modelListSchema, modelSchema } from '../../schemas/model.js';
 import type { Operation, Response, Schema } from '../../schemas/openapi-types.js';
 import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';

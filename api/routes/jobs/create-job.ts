@@ -6,7 +6,7 @@ import { type Job, jobLimits, noTotals } from '../../../shared/store/jobs/job-do
 import { requireJson } from '../../request/content-type.js';
 import { parseJsonBody } from '../../request/parse-json.js';
 import { type ReceivedCall, receiveCall } from '../../request/receive-call.js';
-import { type JobRequest, jobRequestSchema } from '../../schemas/jobs/job-request.js';
+import { type JobRequest, jobRequestSchema } from '../../schemas/job-request.js';
 import { compileCheck } from '../../schemas/validator.js';
 import { answered, type Reader } from '../reading.js';
 import { type JobDeps, oneJob, ownerOf } from './job-access.js';

@@ -2,7 +2,7 @@ import type { UsageReport } from '../../../shared/contract/plans.js';
 import { unresolved, type Verdict } from '../../../shared/contract/verdict.js';
 import type { Job } from '../../../shared/store/jobs/job-documents.js';
 import type { ModelVerdicts } from '../../../shared/store/validation/model-verdicts.js';
-import type { Metering } from '../../metering/metering.js';
+import type { Metering } from '../../admission/metering.js';
 import type { Reader } from '../reading.js';
 
 export interface JobReplyDeps {

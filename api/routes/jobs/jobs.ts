@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { endedAt, hasEnded, type Job, unfinishedStates } from '../../../shared/store/jobs/job-documents.js';
 import { removeJob } from '../../../shared/store/jobs/remove-job.js';
-import { jobLimitSchema } from '../../schemas/jobs/job.js';
+import { jobLimitSchema } from '../../schemas/job.js';
 import { cursorAfter, cursorOf, limitOf } from '../pages.js';
 import { type Reader, readingRoute } from '../reading.js';
 import { type JobDeps, oneJob, ownerOf, requireJob, stateConflict } from './job-access.js';

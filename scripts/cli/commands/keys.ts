@@ -3,7 +3,7 @@ import {
   createKey as createKeyAction,
   listKeys as listKeysAction,
   revokeKey as revokeKeyAction,
-} from '../../../shared/admin/keys/key-actions.js';
+} from '../../../shared/admin/organisations/key-actions.js';
 import { defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { usageError } from '../context/cli-error.js';

@@ -7,7 +7,7 @@ import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { ErasureStore, erasingStores } from '../../store/calls/erasures.js';
 import { defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
-import { checkedKeySettings } from '../keys/key-settings.js';
+import { checkedKeySettings } from '../organisations/key-settings.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { eraseLeadInput, eraseLeadOutput } from '../schemas/leads.js';
 

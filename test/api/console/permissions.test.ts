@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ObjectId } from 'mongodb';
 import { actionRoutes } from '../../../shared/admin/actions.js';
-import { createKey } from '../../../shared/admin/keys/key-actions.js';
+import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { addMember } from '../../../shared/admin/people/member-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { type Role, roles } from '../../../shared/contract/roles.js';

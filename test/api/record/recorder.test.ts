@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MongoClient, MongoServerError } from 'mongodb';
-import { IdempotencyConflict } from '../../../api/idempotency/idempotency.js';
-import { RecordedButUnanswered } from '../../../api/metering/metering.js';
+import { IdempotencyConflict } from '../../../api/admission/idempotency.js';
+import { RecordedButUnanswered } from '../../../api/admission/metering.js';
 import type { ScoredCall } from '../../../api/record/documents.js';
 import { Recorder } from '../../../api/record/recorder.js';
 import { ApiError } from '../../../shared/contract/errors.js';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { type Document, ObjectId } from 'mongodb';
 import { actionRoutes } from '../../../shared/admin/actions.js';
-import { createKey } from '../../../shared/admin/keys/key-actions.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
+import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
 import { showFleet } from '../../../shared/admin/fleet.js';
-import { createKey, listKeys } from '../../../shared/admin/keys/key-actions.js';
 import { showCrm } from '../../../shared/admin/leads/crm.js';
 import { eraseLead } from '../../../shared/admin/leads/erase-lead.js';
 import { searchLeads, showLead } from '../../../shared/admin/leads/read-leads.js';
 import { reportModel, stabilityOf } from '../../../shared/admin/models/model-report.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
+import { createKey, listKeys } from '../../../shared/admin/organisations/key-actions.js';
 import { showOverview } from '../../../shared/admin/usage/overview.js';
 import { showUsage } from '../../../shared/admin/usage/show-usage.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Actor } from '../../../shared/admin/action.js';
 import { AdminError } from '../../../shared/admin/admin-error.js';
-import { createKey, listKeys, revokeKey } from '../../../shared/admin/keys/key-actions.js';
 import { eraseLead } from '../../../shared/admin/leads/erase-lead.js';
 import { createOrganisation, setOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
+import { createKey, listKeys, revokeKey } from '../../../shared/admin/organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from '../../../shared/admin/organisations/read-organisations.js';
 import { subscribeToChanges } from '../../../shared/redis/changes.js';
 import { type AdminDesk, adminDesk, personOf } from '../../support/admin/admin-desk.js';

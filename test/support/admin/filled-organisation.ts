@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
-import { createKey } from '../../../shared/admin/keys/key-actions.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
+import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';

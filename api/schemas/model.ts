@@ -1,7 +1,7 @@
-import { dateOrders } from '../../../shared/bundle/expected-values.js';
-import { objectSchema } from '../object-schema.js';
-import { modelIdSchema } from '../score-request.js';
-import { validationDetailSchema, validationSchema } from '../validation.js';
+import { dateOrders } from '../../shared/bundle/expected-values.js';
+import { objectSchema } from './object-schema.js';
+import { modelIdSchema } from './scoring/score-request.js';
+import { validationDetailSchema, validationSchema } from './validation.js';
 
 const summaryProperties = {
   model_id: { ...modelIdSchema, description: 'The id to score with.' },

@@ -1,5 +1,5 @@
-import { maxCrmId } from '../../shared/contract/texts.js';
-import { type InputReport, inputReports } from '../call/scoring-call.js';
+import { maxCrmId } from '../../../shared/contract/texts.js';
+import { type InputReport, inputReports } from '../../call/scoring-call.js';
 
 /**
  * A crm_id: 1-255 code points, without NUL or lone surrogates. See `storedCrmId` for how it is compared; an empty one

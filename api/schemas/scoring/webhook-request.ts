@@ -1,5 +1,5 @@
-import { objectSchema } from './object-schema.js';
-import type { Schema } from './openapi-types.js';
+import { objectSchema } from '../object-schema.js';
+import type { Schema } from '../openapi-types.js';
 import { crmIdSchema, inputReportSchema, modelIdSchema } from './score-request.js';
 
 /*

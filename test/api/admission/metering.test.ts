@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Metering, type MeteringOptions, RecordedButUnanswered } from '../../../api/metering/metering.js';
+import { Metering, type MeteringOptions, RecordedButUnanswered } from '../../../api/admission/metering.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../../../shared/quota/commands.js';
 import type { Quota, Usage } from '../../../shared/quota/quota.js';

@@ -1,5 +1,5 @@
-import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
-import { modelIdSchema } from '../score-request.js';
+import { jobLimits } from '../../shared/store/jobs/job-documents.js';
+import { modelIdSchema } from './scoring/score-request.js';
 
 const formatSchema = {
   type: 'string',

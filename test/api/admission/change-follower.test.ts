@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ChangeFollower } from '../../../api/caches/change-follower.js';
+import { ChangeFollower } from '../../../api/admission/change-follower.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import type { Change } from '../../../shared/redis/changes.js';
 import type { ChangesSince } from '../../../shared/store/connection/change-log.js';

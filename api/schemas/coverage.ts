@@ -1,8 +1,8 @@
-import { maxReportedValues } from '../../../shared/messages/score-job.js';
-import { usualCoverageDays } from '../../../shared/store/models/coverage.js';
-import { maxCoverageDays, maxSlotsWithValues } from '../../../shared/store/models/field-days.js';
-import { countSchema, objectSchema } from '../object-schema.js';
-import { modelIdSchema } from '../score-request.js';
+import { maxReportedValues } from '../../shared/messages/score-job.js';
+import { usualCoverageDays } from '../../shared/store/models/coverage.js';
+import { maxCoverageDays, maxSlotsWithValues } from '../../shared/store/models/field-days.js';
+import { countSchema, objectSchema } from './object-schema.js';
+import { modelIdSchema } from './scoring/score-request.js';
 
 /** The number of days of a coverage, today included. */
 export const coverageDaysSchema = {

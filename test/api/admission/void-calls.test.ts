@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { CallVoider } from '../../../api/metering/void-calls.js';
+import { CallVoider } from '../../../api/admission/void-calls.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import type { VoidableCall } from '../../../shared/quota/voids.js';
 import { eventually } from '../../support/eventually.js';

@@ -1,9 +1,9 @@
-import type { LikelihoodName } from '../call/score-reply.js';
-import { inputSummarySchema } from './input/input-report.js';
-import { objectSchema } from './object-schema.js';
+import type { LikelihoodName } from '../../call/score-reply.js';
+import { objectSchema } from '../object-schema.js';
+import { usageSchema } from '../usage.js';
+import { validationSchema, validationStateSchema } from '../validation.js';
+import { inputSummarySchema } from './input-report.js';
 import { rowMembers, testSchema, usedModelMembers } from './score-response.js';
-import { usageSchema } from './usage.js';
-import { validationSchema, validationStateSchema } from './validation.js';
 
 /** The model, and members of `usage` and `validation` repeated as text. */
 const flatMembers = {

@@ -1,9 +1,9 @@
-import type { LikelihoodName } from '../call/score-reply.js';
-import { inputSchema, inputSummarySchema } from './input/input-report.js';
-import { countSchema, objectSchema } from './object-schema.js';
+import type { LikelihoodName } from '../../call/score-reply.js';
+import { countSchema, objectSchema } from '../object-schema.js';
+import { usageSchema } from '../usage.js';
+import { validationSchema } from '../validation.js';
+import { inputSchema, inputSummarySchema } from './input-report.js';
 import { modelIdSchema } from './score-request.js';
-import { usageSchema } from './usage.js';
-import { validationSchema } from './validation.js';
 
 export const scoreSchema = { type: 'integer', minimum: 0, maximum: 100 } as const;
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { IdempotencyConflict, IdempotencyKeys, type Reply } from '../../../api/admission/idempotency.js';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
-import { IdempotencyConflict, IdempotencyKeys, type Reply } from '../../../api/idempotency/idempotency.js';
 import type { IdempotentReply } from '../../../shared/store/calls/idempotency.js';
 import { eventually } from '../../support/eventually.js';
 import { deadlineIn, scoringCall } from '../../support/scoring/scoring-call.js';

@@ -4,7 +4,6 @@ import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { CallDayStore } from '../../store/console/call-days.js';
 import { defineAction } from '../action.js';
 import { notFound } from '../admin-error.js';
-import { requireOrganisation } from '../organisations/organisation-document.js';
 import {
   createKeyInput,
   createKeyOutput,
@@ -16,6 +15,7 @@ import {
 import type { ShapeOf } from '../schemas/schema.js';
 import { daysOf } from '../usage/show-usage.js';
 import { checkedKeySettings } from './key-settings.js';
+import { requireOrganisation } from './organisation-document.js';
 
 /** Creates a key. Its secret appears only in this result. */
 export const createKey = defineAction({

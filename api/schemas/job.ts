@@ -1,9 +1,9 @@
-import { jobStates, pauseReasons } from '../../../shared/store/jobs/job-documents.js';
-import { countSchema, instantSchema, objectSchema } from '../object-schema.js';
-import { modelIdSchema } from '../score-request.js';
-import { testSchema } from '../score-response.js';
-import { usageSchema } from '../usage.js';
-import { validationSchema } from '../validation.js';
+import { jobStates, pauseReasons } from '../../shared/store/jobs/job-documents.js';
+import { countSchema, instantSchema, objectSchema } from './object-schema.js';
+import { modelIdSchema } from './scoring/score-request.js';
+import { testSchema } from './scoring/score-response.js';
+import { usageSchema } from './usage.js';
+import { validationSchema } from './validation.js';
 
 const formatSchema = {
   type: 'string',

@@ -9,8 +9,8 @@ import { loadStoredManifest } from '../../shared/store/models/model-versions.js'
 import { ModelStore } from '../../shared/store/models/models.js';
 import { ValidationStore } from '../../shared/store/validation/model-validation.js';
 import { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
-import { WorkspaceCache } from '../admission/workspace-cache.js';
 import { ChangeFollower } from './change-follower.js';
+import { WorkspaceCache } from './workspace-cache.js';
 
 /** A cache of keys, which only gateways have. */
 interface KeyCache {
