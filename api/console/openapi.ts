@@ -1,11 +1,21 @@
 import type { ActionRoute } from '../../shared/admin/actions.js';
 import { adminErrors } from '../../shared/admin/admin-error.js';
+import { nothing } from '../../shared/admin/schemas/members.js';
 import { linkPreviewOutput, sessionOutput, signInInput, waysOutput } from '../../shared/admin/schemas/people.js';
-import { nothing, object, type Schema, text } from '../../shared/admin/schemas/schema.js';
 import { uploadSchema } from '../../shared/admin/schemas/uploads.js';
+import { closedObject, type Schema, text } from '../../shared/contract/schema.js';
+import type { BareOperation, BareParameter, PathItem } from '../openapi/openapi-types.js';
+import { writeDocument } from '../openapi/write-document.js';
 
-const errorSchema = object({
-  error: object({ code: text, message: text, 'member?': text, 'model_id?': text, 'version?': text, request_id: text }),
+const errorSchema = closedObject({
+  error: closedObject({
+    code: text,
+    message: text,
+    'member?': text,
+    'model_id?': text,
+    'version?': text,
+    request_id: text,
+  }),
 });
 const errorResponse = {
   description: 'A refusal or an error.',
@@ -14,13 +24,13 @@ const errorResponse = {
 
 const json = (schema: Schema) => ({ 'application/json': { schema } });
 const done = (schema: Schema) => ({ description: 'Done.', content: json(schema) });
-const open = { security: [] };
+const open = { security: [] } as const;
 const refusals = (...statuses: readonly number[]) =>
   Object.fromEntries(statuses.map((status) => [status, errorResponse]));
 const redirection = { description: 'Sends the browser on: to the provider, to the overview, or to the sign-in page.' };
 
 /** The operations that are no actions: they have no person yet, or a body or a reply that is not JSON. */
-const ownOperations: readonly (readonly [path: string, method: string, operation: Schema])[] = [
+const ownOperations: readonly (readonly [path: string, method: keyof PathItem, operation: BareOperation])[] = [
   [
     '/session/ways',
     'get',
@@ -99,15 +109,14 @@ const ownOperations: readonly (readonly [path: string, method: string, operation
 ];
 
 /** The OpenAPI 3.1 document of the console's API, made from the table of its actions. */
-export function consoleDocument(routes: readonly ActionRoute[], serverUrl: string): Schema {
-  const paths: Record<string, Record<string, Schema>> = {};
+export function consoleDocument(routes: readonly ActionRoute[], serverUrl: string) {
+  const paths: Record<string, PathItem<BareOperation>> = {};
   for (const [path, method, operation] of ownOperations) paths[path] = { ...paths[path], [method]: operation };
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method]: operationOf(route) };
   }
-  return {
-    openapi: '3.1.0',
+  return writeDocument({
     info: {
       title: 'Leadscore console API',
       version: '1.0.0',
@@ -123,10 +132,10 @@ export function consoleDocument(routes: readonly ActionRoute[], serverUrl: strin
         session: { type: 'apiKey', in: 'cookie', name: '__Host-leadscore_console' },
       },
     },
-  };
+  });
 }
 
-function operationOf({ method, path, action }: ActionRoute): Schema {
+function operationOf({ method, path, action }: ActionRoute): BareOperation {
   const { name, description, role, input, output } = action;
   const properties = Object.entries((input.properties ?? {}) as Readonly<Record<string, Schema>>);
   const required = (input.required ?? []) as readonly string[];
@@ -135,12 +144,14 @@ function operationOf({ method, path, action }: ActionRoute): Schema {
   const hasBody = method === 'post' || method === 'patch';
   const parameters = properties
     .filter(([member]) => isInPath(member) || !hasBody)
-    .map(([member, schema]) => ({
-      name: member,
-      in: isInPath(member) ? 'path' : 'query',
-      required: isInPath(member) || required.includes(member),
-      schema,
-    }));
+    .map(
+      ([member, schema]): BareParameter => ({
+        name: member,
+        in: isInPath(member) ? 'path' : 'query',
+        required: isInPath(member) || required.includes(member),
+        schema,
+      }),
+    );
   if (name === 'usage.show')
     parameters.push({ name: 'format', in: 'query', required: false, schema: { type: 'string', enum: ['csv'] } });
   const body = {

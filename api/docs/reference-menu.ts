@@ -1,4 +1,4 @@
-import { methods, type OpenApiDocument, type Operation } from '../schemas/openapi-types.js';
+import { methods, type OpenApiDocument, type Operation } from '../openapi/openapi-types.js';
 import { type Html, html } from './page-frame.js';
 
 interface Entry {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { projectFile } from '../../shared/process/project-root.js';
-import type { OpenApiDocument } from '../schemas/openapi-types.js';
+import type { OpenApiDocument } from '../openapi/openapi-types.js';
 import { html, type Page, pageFrame, sourceHash, trusted } from './page-frame.js';
 import { referenceMenu } from './reference-menu.js';
 

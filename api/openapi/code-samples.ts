@@ -1,4 +1,4 @@
-import type { CodeSample, MediaType, Operation, Parameter } from '../schemas/openapi-types.js';
+import type { CodeSample, MediaType, Operation, Parameter } from './openapi-types.js';
 
 /** Content types whose body is a file. */
 const isFile = (contentType: string): boolean => contentType.endsWith('octet-stream');

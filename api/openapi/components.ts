@@ -1,10 +1,10 @@
+import type { Schema } from '../../shared/contract/schema.js';
 import { jobLimits } from '../../shared/store/jobs/job-documents.js';
 import { coverageDaysSchema, coverageSchema, fieldCoverageSchema } from '../schemas/coverage.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
 import { jobLimitSchema, jobListSchema, jobSchema } from '../schemas/job.js';
 import { jobRequestSchema } from '../schemas/job-request.js';
 import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
-import type { Header, Parameter, Schema } from '../schemas/openapi-types.js';
 import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
 import {
@@ -45,6 +45,7 @@ import {
 import { monthUsageSchema, usageSchema } from '../schemas/usage.js';
 import { validationDetailSchema, validationSchema } from '../schemas/validation.js';
 import { exampleModelId } from './examples.js';
+import type { Header, Parameter } from './openapi-types.js';
 
 /** The named schemas of the document, in reading order. */
 export const componentSchemas: Readonly<Record<string, Schema>> = {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { projectFile } from '../../shared/process/project-root.js';
-import { methods, type OpenApiDocument, type PathItem } from '../schemas/openapi-types.js';
 import { codeSamples } from './code-samples.js';
 import { bearerOnly, componentSchemas, headers, parameters, securitySchemes } from './components.js';
 import { errorResponses } from './error-responses.js';
+import { methods, type OpenApiDocument, type PathItem } from './openapi-types.js';
 import { inputOperations, jobFileOperation } from './operations/job-file-operations.js';
 import {
   createJobOperation,
@@ -27,6 +27,7 @@ import {
   webhookAliasOperation,
   webhookOperation,
 } from './operations/scoring-operations.js';
+import { writeDocument } from './write-document.js';
 
 /** The groups of endpoints. */
 const tags: OpenApiDocument['tags'] = [
@@ -64,8 +65,7 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
   const { 404: notFound, 405: methodNotAllowed } = errorResponses(['methodNotAllowed', 'notFound'], {
     docsUrl,
   });
-  return withReferences({
-    openapi: '3.1.0',
+  return writeDocument({
     info: {
       title: 'Leadscore API',
       version: '1.0.0',
@@ -125,31 +125,3 @@ const withSamples = (items: Readonly<Record<string, PathItem>>): Readonly<Record
       return [path, Object.fromEntries(operations)];
     }),
   );
-
-/**
- * Replaces every component in the document by a `$ref`. The document is built from the same nested objects that
- * requests are validated with, so components are recognised by identity.
- */
-function withReferences<Document extends { readonly components: object }>(value: Document): Document {
-  const pointers = new Map<unknown, string>();
-  for (const [section, entries] of Object.entries(value.components)) {
-    for (const [name, component] of Object.entries(entries as object)) {
-      pointers.set(component, `#/components/${section}/${name}`);
-    }
-  }
-  const copy = (part: unknown, isDefinition = false): unknown => {
-    const pointer = pointers.get(part);
-    if (pointer !== undefined && !isDefinition) return { $ref: pointer };
-    if (Array.isArray(part)) return part.map((item) => copy(item));
-    if (typeof part !== 'object' || part === null) return part;
-    return Object.fromEntries(Object.entries(part).map(([key, member]) => [key, copy(member)]));
-  };
-  const components = Object.fromEntries(
-    Object.entries(value.components).map(([section, entries]) => [
-      section,
-      Object.fromEntries(Object.entries(entries as object).map(([name, component]) => [name, copy(component, true)])),
-    ]),
-  );
-  const { components: _components, ...rest } = value;
-  return { ...(copy(rest) as object), components } as Document;
-}

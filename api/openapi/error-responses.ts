@@ -1,9 +1,9 @@
 import { ApiError, type ErrorName, errorTable } from '../../shared/contract/errors.js';
 import type { Verdict } from '../../shared/contract/verdict.js';
 import { deployBlockedSchema, errorEnvelope, errorSchema } from '../schemas/error.js';
-import type { Examples, Header, Response } from '../schemas/openapi-types.js';
 import { headers, optional, rateHeaders } from './components.js';
 import { readExamplesFile } from './examples.js';
+import type { Examples, Header, Response } from './openapi-types.js';
 
 export interface ErrorResponseOptions {
   /** Address of the documentation, without a trailing slash. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { Schema } from '../../shared/contract/schema.js';
 import { projectFile } from '../../shared/process/project-root.js';
-import type { Examples, Header, MediaType, Response, Schema } from '../schemas/openapi-types.js';
+import type { Examples, Header, MediaType, Response } from './openapi-types.js';
 
 /** The model that the examples name. */
 export const exampleModelId = 'mdl_4kTq9ZxW2mNbVc7L';

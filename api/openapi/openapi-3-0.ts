@@ -1,4 +1,5 @@
-import type { OpenApiDocument, Schema } from '../schemas/openapi-types.js';
+import type { Schema } from '../../shared/contract/schema.js';
+import type { OpenApiDocument } from './openapi-types.js';
 
 const licenseUrl = 'https://www.apache.org/licenses/LICENSE-2.0';
 

@@ -9,7 +9,7 @@ import type { Page } from '../docs/page-frame.js';
 import { assetFile, referenceAssets, referencePage } from '../docs/reference-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import { toOpenApi30 } from '../openapi/openapi-3-0.js';
-import type { OpenApiDocument } from '../schemas/openapi-types.js';
+import type { OpenApiDocument } from '../openapi/openapi-types.js';
 
 /** Addresses without a trailing slash. The functions are called at the first request, when the port is known. */
 export interface DocumentationOptions {

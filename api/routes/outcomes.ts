@@ -43,7 +43,7 @@ interface ReportedLeads {
  */
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
   const { store, limit, predictions, largeBodies, limits, bodies } = outcomesDeps;
-  const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
+  const check = compileCheck(outcomesRequestSchema);
   /** How many of the leads were ever scored, with an example of each side. */
   async function knownLeads({ organisationId, leads, outcomes, sent }: ReportedLeads) {
     const scored = await predictions.scoredAmong({ organisationId, crmIds: [...leads] }, deps.timeoutMs);

@@ -19,7 +19,7 @@ const valueLimit: ValueLimit = {
 
 /** Answers `POST /v1/score`: scores up to 1000 records with one model. */
 export function batchAnswer(deps: ScoringDeps, writeReply: WriteReply): AnswerCall {
-  const check = compileCheck<ScoreRequest>(scoreRequestSchema);
+  const check = compileCheck(scoreRequestSchema);
   return async ({ received, requestId }) => {
     const request = check(await parseJsonBody(received.body, valueLimit));
     const call = callOf(received, request, requestId);

@@ -1,23 +1,21 @@
 import type { ApiError } from '../../shared/contract/errors.js';
 import { withoutSecrets } from '../../shared/contract/identifiers.js';
-import { objectSchema } from './object-schema.js';
+import { described, describedObject, text } from '../../shared/contract/schema.js';
 import { validationSchema } from './validation.js';
 
-const error = objectSchema('The error.', {
-  code: {
-    type: 'string',
-    description: 'The code to branch on. Codes never change; new ones may be added.',
+const error = describedObject('The error.', {
+  code: described('The code to branch on. Codes never change; new ones may be added.', text, {
     examples: ['model_not_found'],
-  },
-  message: { type: 'string', description: 'The problem in words, for people. The wording may change.' },
+  }),
+  message: described('The problem in words, for people. The wording may change.', text),
   docs_url: { type: 'string', format: 'uri', description: 'The documentation of the code.' },
 });
 
 /** V1Error: the envelope of every unsuccessful reply. */
-export const errorSchema = objectSchema('The envelope of every unsuccessful reply.', { error });
+export const errorSchema = describedObject('The envelope of every unsuccessful reply.', { error });
 
 /** V1Error with the verdict that explains `deploy_blocked`. */
-export const deployBlockedSchema = objectSchema('The envelope, with the verdict that explains the refusal.', {
+export const deployBlockedSchema = describedObject('The envelope, with the verdict that explains the refusal.', {
   error,
   validation: validationSchema,
 });

@@ -1,44 +1,41 @@
 import { dateOrders } from '../../shared/bundle/expected-values.js';
-import { objectSchema } from './object-schema.js';
+import { described, describedObject, flag, list, text } from '../../shared/contract/schema.js';
 import { modelIdSchema } from './scoring/score-request.js';
 import { validationDetailSchema, validationSchema } from './validation.js';
 
 const summaryProperties = {
-  model_id: { ...modelIdSchema, description: 'The id to score with.' },
-  name: { type: 'string', description: 'The name of the score, for people.', examples: ['Inbound leads'] },
+  model_id: described('The id to score with.', modelIdSchema),
+  name: described('The name of the score, for people.', text, { examples: ['Inbound leads'] }),
   family: {
     type: 'string',
     enum: ['forward', 'timing'],
     description: '`forward` models are graded by the validation gates; `timing` models are exempt.',
   },
-  version: { type: 'string', description: 'The current version.', examples: ['2026-10-02'] },
-  live_api: {
-    type: 'boolean',
-    description: 'Whether Live API is on. When it is off, scoring fails with `api_disabled`.',
-  },
+  version: described('The current version.', text, { examples: ['2026-10-02'] }),
+  live_api: described('Whether Live API is on. When it is off, scoring fails with `api_disabled`.', flag),
   validation: validationSchema,
 } as const;
 
 /** A model in the list. */
-export const modelSummarySchema = objectSchema('A trained model of the workspace.', summaryProperties);
+export const modelSummarySchema = describedObject('A trained model of the workspace.', summaryProperties);
 
 /** The reply of `GET /v1/models`. */
-export const modelListSchema = objectSchema('The models that the key can use.', {
-  models: { type: 'array', items: modelSummarySchema, description: 'The models, oldest first.' },
+export const modelListSchema = describedObject('The models that the key can use.', {
+  models: described('The models, oldest first.', list(modelSummarySchema)),
 });
 
 const texts = (description: string) => ({ type: 'array', items: { type: 'string' }, description }) as const;
 
 /** One field that a model knows. */
-export const modelFieldSchema = objectSchema('A field that the model knows.', {
-  field: { type: 'string', description: 'Name of the CRM field in the training data.' },
-  label: { type: 'string', description: 'The name of the field, for people.' },
+export const modelFieldSchema = describedObject('A field that the model knows.', {
+  field: described('Name of the CRM field in the training data.', text),
+  label: described('The name of the field, for people.', text),
   type: {
     type: 'string',
     enum: ['number', 'boolean', 'category', 'multi', 'date'],
     description: 'How values are read. `multi` is a list of categories in one text.',
   },
-  required: { type: 'boolean', description: 'Whether a record without it is refused.' },
+  required: described('Whether a record without it is refused.', flag),
   'date_order?': {
     type: 'string',
     enum: dateOrders,
@@ -50,10 +47,10 @@ export const modelFieldSchema = objectSchema('A field that the model knows.', {
   'aliases?': texts('Other accepted names of the field.'),
 });
 
-const recencySchema = objectSchema(
+const recencySchema = describedObject(
   'The maximum age of a record. Older records get a warning. Absent when the model does not depend on age.',
   {
-    field: { type: 'string', description: 'The date field from which the age is computed.' },
+    field: described('The date field from which the age is computed.', text),
     max_age_days: { type: 'number', exclusiveMinimum: 0, description: 'Older records get a warning.' },
     'future_tolerance_days?': {
       type: 'number',
@@ -63,7 +60,7 @@ const recencySchema = objectSchema(
   },
 );
 
-const explainSchema = objectSchema('How `drivers` are computed.', {
+const explainSchema = describedObject('How `drivers` are computed.', {
   method: {
     type: 'string',
     enum: ['tree', 'linear', 'occlusion'],
@@ -74,10 +71,10 @@ const explainSchema = objectSchema('How `drivers` are computed.', {
 });
 
 /** The reply of `GET /v1/models/{model_id}`. */
-export const modelSchema = objectSchema('A trained model with the fields that it knows.', {
+export const modelSchema = describedObject('A trained model with the fields that it knows.', {
   ...summaryProperties,
   validation: validationDetailSchema,
-  fields: { type: 'array', items: modelFieldSchema, description: 'The fields that the model knows.' },
+  fields: described('The fields that the model knows.', list(modelFieldSchema)),
   'recency?': recencySchema,
   explain: explainSchema,
 });

@@ -1,9 +1,9 @@
 import { firstYear, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
-import { countSchema, objectSchema } from './object-schema.js';
+import { count, described, describedObject, flag, type ShapeOf, text } from '../../shared/contract/schema.js';
 import { crmIdSchema } from './scoring/score-request.js';
 
 /** The outcome of one lead. */
-export const outcomeSchema = objectSchema(
+export const outcomeSchema = describedObject(
   'The outcome of one lead. The latest report for a crm_id replaces earlier ones. But of several conversions the earliest ' +
     'counts, until a report says that the lead has not converted.',
   {
@@ -14,7 +14,7 @@ export const outcomeSchema = objectSchema(
         'The id under which the lead was scored. Compared as in `POST /v1/score`. A placeholder (`NULL`, `#N/A`, `-`) and ' +
         'a number that a spreadsheet has shortened (`1.2E+17`) are refused.',
     },
-    converted: { type: 'boolean', description: 'Whether the lead has converted.' },
+    converted: described('Whether the lead has converted.', flag),
     'at?': {
       type: ['string', 'null'],
       maxLength: 40,
@@ -32,7 +32,7 @@ export const outcomeSchema = objectSchema(
 );
 
 /** The body of `POST /v1/outcomes`. */
-export const outcomesRequestSchema = objectSchema(
+export const outcomesRequestSchema = describedObject(
   'The outcomes of leads, from which models are graded. Unknown members are ignored.',
   {
     outcomes: {
@@ -49,37 +49,32 @@ export const outcomesRequestSchema = objectSchema(
 );
 
 /** The reply of `POST /v1/outcomes`. */
-export const outcomesReplySchema = objectSchema(
+export const outcomesReplySchema = describedObject(
   'All entries were accepted. One invalid entry refuses the whole call.',
   {
-    accepted: countSchema('The number of accepted entries: `known`, `unknown` and `repeated` together.'),
-    'known?': countSchema(
+    accepted: described('The number of accepted entries: `known`, `unknown` and `repeated` together.', count),
+    'known?': described(
       'Leads that have a stored score, under any model. Absent for test keys, and if they could not be counted.',
+      count,
     ),
-    'unknown?': countSchema(
+    'unknown?': described(
       'Leads without a stored score. Their outcomes are kept, and count once they are scored under the same `crm_id`. ' +
         'Absent for test keys, and if they could not be counted.',
+      count,
     ),
-    'repeated?': countSchema('Entries whose lead an earlier entry of the call names. Absent for test keys.'),
-    'unknown_example?': {
-      type: 'string',
-      description: 'A `crm_id` of the call whose lead has no stored score. Absent if `unknown` is zero.',
-    },
-    'scored_example?': {
-      type: 'string',
-      description:
-        'A `crm_id` that has a stored score, to compare with `unknown_example`: the next one in the order of ids, or ' +
+    'repeated?': described('Entries whose lead an earlier entry of the call names. Absent for test keys.', count),
+    'unknown_example?': described(
+      'A `crm_id` of the call whose lead has no stored score. Absent if `unknown` is zero.',
+      text,
+    ),
+    'scored_example?': described(
+      'A `crm_id` that has a stored score, to compare with `unknown_example`: the next one in the order of ids, or ' +
         'without one the first. Ids of Salesforce have 15 characters here. Absent without `unknown_example`, and if no lead has a stored score.',
-    },
+      text,
+    ),
     'test?': { type: 'boolean', const: true, description: 'Present for test keys: nothing was stored.' },
   },
 );
 
 /** A validated body. */
-export interface OutcomesRequest {
-  readonly outcomes: readonly {
-    readonly crm_id: string;
-    readonly converted: boolean;
-    readonly at?: string | null;
-  }[];
-}
+export type OutcomesRequest = ShapeOf<typeof outcomesRequestSchema>;

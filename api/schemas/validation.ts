@@ -1,5 +1,5 @@
+import { count, described, describedObject, instant, list, text } from '../../shared/contract/schema.js';
 import { bandScores, validationGates, validationStates } from '../../shared/contract/verdict.js';
-import { countSchema, instantSchema, objectSchema } from './object-schema.js';
 
 export const validationStateSchema = {
   type: 'string',
@@ -11,7 +11,7 @@ export const validationStateSchema = {
 } as const;
 
 /** V1Validation: the verdict on a model. The contract also allows the text "null"; this service sends null. */
-export const validationSchema = objectSchema(
+export const validationSchema = describedObject(
   'Whether the model has earned the right to be used, judged by the outcomes of the leads it scored.',
   {
     state: validationStateSchema,
@@ -22,7 +22,7 @@ export const validationSchema = objectSchema(
         'The first gate that did not clear. Null when the state is `passed`, `unresolved` or ' +
         '`not_applicable`. Treat the text "null" as null.',
     },
-    summary: { type: 'string', description: 'One sentence with the state and the gate.' },
+    summary: described('One sentence with the state and the gate.', text),
   },
   {
     examples: [
@@ -35,7 +35,7 @@ export const validationSchema = objectSchema(
   },
 );
 
-const gateSchema = objectSchema('One of the six gates.', {
+const gateSchema = describedObject('One of the six gates.', {
   gate: { type: 'string', enum: validationGates, description: 'The gate.' },
   state: {
     type: 'string',
@@ -50,18 +50,18 @@ const gateSchema = objectSchema('One of the six gates.', {
     description:
       'The figures behind the state: counts, rates, p values and their required values. Empty before the first grade.',
   },
-  'needs?': {
-    type: 'string',
-    description: 'The missing or failed requirement, or the gate that must clear first. Absent when the gate cleared.',
-  },
+  'needs?': described(
+    'The missing or failed requirement, or the gate that must clear first. Absent when the gate cleared.',
+    text,
+  ),
 });
 
 const share = (description: string) => ({ type: 'number', minimum: 0, maximum: 1, description }) as const;
 
-const bandSchema = objectSchema('The outcomes of one score band.', {
+const bandSchema = describedObject('The outcomes of one score band.', {
   scores: { type: 'string', enum: bandScores, description: 'The range of scores.' },
-  records: countSchema('Leads with a completed horizon and an outcome.'),
-  conversions: countSchema('The number of these leads that converted within the horizon.'),
+  records: described('Leads with a completed horizon and an outcome.', count),
+  conversions: described('The number of these leads that converted within the horizon.', count),
   rate: share('Conversions divided by records.'),
   low: share('Lower end of the 95 % interval of the rate.'),
   high: share('Upper end of the 95 % interval of the rate.'),
@@ -72,15 +72,15 @@ export const validationDetailSchema = {
   ...validationSchema,
   properties: {
     ...validationSchema.properties,
-    as_of: instantSchema(
+    as_of: described(
       'The model was graded on data up to this instant. Absent before the first grade, like `graded_at` and `bands`.',
+      instant,
     ),
-    graded_at: instantSchema('When the grade was computed.'),
-    gates: {
-      type: 'array',
-      items: gateSchema,
-      description: 'The six gates, in order. Absent when the state is `unresolved` or `not_applicable`.',
-    },
-    bands: { type: 'array', items: bandSchema, description: 'The five score bands, lowest scores first.' },
+    graded_at: described('When the grade was computed.', instant),
+    gates: described(
+      'The six gates, in order. Absent when the state is `unresolved` or `not_applicable`.',
+      list(gateSchema),
+    ),
+    bands: described('The five score bands, lowest scores first.', list(bandSchema)),
   },
 } as const;

@@ -1,13 +1,14 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import type { Schema, ShapeOf } from '../../shared/contract/schema.js';
 
 const maxProblemsNamed = 5;
 
 /**
- * Compiles a schema into a function that returns a valid body as `Body`.
+ * Compiles a schema into a function that returns a valid body.
  * @throws (the function) ApiError unreadableRequest for an invalid body, with the place of each problem
  */
-export function compileCheck<Body>(schema: object): (value: unknown) => Body {
+export function compileCheck<const Body extends Schema>(schema: Body): (value: unknown) => ShapeOf<Body> {
   // `ownProperties`: a member of the prototype does not count as sent.
   const ajv = new Ajv2020({
     ownProperties: true,
@@ -20,7 +21,7 @@ export function compileCheck<Body>(schema: object): (value: unknown) => Body {
   // The schema documents the limits of arrays, but routes check them: exceeding one is 400, and an invalid
   // schema is 422.
   for (const keyword of ['minItems', 'maxItems']) ajv.removeKeyword(keyword).addKeyword(keyword);
-  const validate = ajv.compile<Body>(schema);
+  const validate = ajv.compile<ShapeOf<Body>>(schema);
   return (value) => {
     if (validate(value)) return value;
     const problems = (validate.errors ?? []).slice(0, maxProblemsNamed).map(describe);

@@ -1,11 +1,11 @@
 import type { Clock } from '../contract/dates.js';
 import type { Role, Way } from '../contract/roles.js';
+import type { Schema, ShapeOf } from '../contract/schema.js';
 import type { Change } from '../redis/changes.js';
 import type { Redis } from '../redis/connect.js';
 import type { KeySettings } from '../store/accounts/key-settings.js';
 import type { ClientSession, Db, MongoClient } from '../store/connection/connect.js';
 import type { AuditEntry } from '../store/console/audit-log.js';
-import type { Schema, ShapeOf } from './schemas/schema.js';
 
 /** The person who acts. */
 export interface Actor {

@@ -1,3 +1,4 @@
+import type { Schema } from '../contract/schema.js';
 import type { Action } from './action.js';
 import { showFleet } from './fleet.js';
 import { showCrm } from './leads/crm.js';
@@ -14,7 +15,6 @@ import { createKey, listKeys, revokeKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
-import type { Schema } from './schemas/schema.js';
 import { showOverview } from './usage/overview.js';
 import { showUsage } from './usage/show-usage.js';
 

@@ -16,7 +16,7 @@ import {
 import { runningProcesses } from '../redis/running-processes.js';
 import { WorkerRegister } from '../redis/worker-register.js';
 import { defineAction } from './action.js';
-import { nothing } from './schemas/schema.js';
+import { nothing } from './schemas/members.js';
 import { fleetOutput } from './schemas/usage.js';
 
 /** Shows queues, pools and quarantined versions to the operator. */

@@ -1,13 +1,13 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isoInstant } from '../contract/dates.js';
 import { mayActAs } from '../contract/roles.js';
+import type { Schema, ShapeOf } from '../contract/schema.js';
 import { type Change, publishChange } from '../redis/changes.js';
 import type { ClientSession } from '../store/connection/connect.js';
 import { inTransaction } from '../store/connection/transaction.js';
 import { AuditLog } from '../store/console/audit-log.js';
 import type { Action, ActionContext, AdminContext, RecordedChange } from './action.js';
 import { AdminError, notFound } from './admin-error.js';
-import type { Schema, ShapeOf } from './schemas/schema.js';
 
 const transactionTimeoutMs = 10_000;
 

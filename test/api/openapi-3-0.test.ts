@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openApiDocument } from '../../api/openapi/document.js';
 import { toOpenApi30, toSchema30 } from '../../api/openapi/openapi-3-0.js';
-import type { Schema } from '../../api/schemas/openapi-types.js';
+import type { Schema } from '../../shared/contract/schema.js';
 
 describe('conversion from OpenAPI 3.1 to 3.0', () => {
   const cases: readonly [string, Schema, Schema][] = [

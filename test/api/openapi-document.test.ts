@@ -6,10 +6,10 @@ import {
   methods,
   type Operation,
   type Parameter,
-  type Schema,
-} from '../../api/schemas/openapi-types.js';
+} from '../../api/openapi/openapi-types.js';
 import { scoreRequestSchema } from '../../api/schemas/scoring/score-request.js';
 import { errorTable } from '../../shared/contract/errors.js';
+import type { Schema } from '../../shared/contract/schema.js';
 import { OpenApiContract } from '../support/http/openapi-contract.js';
 import { pointerOf, resolve } from '../support/http/openapi-references.js';
 

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import type { Document } from 'mongodb';
 import type { Browser } from 'playwright-core';
 import type { modelReportSchema } from '../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../shared/admin/schemas/schema.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import type { ShapeOf } from '../../shared/contract/schema.js';
 import { storeVersion } from '../../shared/store/models/store-version.js';
 import {
   type ConsolePage,

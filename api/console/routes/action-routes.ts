@@ -4,7 +4,7 @@ import type { AdminContext } from '../../../shared/admin/action.js';
 import type { ActionRoute } from '../../../shared/admin/actions.js';
 import { AdminError } from '../../../shared/admin/admin-error.js';
 import { runAction } from '../../../shared/admin/run-action.js';
-import type { Schema } from '../../../shared/admin/schemas/schema.js';
+import type { Schema } from '../../../shared/contract/schema.js';
 import { bodyOf, jsonBody } from '../http/json.js';
 import type { Sessions } from '../http/sessions.js';
 

@@ -9,7 +9,7 @@ import {
 } from '../../../shared/admin/people/sign-in.js';
 import { checkedInput } from '../../../shared/admin/run-action.js';
 import { signInInput } from '../../../shared/admin/schemas/people.js';
-import type { ShapeOf } from '../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../shared/contract/schema.js';
 import { bodyOf, jsonBody } from '../http/json.js';
 import type { OidcClient } from '../http/oidc-client.js';
 import { type Sessions, sessionOf } from '../http/sessions.js';

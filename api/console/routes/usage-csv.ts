@@ -1,8 +1,8 @@
 import type Router from '@koa/router';
 import { runAction } from '../../../shared/admin/run-action.js';
-import type { ShapeOf } from '../../../shared/admin/schemas/schema.js';
 import type { usageOutput } from '../../../shared/admin/schemas/usage.js';
 import { showUsage } from '../../../shared/admin/usage/show-usage.js';
+import type { ShapeOf } from '../../../shared/contract/schema.js';
 import { type ActionRoutesDeps, queryOf, requestContext } from './action-routes.js';
 
 /** Adds `GET /orgs/{org_id}/usage?format=csv`. Without the parameter the next route answers. */

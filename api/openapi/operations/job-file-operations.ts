@@ -1,9 +1,9 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
 import { jobSchema } from '../../schemas/job.js';
-import type { Header, MediaType, Operation, PathItem, Response } from '../../schemas/openapi-types.js';
 import { headers, optional, parameters, readHeaders } from '../components.js';
 import { errorResponses } from '../error-responses.js';
 import { jsonReply } from '../examples.js';
+import type { Header, MediaType, Operation, PathItem, Response } from '../openapi-types.js';
 
 const tags = ['Bulk jobs'];
 const errorsOf = (names: readonly ErrorName[], docsUrl: string, further?: Record<string, Header>) =>

@@ -1,10 +1,10 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
 import { jobListSchema, jobSchema } from '../../schemas/job.js';
 import { jobRequestSchema } from '../../schemas/job-request.js';
-import type { Operation, Response } from '../../schemas/openapi-types.js';
 import { headers, parameters, readHeaders, scoredHeaders } from '../components.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
 import { jsonBody, jsonReply } from '../examples.js';
+import type { Operation, Response } from '../openapi-types.js';
 
 const tags = ['Bulk jobs'];
 

@@ -1,14 +1,15 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
+import type { Schema } from '../../../shared/contract/schema.js';
 import { maxValues } from '../../request/parse-json.js';
 import { coverageSchema } from '../../schemas/coverage.js';
 import { modelListSchema, modelSchema } from '../../schemas/model.js';
-import type { Operation, Response, Schema } from '../../schemas/openapi-types.js';
 import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';
 import { monthUsageSchema } from '../../schemas/usage.js';
 import { parameters, readHeaders } from '../components.js';
 import { errorResponses } from '../error-responses.js';
 import { jsonBody, jsonReply } from '../examples.js';
+import type { Operation, Response } from '../openapi-types.js';
 
 /** The replies of a reading endpoint: the successful one, and the errors of all reading endpoints and of this one. */
 const replies = (docsUrl: string, ok: Readonly<Record<number, Response>>, errors: readonly ErrorName[] = []) => ({

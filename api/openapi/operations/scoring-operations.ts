@@ -1,7 +1,7 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
+import type { Schema } from '../../../shared/contract/schema.js';
 import { maxNameCharacters } from '../../dispatch/field-names.js';
 import { maxValues } from '../../request/parse-json.js';
-import type { Examples, Operation, RequestBody, Schema } from '../../schemas/openapi-types.js';
 import { scoreRequestSchema } from '../../schemas/scoring/score-request.js';
 import { legacyScoreResponseSchema, scoreResponseSchema } from '../../schemas/scoring/score-response.js';
 import { legacyWebhookReplySchema, webhookReplySchema } from '../../schemas/scoring/webhook-reply.js';
@@ -9,6 +9,7 @@ import { webhookFormSchema, webhookRequestSchema } from '../../schemas/scoring/w
 import { aliasHeaders, parameters, scoredHeaders, webhookSecurity } from '../components.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
 import { jsonBody, jsonReply, readExamples } from '../examples.js';
+import type { Examples, Operation, RequestBody } from '../openapi-types.js';
 
 const limitOfNames = `Its different field names have at most ${maxNameCharacters} characters in total.`;
 

@@ -18,7 +18,7 @@ const maxLifeMs = 90 * 24 * 60 * 60 * 1_000;
 /** `POST /v1/jobs`: creates a job, or finds the one that the same Idempotency-Key made. */
 export function createJobRoute(deps: JobDeps): Middleware {
   const { score } = deps;
-  const check = compileCheck<JobRequest>(jobRequestSchema);
+  const check = compileCheck(jobRequestSchema);
   const turns = new Turns();
   return async (context) => {
     const received = await receiveCall(context, score.receiving, {

@@ -1,5 +1,6 @@
+import { described, describedObject, flag, type ShapeOf } from '../../../shared/contract/schema.js';
 import { maxCrmId } from '../../../shared/contract/texts.js';
-import { type InputReport, inputReports } from '../../call/scoring-call.js';
+import { inputReports } from '../../call/scoring-call.js';
 
 /**
  * A crm_id: 1-255 code points, without NUL or lone surrogates. See `storedCrmId` for how it is compared; an empty one
@@ -46,10 +47,10 @@ export const inputReportSchema = {
 } as const;
 
 /** ScoreRequest: the body of `POST /v1/score`. */
-export const scoreRequestSchema = {
-  type: 'object',
-  required: ['model_id', 'records'],
-  properties: {
+export const scoreRequestSchema = describedObject(
+  'A batch of records and the model to score them with. Unknown members are ignored. Objects and ' +
+    'arrays may be nested up to 32 levels deep. Names of members must not contain NUL.',
+  {
     model_id: modelIdSchema,
     records: {
       type: 'array',
@@ -58,23 +59,14 @@ export const scoreRequestSchema = {
       items: recordSchema,
       description: 'The records to score: at least one, at most 1000.',
     },
-    explain: {
-      type: 'boolean',
-      description:
-        'True adds `drivers` and `top_reason_1` to `top_reason_3` to each row, in a few milliseconds. Absent: false.',
-    },
-    input_report: inputReportSchema,
+    'explain?': described(
+      'True adds `drivers` and `top_reason_1` to `top_reason_3` to each row, in a few milliseconds. Absent: false.',
+      flag,
+    ),
+    'input_report?': inputReportSchema,
   },
-  additionalProperties: true,
-  description:
-    'A batch of records and the model to score them with. Unknown members are ignored. Objects and ' +
-    'arrays may be nested up to 32 levels deep. Names of members must not contain NUL.',
-} as const;
+  { additionalProperties: true },
+);
 
 /** A validated body. */
-export interface ScoreRequest {
-  readonly model_id: string;
-  readonly records: readonly Readonly<Record<string, unknown>>[];
-  readonly explain?: boolean;
-  readonly input_report?: InputReport;
-}
+export type ScoreRequest = ShapeOf<typeof scoreRequestSchema>;

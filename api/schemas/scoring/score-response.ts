@@ -1,11 +1,18 @@
+import {
+  count,
+  described,
+  describedObject,
+  flag,
+  list,
+  type Schema,
+  score,
+  text,
+} from '../../../shared/contract/schema.js';
 import type { LikelihoodName } from '../../call/score-reply.js';
-import { countSchema, objectSchema } from '../object-schema.js';
 import { usageSchema } from '../usage.js';
 import { validationSchema } from '../validation.js';
 import { inputSchema, inputSummarySchema } from './input-report.js';
 import { modelIdSchema } from './score-request.js';
-
-export const scoreSchema = { type: 'integer', minimum: 0, maximum: 100 } as const;
 
 export const likelihoodSchema = {
   type: 'number',
@@ -15,9 +22,9 @@ export const likelihoodSchema = {
 } as const;
 
 /** One field's contribution to a score. Every value is text, because some CRMs cannot read a member of mixed types. */
-export const driverSchema = objectSchema("One field's contribution to a record's score.", {
-  field: { type: 'string', description: 'Name of the CRM field.' },
-  value: { type: 'string', description: 'The scored value as text; empty when it is missing.' },
+export const driverSchema = describedObject("One field's contribution to a record's score.", {
+  field: described('Name of the CRM field.', text),
+  value: described('The scored value as text; empty when it is missing.', text),
   contribution: {
     type: 'string',
     pattern: '^-?[0-9]+\\.[0-9]{4}$',
@@ -31,7 +38,7 @@ export const driverSchema = objectSchema("One field's contribution to a record's
     enum: ['positive', 'negative'],
     description: 'Whether the field raises or lowers the score.',
   },
-  label: { type: 'string', description: 'The name of the field, for people.' },
+  label: described('The name of the field, for people.', text),
 });
 
 const topReason = (rank: string) =>
@@ -44,20 +51,16 @@ const topReason = (rank: string) =>
 /** The members of a row that every reply format has, with this name for the likelihood. */
 export const rowMembers = (likelihoodName: LikelihoodName) =>
   ({
-    score: { ...scoreSchema, description: 'Fit score, 0-100. It ranks records; it is not a probability.' },
+    score: described('Fit score, 0-100. It ranks records; it is not a probability.', score),
     [likelihoodName]: likelihoodSchema,
-    enriched: {
-      type: 'boolean',
-      description:
-        'True when the record matched existing scored data, whose values then fill in fields that were ' +
+    enriched: described(
+      'True when the record matched existing scored data, whose values then fill in fields that were ' +
         'not sent. False for a cold record. It describes how complete the input is, not how good the ' +
         'score is.',
-    },
+      flag,
+    ),
     'crm_id?': { type: 'string', maxLength: 255, description: 'The `crm_id` sent with the record.' },
-    'previous_score?': {
-      ...scoreSchema,
-      description: 'The previous score for the same crm_id and model. Absent without one.',
-    },
+    'previous_score?': described('The previous score for the same crm_id and model. Absent without one.', score),
     'delta?': {
       type: 'integer',
       minimum: -100,
@@ -73,20 +76,18 @@ export const rowMembers = (likelihoodName: LikelihoodName) =>
     'top_reason_1?': topReason('first'),
     'top_reason_2?': topReason('second'),
     'top_reason_3?': topReason('third'),
-    'warnings?': {
-      type: 'array',
-      items: { type: 'string' },
-      description:
-        "Present only when the record's age is outside the range of the training data. The score is " + 'unchanged.',
-    },
+    'warnings?': described(
+      "Present only when the record's age is outside the range of the training data. The score is " + 'unchanged.',
+      list(text),
+    ),
     'input?': inputSchema,
   }) as const;
 
 /** V1ScoreRow. */
-export const scoreRowSchema = objectSchema('The score of one record.', rowMembers('conversion_likelihood'));
+export const scoreRowSchema = describedObject('The score of one record.', rowMembers('conversion_likelihood'));
 
 /** A row in the replies of the aliases. */
-export const legacyScoreRowSchema = objectSchema(
+export const legacyScoreRowSchema = describedObject(
   'The score of one record in the format before v1: the likelihood is called `probability`.',
   rowMembers('probability'),
 );
@@ -99,24 +100,20 @@ export const testSchema = {
 
 /** The model and the version that scored. */
 export const usedModelMembers = {
-  model_id: { ...modelIdSchema, description: 'The model used.' },
-  model_version: {
-    type: 'string',
-    description: 'The version that scored, as `GET /v1/models` names it. A replay names the version that scored then.',
-    examples: ['2026-10-02'],
-  },
+  model_id: described('The model used.', modelIdSchema),
+  model_version: described(
+    'The version that scored, as `GET /v1/models` names it. A replay names the version that scored then.',
+    text,
+    { examples: ['2026-10-02'] },
+  ),
 } as const;
 
-const responseSchema = <Row extends object>(row: Row, description: string) =>
-  objectSchema(description, {
+const responseSchema = <Row extends Schema>(row: Row, description: string) =>
+  describedObject(description, {
     ...usedModelMembers,
-    scores: {
-      type: 'array',
-      items: row,
-      description: 'One row per record, in the order of the request.',
-    },
-    'records_scored?': countSchema('Records scored in this call.'),
-    'cache_hits?': countSchema('The number of records that matched existing scored data.'),
+    scores: described('One row per record, in the order of the request.', list(row)),
+    'records_scored?': described('Records scored in this call.', count),
+    'cache_hits?': described('The number of records that matched existing scored data.', count),
     usage: usageSchema,
     validation: validationSchema,
     'test?': testSchema,

@@ -1,5 +1,5 @@
+import { described, describedObject, text } from '../../../shared/contract/schema.js';
 import type { LikelihoodName } from '../../call/score-reply.js';
-import { objectSchema } from '../object-schema.js';
 import { usageSchema } from '../usage.js';
 import { validationSchema, validationStateSchema } from '../validation.js';
 import { inputSummarySchema } from './input-report.js';
@@ -13,14 +13,14 @@ const flatMembers = {
     pattern: '^-?[0-9]+$',
     description: '`usage.remaining` as text, for tools that cannot read nested objects.',
   },
-  validation_state: { ...validationStateSchema, description: 'The same as `validation.state`.' },
-  validation_summary: { type: 'string', description: 'The same as `validation.summary`.' },
+  validation_state: described('The same as `validation.state`.', validationStateSchema),
+  validation_summary: described('The same as `validation.summary`.', text),
 } as const;
 
 /** The object that HubSpot's custom actions read: the flat members, and the state of the action. */
 function outputFieldsSchema(likelihoodName: LikelihoodName) {
   const { 'drivers?': _drivers, 'warnings?': _warnings, 'input?': _input, ...scalars } = rowMembers(likelihoodName);
-  return objectSchema(
+  return describedObject(
     'Only for HubSpot custom actions: every flat member of the reply, in the object that HubSpot reads.',
     {
       ...scalars,
@@ -36,7 +36,7 @@ function outputFieldsSchema(likelihoodName: LikelihoodName) {
 }
 
 const replySchema = (likelihoodName: LikelihoodName, description: string) =>
-  objectSchema(description, {
+  describedObject(description, {
     ...rowMembers(likelihoodName),
     'test?': testSchema,
     ...flatMembers,

@@ -1,5 +1,4 @@
-import { objectSchema } from '../object-schema.js';
-import type { Schema } from '../openapi-types.js';
+import { described, describedObject, flag, type Schema } from '../../../shared/contract/schema.js';
 import { crmIdSchema, inputReportSchema, modelIdSchema } from './score-request.js';
 
 /*
@@ -8,12 +7,11 @@ import { crmIdSchema, inputReportSchema, modelIdSchema } from './score-request.j
  */
 
 /** Generators of clients cannot make a type of the other spellings that tools use, so only words document them. */
-export const webhookExplainSchema = {
-  type: 'boolean',
-  description:
-    'Whether to add `drivers` and top reasons to the reply. For tools that cannot send a boolean, 1, 0 and the texts ' +
+export const webhookExplainSchema = described(
+  'Whether to add `drivers` and top reasons to the reply. For tools that cannot send a boolean, 1, 0 and the texts ' +
     '`true`, `false`, `1` and `0` are read too. Absent: false.',
-} as const;
+  flag,
+);
 
 const { minLength: _, ...modelIdOrEmpty } = modelIdSchema;
 
@@ -39,10 +37,10 @@ const settings = {
 const anyObject = { type: 'object', additionalProperties: true } as const;
 const notAnObject = { type: ['string', 'number', 'boolean', 'array', 'null'], items: {} } as const;
 const plainValue = { type: ['string', 'number', 'boolean'] } as const;
-const fields = { ...anyObject, description: 'The fields of the record.' } as const;
+const fields = described('The fields of the record.', anyObject);
 
 const formatSchema = (description: string, members: Readonly<Record<string, Schema>>) =>
-  objectSchema(description, { ...settings, ...members }, { additionalProperties: true });
+  describedObject(description, { ...settings, ...members }, { additionalProperties: true });
 
 // The formats, in order of detection.
 
@@ -64,17 +62,14 @@ export const hubSpotActionSchema = formatSchema('A HubSpot custom action: the re
 });
 
 export const hubSpotWorkflowSchema = formatSchema('A HubSpot workflow: the record is in `properties`.', {
-  properties: {
-    ...fields,
-    description: 'The fields of the record. Each value is plain or an object with a member `value`.',
-  },
+  properties: described('The fields of the record. Each value is plain or an object with a member `value`.', fields),
   'record?': plainValue,
   'inputFields?': notAnObject,
 });
 
 export const pipedriveSchema = formatSchema('A Pipedrive webhook: the record is in `data`.', {
   meta: anyObject,
-  data: { ...fields, description: 'The fields of the record, including those in `custom_fields`.' },
+  data: described('The fields of the record, including those in `custom_fields`.', fields),
   'record?': plainValue,
   'inputFields?': notAnObject,
   'properties?': notAnObject,
@@ -89,11 +84,11 @@ export const flatWebhookSchema = formatSchema(
 
 // The wrappers of n8n have names of their own: generators of clients cannot name the objects of an unnamed alternative.
 
-export const n8nItemSchema = objectSchema(
+export const n8nItemSchema = describedObject(
   'An item of n8n: `json` holds a body in any other format.',
   {
     ...settings,
-    json: { ...anyObject, description: 'The body.' },
+    json: described('The body.', anyObject),
     'pairedItem?': { description: 'Ignored.' },
     'binary?': { description: 'Ignored.' },
   },
@@ -103,7 +98,7 @@ export const n8nItemSchema = objectSchema(
 export const n8nNodeSchema = formatSchema(
   'The output of a Webhook node of n8n: `body` holds a body in any other format.',
   {
-    headers: { ...anyObject, description: 'Ignored.' },
+    headers: described('Ignored.', anyObject),
     body: {
       anyOf: [anyObject, { type: 'array', minItems: 1, maxItems: 1, items: anyObject }],
       description: 'The body, or an array with the body as its only element.',

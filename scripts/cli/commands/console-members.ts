@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { addMember, listMembers, removeMember, setMember } from '../../../shared/admin/people/member-actions.js';
 import type { addMemberInput, removeMemberInput, setMemberInput } from '../../../shared/admin/schemas/people.js';
-import type { ShapeOf } from '../../../shared/admin/schemas/schema.js';
 import { ownRoles } from '../../../shared/contract/roles.js';
+import type { ShapeOf } from '../../../shared/contract/schema.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { perform } from '../context/perform.js';
 import { type Columns, tableOf } from '../output/table.js';

@@ -10,8 +10,8 @@ import {
   showOrganisation as showOrganisationAction,
 } from '../../../shared/admin/organisations/read-organisations.js';
 import type { organisationSchema } from '../../../shared/admin/schemas/organisations.js';
-import type { ShapeOf } from '../../../shared/admin/schemas/schema.js';
 import { hasLiveApi, isReadOnly, type PlanName, planNames } from '../../../shared/contract/plans.js';
+import type { ShapeOf } from '../../../shared/contract/schema.js';
 import type { DeployPolicy, Organisation, OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { notFound, usageError } from '../context/cli-error.js';

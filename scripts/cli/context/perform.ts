@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Action, AdminContext } from '../../../shared/admin/action.js';
 import { AdminError } from '../../../shared/admin/admin-error.js';
-import type { Schema, ShapeOf } from '../../../shared/admin/schemas/schema.js';
+import type { Schema, ShapeOf } from '../../../shared/contract/schema.js';
 import { leaseMsOf } from '../../../shared/quota/leases.js';
 import type { CliContext } from './cli-context.js';
 import { CliError, usageError } from './cli-error.js';

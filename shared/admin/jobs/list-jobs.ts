@@ -1,3 +1,4 @@
+import type { ShapeOf } from '../../contract/schema.js';
 import { usageBuckets } from '../../redis/keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import type { Job } from '../../store/jobs/job-documents.js';
@@ -5,7 +6,6 @@ import { JobStore } from '../../store/jobs/jobs.js';
 import { defineAction } from '../action.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { type jobSchema, listJobsInput, listJobsOutput } from '../schemas/jobs.js';
-import type { ShapeOf } from '../schemas/schema.js';
 
 const defaultLimit = 20;
 

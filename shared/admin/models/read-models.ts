@@ -1,4 +1,5 @@
 import type { Feature } from '../../bundle/manifest/manifest.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import type { Verdict } from '../../contract/verdict.js';
 import { createLogger } from '../../process/logger.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
@@ -10,7 +11,6 @@ import { type ActionContext, type AdminContext, defineAction } from '../action.j
 import { AdminError, notFound } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { listModelsInput, listModelsOutput, modelInput, modelSchema } from '../schemas/models.js';
-import type { ShapeOf } from '../schemas/schema.js';
 
 export const listModels = defineAction({
   name: 'model.list',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ObjectId } from 'mongodb';
 import { readBundle } from '../../bundle/archive/read-bundle.js';
 import { type CheckedBundle, checkBundle } from '../../bundle/check-bundle.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import type { UploadState } from '../../contract/upload-states.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { type Upload, UploadStore } from '../../store/console/uploads.js';
@@ -11,7 +12,6 @@ import { type AdminContext, defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { importModelOutput } from '../schemas/models.js';
-import type { ShapeOf } from '../schemas/schema.js';
 import { createUploadInput, importUploadInput, uploadInput, uploadSchema } from '../schemas/uploads.js';
 import { importModel } from './import-model.js';
 

@@ -1,4 +1,5 @@
 import { monthOf } from '../../contract/dates.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../store/accounts/api-keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { CallDayStore } from '../../store/console/call-days.js';
@@ -12,7 +13,6 @@ import {
   listKeysOutput,
   revokeKeyInput,
 } from '../schemas/keys.js';
-import type { ShapeOf } from '../schemas/schema.js';
 import { daysOf } from '../usage/show-usage.js';
 import { checkedKeySettings } from './key-settings.js';
 import { requireOrganisation } from './organisation-document.js';

@@ -1,9 +1,9 @@
 import { dayMs } from '../../contract/dates.js';
 import { allowanceOf, hasLiveApi, type PlanName, trialDays } from '../../contract/plans.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import type { Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
 import { invalid, notFound } from '../admin-error.js';
 import type { organisationSchema } from '../schemas/organisations.js';
-import type { ShapeOf } from '../schemas/schema.js';
 
 /** An organisation as the console and the command line show it. */
 export function organisationDocument(organisation: Organisation): ShapeOf<typeof organisationSchema> {

@@ -1,10 +1,12 @@
 import { newId } from '../../contract/identifiers.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { type AuditEntry, AuditLog } from '../../store/console/audit-log.js';
 import { accessHash, ConsoleAccess, newAccessSecret } from '../../store/console/console-access.js';
 import { defineAction } from '../action.js';
 import { AdminError, invalid } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
+import { nothing } from '../schemas/members.js';
 import {
   type auditEntrySchema,
   createLinkInput,
@@ -16,7 +18,6 @@ import {
   listTokensOutput,
   revokeTokenInput,
 } from '../schemas/people.js';
-import { nothing, type ShapeOf } from '../schemas/schema.js';
 
 const linkMs = 15 * 60 * 1000;
 

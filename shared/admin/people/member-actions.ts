@@ -1,9 +1,11 @@
+import type { ShapeOf } from '../../contract/schema.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { ConsoleAccess } from '../../store/console/console-access.js';
 import { type ConsoleMember, MemberStore } from '../../store/console/members.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
+import { nothing } from '../schemas/members.js';
 import {
   addMemberInput,
   listMembersInput,
@@ -12,7 +14,6 @@ import {
   removeMemberInput,
   setMemberInput,
 } from '../schemas/people.js';
-import { nothing, type ShapeOf } from '../schemas/schema.js';
 
 export const listMembers = defineAction({
   name: 'member.list',

@@ -1,4 +1,5 @@
 import type { Way } from '../../contract/roles.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import type { ClientSession } from '../../store/connection/connect.js';
 import { inTransaction } from '../../store/connection/transaction.js';
@@ -13,7 +14,6 @@ import { MemberStore, type OidcIdentity } from '../../store/console/members.js';
 import type { AdminContext } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import type { linkPreviewOutput, sessionOutput } from '../schemas/people.js';
-import type { ShapeOf } from '../schemas/schema.js';
 
 /** The surroundings of a sign-in, before there is an actor. */
 export type SignInContext = Pick<AdminContext, 'client' | 'database' | 'clock' | 'requestId'> & {

@@ -1,18 +1,19 @@
-import { bucket, count, countOrNull, instant, list, object, organisationId, text } from './schema.js';
+import { closedObject, count, countOrNull, instant, list, text } from '../../contract/schema.js';
+import { bucket, organisationId } from './members.js';
 
 /** A bulk job as operators see it: without the columns and rows of its file. */
-export const jobSchema = object({
+export const jobSchema = closedObject({
   job_id: text,
   org_id: text,
   /** Id of the API key that created it. */
   key_id: text,
   kind: bucket,
   state: text,
-  'pause?': object({ reason: text, message: text, 'resumes_at?': instant }),
-  'error?': object({ message: text }),
+  'pause?': closedObject({ reason: text, message: text, 'resumes_at?': instant }),
+  'error?': closedObject({ message: text }),
   model_id: text,
   model_version: text,
-  progress: object({
+  progress: closedObject({
     /** Null until the file has been read. */
     rows: countOrNull,
     scored: count,
@@ -25,8 +26,8 @@ export const jobSchema = object({
   expires_at: instant,
 });
 
-export const listJobsInput = object({
+export const listJobsInput = closedObject({
   org_id: organisationId,
   'limit?': { type: 'integer', minimum: 1, maximum: 1_000 },
 });
-export const listJobsOutput = object({ jobs: list(jobSchema) });
+export const listJobsOutput = closedObject({ jobs: list(jobSchema) });

@@ -1,4 +1,5 @@
-import { bucket, count, instant, keyId, list, name, object, organisationId, text } from './schema.js';
+import { closedObject, count, instant, list, text } from '../../contract/schema.js';
+import { bucket, keyId, name, organisationId } from './members.js';
 
 const keyMembers = {
   key_id: text,
@@ -11,12 +12,12 @@ const keyMembers = {
   'revoked_at?': instant,
 } as const;
 
-export const keySchema = object(keyMembers);
+export const keySchema = closedObject(keyMembers);
 
-export const listKeysInput = object({ org_id: organisationId });
-export const listKeysOutput = object({
+export const listKeysInput = closedObject({ org_id: organisationId });
+export const listKeysOutput = closedObject({
   keys: list(
-    object({
+    closedObject({
       ...keyMembers,
       /** Absent if no call of the last 400 days is known. Up to a minute late. */
       'last_used_at?': instant,
@@ -25,13 +26,13 @@ export const listKeysOutput = object({
   ),
 });
 
-export const createKeyInput = object({
+export const createKeyInput = closedObject({
   org_id: organisationId,
   'name?': name,
   'kind?': bucket,
   'rate_per_second?': { type: 'integer', minimum: 1, maximum: 10_000 },
 });
 /** The secret is shown once. */
-export const createKeyOutput = object({ ...keyMembers, secret: text });
+export const createKeyOutput = closedObject({ ...keyMembers, secret: text });
 
-export const revokeKeyInput = object({ 'org_id?': organisationId, key_id: keyId });
+export const revokeKeyInput = closedObject({ 'org_id?': organisationId, key_id: keyId });

@@ -1,37 +1,32 @@
 import {
-  bucket,
+  closedObject,
   count,
-  crmId,
-  cursor,
-  explainMethod,
   flag,
   instant,
   instantOrNull,
   list,
-  modelId,
   number,
   numberOrNull,
-  object,
-  organisationId,
   record,
   score,
   share,
   text,
   textOrNull,
-} from './schema.js';
+} from '../../contract/schema.js';
+import { bucket, crmId, cursor, explainMethod, modelId, organisationId } from './members.js';
 
 /** Leads whose crm_id begins with a text of at least two characters. */
-export const searchLeadsInput = object({
+export const searchLeadsInput = closedObject({
   org_id: organisationId,
   prefix: { type: 'string', minLength: 2, maxLength: 255, format: 'well-formed-text' },
 });
 /** In the order of their bytes, at most 20. */
-export const searchLeadsOutput = object({
+export const searchLeadsOutput = closedObject({
   leads: list(
-    object({
+    closedObject({
       crm_id: text,
       /** The latest score under any model; absent when the lead is erased during the search. */
-      'latest?': object({
+      'latest?': closedObject({
         model_id: text,
         model_name: textOrNull,
         version: text,
@@ -46,16 +41,16 @@ export const searchLeadsOutput = object({
   ),
 });
 
-export const leadInput = object({ org_id: organisationId, crm_id: crmId, 'before?': cursor });
+export const leadInput = closedObject({ org_id: organisationId, crm_id: crmId, 'before?': cursor });
 
 /** A field that was sent with another value than in the lead's score before. */
-const changedField = object({ field: text, label: text, before: textOrNull, after: textOrNull });
+const changedField = closedObject({ field: text, label: text, before: textOrNull, after: textOrNull });
 
 /** Latest score first. `next` is absent on the last page. */
-export const leadSchema = object({
+export const leadSchema = closedObject({
   crm_id: text,
   scores: list(
-    object({
+    closedObject({
       model_id: text,
       model_name: textOrNull,
       version: text,
@@ -68,20 +63,20 @@ export const leadSchema = object({
       'changed?': list(changedField),
     }),
   ),
-  'outcome?': object({ converted: flag, at: instant }),
+  'outcome?': closedObject({ converted: flag, at: instant }),
   'next?': text,
 });
 
-export const eraseLeadInput = object({ org_id: organisationId, crm_id: crmId });
-export const eraseLeadOutput = object({ crm_id: text, erased_at: instant });
+export const eraseLeadInput = closedObject({ org_id: organisationId, crm_id: crmId });
+export const eraseLeadOutput = closedObject({ crm_id: text, erased_at: instant });
 
 /** Values of a record as a CRM would send them. */
-export const playgroundInput = object({
+export const playgroundInput = closedObject({
   org_id: organisationId,
   model_id: modelId,
   fields: record({ type: ['string', 'number', 'boolean', 'null', 'array'] }),
 });
-export const playgroundOutput = object({
+export const playgroundOutput = closedObject({
   score,
   conversion_likelihood: share,
   /** The mean likelihood of training data; null if the author did not state it. */
@@ -89,7 +84,7 @@ export const playgroundOutput = object({
   explain_method: explainMethod,
   /** Strongest first, at most ten. `contribution` is a change of the log-odds. */
   drivers: list(
-    object({
+    closedObject({
       field: text,
       label: text,
       value: text,
@@ -100,19 +95,19 @@ export const playgroundOutput = object({
   reasons: list(text),
   warnings: list(text),
   /** Records of the test bucket this month, this one included. */
-  usage: object({ current: { type: 'integer' }, limit: { type: 'integer' } }),
+  usage: closedObject({ current: { type: 'integer' }, limit: { type: 'integer' } }),
 });
 
-export const crmInput = object({ org_id: organisationId });
+export const crmInput = closedObject({ org_id: organisationId });
 /** The set-up page of a CRM: whether calls arrive. */
-export const crmSchema = object({
+export const crmSchema = closedObject({
   /** Where CRMs send calls to. */
   api_url: text,
   first_call_at: instantOrNull,
   last_call_at: instantOrNull,
   /** The newest counted calls, at most 20. */
   calls: list(
-    object({
+    closedObject({
       at: instant,
       key_id: text,
       bucket,

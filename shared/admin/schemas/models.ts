@@ -1,24 +1,19 @@
 import {
+  closedObject,
   count,
   countOrNull,
-  day,
-  explainMethod,
   flag,
   instant,
   instantOrNull,
   list,
-  modelId,
-  name,
   number,
   numberOrNull,
-  object,
-  organisationId,
   record,
   share,
   text,
   textOrNull,
-  version,
-} from './schema.js';
+} from '../../contract/schema.js';
+import { day, explainMethod, modelId, name, organisationId, version } from './members.js';
 
 const verdictState = {
   type: 'string',
@@ -26,9 +21,9 @@ const verdictState = {
 } as const;
 
 /** The verdict that callers receive. `failing_gate` is null unless a gate did not clear. */
-export const verdictSchema = object({ state: verdictState, failing_gate: textOrNull, summary: text });
+export const verdictSchema = closedObject({ state: verdictState, failing_gate: textOrNull, summary: text });
 
-const overrideSchema = object({ version: text, by: text, at: instant, reason: text });
+const overrideSchema = closedObject({ version: text, by: text, at: instant, reason: text });
 
 const settingMembers = {
   model_id: text,
@@ -46,9 +41,9 @@ const settingMembers = {
 } as const;
 const modelMembers = { ...settingMembers, validation: verdictSchema } as const;
 
-export const modelInput = object({ 'org_id?': organisationId, model_id: modelId });
-export const listModelsInput = object({ org_id: organisationId });
-export const listModelsOutput = object({ models: list(object(modelMembers)) });
+export const modelInput = closedObject({ 'org_id?': organisationId, model_id: modelId });
+export const listModelsInput = closedObject({ org_id: organisationId });
+export const listModelsOutput = closedObject({ models: list(closedObject(modelMembers)) });
 
 const fieldMembers = {
   field: text,
@@ -59,7 +54,7 @@ const fieldMembers = {
   'date_order?': { type: 'string', enum: ['dmy', 'mdy'] },
 } as const;
 
-const fieldSchema = object({
+const fieldSchema = closedObject({
   ...fieldMembers,
   'aliases?': list(text),
   /** Only for `category` and `multi`. */
@@ -67,14 +62,14 @@ const fieldSchema = object({
 });
 
 /** The reply of every action on one model. */
-export const modelSchema = object({
+export const modelSchema = closedObject({
   ...modelMembers,
   /** Latest import first. */
-  versions: list(object({ version: text, digest: text, imported_at: instant })),
+  versions: list(closedObject({ version: text, digest: text, imported_at: instant })),
   'fields?': list(fieldSchema),
 });
 
-const gateSchema = object({
+const gateSchema = closedObject({
   gate: {
     type: 'string',
     enum: [
@@ -93,10 +88,17 @@ const gateSchema = object({
 });
 
 /** Conversions of matured leads of one score band, with the 95 % Wilson interval of their rate. */
-const bandSchema = object({ scores: text, records: count, conversions: count, rate: share, low: share, high: share });
+const bandSchema = closedObject({
+  scores: text,
+  records: count,
+  conversions: count,
+  rate: share,
+  low: share,
+  high: share,
+});
 
 /** One score band of a grade: promised against converted. Null without a matured lead. */
-const calibrationSchema = object({
+const calibrationSchema = closedObject({
   scores: text,
   records: count,
   /** Mean likelihood that was promised. */
@@ -106,7 +108,7 @@ const calibrationSchema = object({
   high: share,
 });
 
-export const reportInput = object({
+export const reportInput = closedObject({
   'org_id?': organisationId,
   model_id: modelId,
   /** The current one by default. */
@@ -114,7 +116,7 @@ export const reportInput = object({
 });
 
 /** The evidence about one version, and the facts about its bundle. */
-export const modelReportSchema = object({
+export const modelReportSchema = closedObject({
   model_id: text,
   version: text,
   /** The verdict on this version, without an override. */
@@ -122,7 +124,7 @@ export const modelReportSchema = object({
   /** The six gates, also before the first grade; empty for a timing model or an unresolved verdict. */
   gates: list(gateSchema),
   /** Absent before the first grade. `bands` and `calibration` have five entries, lowest scores first. */
-  'grade?': object({
+  'grade?': closedObject({
     as_of: instant,
     graded_at: instant,
     horizon_days: count,
@@ -130,13 +132,13 @@ export const modelReportSchema = object({
     calibration: list(calibrationSchema),
   }),
   /** First scores of leads by day, oldest first, for up to a year. `bands` has five counts, lowest scores first. */
-  days: list(object({ day, bands: list(count) })),
+  days: list(closedObject({ day, bands: list(count) })),
   /** Population stability index of the last 28 days against all earlier ones; null without enough scores. */
   stability: numberOrNull,
   /** Mean contribution of each field over the golden records, in log-odds, strongest first; null if not computed. */
   contributions: {
     type: ['array', 'null'],
-    items: object({ field: text, label: text, raises: number, lowers: number }),
+    items: closedObject({ field: text, label: text, raises: number, lowers: number }),
   },
   /** How `contributions` are computed. */
   explain_method: explainMethod,
@@ -145,20 +147,20 @@ export const modelReportSchema = object({
   /** Input columns of the model. */
   width: countOrNull,
   /** In the order of the bundle; `categories` is their number. Several entries may have one field. */
-  fields: list(object({ ...fieldMembers, 'categories?': count })),
+  fields: list(closedObject({ ...fieldMembers, 'categories?': count })),
   /** Records of live keys this month, of all versions; up to a minute late. */
   records_this_month: countOrNull,
 });
 
 /** One of the golden records; null for a bundle without them, and when the drawn one is too long for a form. */
-export const exampleOutput = object({
+export const exampleOutput = closedObject({
   record: {
     type: ['object', 'null'],
     additionalProperties: { type: ['string', 'number', 'boolean', 'array'] },
   },
 });
 
-export const coverageInput = object({
+export const coverageInput = closedObject({
   'org_id?': organisationId,
   model_id: modelId,
   /** Today included; 7 by default. */
@@ -170,18 +172,18 @@ export const coverageInput = object({
 const fieldCounts = { sent: count, missing: count, filled: count, unread: count, unseen: count } as const;
 
 /** How the fields of live calls were read; up to a minute late. Oldest day first. */
-export const coverageOutput = object({
+export const coverageOutput = closedObject({
   model_id: text,
   name: text,
   version: text,
-  days: list(object({ day, records: count })),
+  days: list(closedObject({ day, records: count })),
   fields: list(
-    object({
+    closedObject({
       field: text,
       ...fieldCounts,
-      by_day: list(object({ day, ...fieldCounts })),
+      by_day: list(closedObject({ day, ...fieldCounts })),
       /** The commonest, at most 20. */
-      unseen_values: list(object({ value: text, records: count })),
+      unseen_values: list(closedObject({ value: text, records: count })),
     }),
   ),
   /** Why fields need attention, in words, the worst first. */
@@ -189,7 +191,7 @@ export const coverageOutput = object({
 });
 
 /** Members that are absent stay. A reason gives the version an override, and null removes it. */
-export const setModelInput = object({
+export const setModelInput = closedObject({
   'org_id?': organisationId,
   model_id: modelId,
   'live_api?': flag,
@@ -203,10 +205,10 @@ export const setModelInput = object({
   },
 });
 
-export const overrideInput = object({ org_id: organisationId, model_id: modelId, reason: name });
-export const rollbackInput = object({ org_id: organisationId, model_id: modelId, version });
+export const overrideInput = closedObject({ org_id: organisationId, model_id: modelId, reason: name });
+export const rollbackInput = closedObject({ org_id: organisationId, model_id: modelId, version });
 
-export const importModelInput = object({
+export const importModelInput = closedObject({
   org_id: organisationId,
   /** Makes the bundle a version of this model; otherwise it becomes a new model. */
   'model_id?': modelId,
@@ -216,6 +218,6 @@ export const importModelInput = object({
   'live_api?': flag,
 });
 /** `is_new_version` is false if the model had this version already, with the same content. */
-export const importModelOutput = object({ ...settingMembers, is_new_version: flag });
+export const importModelOutput = closedObject({ ...settingMembers, is_new_version: flag });
 
-export const deleteModelOutput = object({ model_id: text, deleted_at: instant });
+export const deleteModelOutput = closedObject({ model_id: text, deleted_at: instant });

@@ -1,4 +1,5 @@
-import { count, countOrNull, cursor, flag, instant, list, name, object, organisationId, text } from './schema.js';
+import { closedObject, count, countOrNull, flag, instant, list, text } from '../../contract/schema.js';
+import { cursor, name, organisationId } from './members.js';
 
 const plan = { type: 'string', enum: ['free', 'trial', 'pro', 'enterprise'] } as const;
 /** For models that have not passed validation: `block` refuses calls, `warn` scores with the verdict attached. */
@@ -23,11 +24,11 @@ const organisationMembers = {
   created_at: instant,
 } as const;
 
-export const organisationSchema = object(organisationMembers);
+export const organisationSchema = closedObject(organisationMembers);
 
-export const organisationInput = object({ org_id: organisationId });
+export const organisationInput = closedObject({ org_id: organisationId });
 
-export const createOrganisationInput = object({
+export const createOrganisationInput = closedObject({
   name,
   plan,
   'limit?': recordLimit,
@@ -36,7 +37,7 @@ export const createOrganisationInput = object({
 });
 
 /** Members that are absent stay. Plan, limit and the end of the trial are the operator's. */
-export const setOrganisationInput = object({
+export const setOrganisationInput = closedObject({
   org_id: organisationId,
   'name?': name,
   'plan?': plan,
@@ -47,14 +48,14 @@ export const setOrganisationInput = object({
 });
 
 /** Without `limit` all organisations. */
-export const listOrganisationsInput = object({
+export const listOrganisationsInput = closedObject({
   'after?': cursor,
   'limit?': { type: 'integer', minimum: 1, maximum: 1_000 },
   'with_usage?': flag,
 });
-export const listOrganisationsOutput = object({
+export const listOrganisationsOutput = closedObject({
   organisations: list(
-    object({
+    closedObject({
       ...organisationMembers,
       /** Records of live keys this month; null while Redis knows no counter. Only `with_usage`. */
       'used?': countOrNull,

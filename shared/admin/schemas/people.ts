@@ -1,17 +1,6 @@
 import { ownRoles, roles, ways } from '../../contract/roles.js';
-import {
-  cursor,
-  flag,
-  instant,
-  instantOrNull,
-  list,
-  name,
-  object,
-  organisationId,
-  record,
-  text,
-  textOrNull,
-} from './schema.js';
+import { closedObject, flag, instant, instantOrNull, list, record, text, textOrNull } from '../../contract/schema.js';
+import { cursor, name, organisationId } from './members.js';
 
 const role = { type: 'string', enum: roles } as const;
 const ownRole = { type: 'string', enum: ownRoles } as const;
@@ -30,10 +19,10 @@ const who = {
 const linkSecret = { type: 'string', minLength: 1, maxLength: 200 } as const;
 
 /** `POST /session` signs in. `POST /session/preview` only tells whose link it is, and does not use it. */
-export const signInInput = object({ link: linkSecret });
-export const linkPreviewOutput = object({ ...who, expires_at: instant });
+export const signInInput = closedObject({ link: linkSecret });
+export const linkPreviewOutput = closedObject({ ...who, expires_at: instant });
 /** Also of `GET /session`. `expires_at` is null for a token. */
-export const sessionOutput = object({
+export const sessionOutput = closedObject({
   ...who,
   way,
   expires_at: instantOrNull,
@@ -41,27 +30,27 @@ export const sessionOutput = object({
    * The organisations that the person may open, with the role in each, by name. Empty for an operator, who may open
    * all. A person signed in by a one-time link has one.
    */
-  organisations: list(object({ org_id: text, name: text, role: ownRole })),
+  organisations: list(closedObject({ org_id: text, name: text, role: ownRole })),
   /** Whether there are more than the 200 listed ones, which were used last. */
   has_more_organisations: flag,
 });
 /** `GET /session/ways`, without a session: whether the sign-in page may offer OIDC. */
-export const waysOutput = object({ oidc: flag });
+export const waysOutput = closedObject({ oidc: flag });
 
 /** An operator's link has no organisation. An owner may name no other organisation than the own one. */
-export const createLinkInput = object({ 'org_id?': organisationId, name, role });
-export const createLinkOutput = object({ url: text, expires_at: instant });
+export const createLinkInput = closedObject({ 'org_id?': organisationId, name, role });
+export const createLinkOutput = closedObject({ url: text, expires_at: instant });
 
-export const createTokenInput = object({ name });
-export const createTokenOutput = object({ token_id: text, name: text, secret: text, created_at: instant });
+export const createTokenInput = closedObject({ name });
+export const createTokenOutput = closedObject({ token_id: text, name: text, secret: text, created_at: instant });
 
-const tokenSchema = object({ token_id: text, name: text, created_at: instant });
-export const listTokensOutput = object({ tokens: list(tokenSchema) });
-export const revokeTokenInput = object({ token_id: text });
+const tokenSchema = closedObject({ token_id: text, name: text, created_at: instant });
+export const listTokensOutput = closedObject({ tokens: list(tokenSchema) });
+export const revokeTokenInput = closedObject({ token_id: text });
 
 const memberId = { type: 'string', minLength: 1, maxLength: 60 } as const;
 const email = { type: 'string', minLength: 3, maxLength: 254, pattern: '^[^\\s@\\p{Cc}]+@[^\\s@\\p{Cc}]+$' } as const;
-export const memberSchema = object({
+export const memberSchema = closedObject({
   member_id: text,
   email: text,
   role: ownRole,
@@ -70,20 +59,20 @@ export const memberSchema = object({
   created_at: instant,
   'last_sign_in_at?': instant,
 });
-export const listMembersInput = object({ org_id: organisationId });
-export const listMembersOutput = object({ members: list(memberSchema) });
-export const addMemberInput = object({ org_id: organisationId, email, role: ownRole });
-export const setMemberInput = object({ org_id: organisationId, member_id: memberId, role: ownRole });
-export const removeMemberInput = object({ org_id: organisationId, member_id: memberId });
+export const listMembersInput = closedObject({ org_id: organisationId });
+export const listMembersOutput = closedObject({ members: list(memberSchema) });
+export const addMemberInput = closedObject({ org_id: organisationId, email, role: ownRole });
+export const setMemberInput = closedObject({ org_id: organisationId, member_id: memberId, role: ownRole });
+export const removeMemberInput = closedObject({ org_id: organisationId, member_id: memberId });
 
 const change = record({});
-export const auditEntrySchema = object({
+export const auditEntrySchema = closedObject({
   entry_id: text,
   at: instant,
-  actor: object({ name: text, way, address: textOrNull }),
+  actor: closedObject({ name: text, way, address: textOrNull }),
   /** The name of an action, such as `key.revoke`. */
   action: text,
-  /** The id of the changed object, such as `key_…`; null for the organisation itself. */
+  /** The id of the changed closedObject, such as `key_…`; null for the organisation itself. */
   target: textOrNull,
   /** The members that changed. Never secrets or fields of leads. */
   'before?': change,
@@ -91,6 +80,6 @@ export const auditEntrySchema = object({
   'reason?': text,
   request_id: text,
 });
-export const listAuditInput = object({ org_id: organisationId, 'before?': cursor });
+export const listAuditInput = closedObject({ org_id: organisationId, 'before?': cursor });
 /** Latest first. `next` is absent on the last page. */
-export const listAuditOutput = object({ entries: list(auditEntrySchema), 'next?': text });
+export const listAuditOutput = closedObject({ entries: list(auditEntrySchema), 'next?': text });

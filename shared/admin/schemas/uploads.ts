@@ -1,24 +1,25 @@
+import { closedObject, count, flag, instant, list, text, textOrNull } from '../../contract/schema.js';
 import { uploadStates } from '../../contract/upload-states.js';
-import { count, flag, instant, list, modelId, name, object, organisationId, text, textOrNull } from './schema.js';
+import { modelId, name, organisationId } from './members.js';
 
 const uploadId = { type: 'string', pattern: '^[0-9a-f]{24}$' } as const;
 
 /** A bundle that was uploaded (`POST /uploads`, a raw tar.gz), and how far its check came. */
-export const uploadSchema = object({
+export const uploadSchema = closedObject({
   upload_id: text,
   org_id: text,
   state: { type: 'string', enum: uploadStates },
   bytes: count,
   created_at: instant,
   /** Known once the manifest was read. */
-  'manifest?': object({
+  'manifest?': closedObject({
     name: text,
     version: text,
     family: { type: 'string', enum: ['forward', 'timing'] },
     features: count,
   }),
   /** Absent until the golden records are scored, and for a bundle without any. */
-  'golden?': object({ records: count, matching: count }),
+  'golden?': closedObject({ records: count, matching: count }),
   /** Why the bundle cannot be imported. */
   problem: textOrNull,
   /** Files and manifest keys that were ignored. */
@@ -26,10 +27,10 @@ export const uploadSchema = object({
   'model_id?': text,
 });
 
-export const createUploadInput = object({ org_id: organisationId });
-export const uploadInput = object({ org_id: organisationId, upload_id: uploadId });
+export const createUploadInput = closedObject({ org_id: organisationId });
+export const uploadInput = closedObject({ org_id: organisationId, upload_id: uploadId });
 /** As `importModelInput`. It scores calls at once. */
-export const importUploadInput = object({
+export const importUploadInput = closedObject({
   org_id: organisationId,
   upload_id: uploadId,
   'model_id?': modelId,

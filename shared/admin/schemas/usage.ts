@@ -1,23 +1,20 @@
-import { verdictSchema } from './models.js';
-import { policy } from './organisations.js';
-import { auditEntrySchema } from './people.js';
 import {
-  bucket,
+  closedObject,
   count,
   countOrNull,
-  day,
   flag,
   instant,
   instantOrNull,
   list,
-  month,
   number,
   numberOrNull,
-  object,
-  organisationId,
   record,
   text,
-} from './schema.js';
+} from '../../contract/schema.js';
+import { bucket, day, month, organisationId } from './members.js';
+import { verdictSchema } from './models.js';
+import { policy } from './organisations.js';
+import { auditEntrySchema } from './people.js';
 
 /** Month-to-date usage of a bucket, in records. */
 const usageMembers = {
@@ -30,14 +27,14 @@ const usageMembers = {
   backstop: countOrNull,
 } as const;
 
-export const usageInput = object({ org_id: organisationId, 'month?': month });
+export const usageInput = closedObject({ org_id: organisationId, 'month?': month });
 
 /** Counters in Redis beside the sum of the ledger. For the command line: it reads every call of the month. */
-export const usageCountersOutput = object({
+export const usageCountersOutput = closedObject({
   org_id: text,
   month,
   buckets: list(
-    object({
+    closedObject({
       ...usageMembers,
       leased: count,
       ledger: count,
@@ -46,11 +43,11 @@ export const usageCountersOutput = object({
   ),
 });
 
-export const reconcileUsageOutput = object({
+export const reconcileUsageOutput = closedObject({
   org_id: text,
   month,
   buckets: list(
-    object({
+    closedObject({
       bucket,
       used_before: countOrNull,
       used: count,
@@ -62,27 +59,27 @@ export const reconcileUsageOutput = object({
 });
 
 /** `calls` is null for days before calls were counted. `is_open`: the day's records may still change. */
-const usageDay = object({ day, records: count, calls: countOrNull, is_open: flag });
+const usageDay = closedObject({ day, records: count, calls: countOrNull, is_open: flag });
 
 /** `GET /usage`: also as CSV with `?format=csv`. */
-export const usageOutput = object({
+export const usageOutput = closedObject({
   org_id: text,
   month,
   resets_at: instant,
-  buckets: list(object({ ...usageMembers, days: list(usageDay) })),
+  buckets: list(closedObject({ ...usageMembers, days: list(usageDay) })),
   /** The last twelve months, oldest first. */
-  months: list(object({ month, live: count, test: count })),
+  months: list(closedObject({ month, live: count, test: count })),
 });
 
-export const overviewInput = object({ org_id: organisationId, 'bucket?': bucket });
+export const overviewInput = closedObject({ org_id: organisationId, 'bucket?': bucket });
 
 /** Everything on the first page. `activity` is up to a minute late, and is not the truth of metering. */
-export const overviewOutput = object({
+export const overviewOutput = closedObject({
   org_id: text,
   policy,
   month,
   resets_at: instant,
-  usage: object(usageMembers),
+  usage: closedObject(usageMembers),
   /** Usage at the end of the month at the pace so far; null before the third day. */
   forecast: {
     type: ['object', 'null'],
@@ -91,17 +88,17 @@ export const overviewOutput = object({
     additionalProperties: false,
   },
   days: list(usageDay),
-  activity: object({
+  activity: closedObject({
     calls: count,
     refused: count,
     /** Calls by error code. */
     errors: record(count),
     p50_ms: numberOrNull,
     p99_ms: numberOrNull,
-    days: list(object({ day, calls: count, refused: count, p50_ms: numberOrNull, p99_ms: numberOrNull })),
+    days: list(closedObject({ day, calls: count, refused: count, p50_ms: numberOrNull, p99_ms: numberOrNull })),
   }),
   models: list(
-    object({
+    closedObject({
       model_id: text,
       name: text,
       version: text,
@@ -115,15 +112,15 @@ export const overviewOutput = object({
   ),
   /** `models` has the eight with the most records of this month. */
   model_count: count,
-  crm: object({ first_call_at: instantOrNull, last_call_at: instantOrNull }),
+  crm: closedObject({ first_call_at: instantOrNull, last_call_at: instantOrNull }),
   /** The latest five, latest first. */
   audit: list(auditEntrySchema),
 });
 
 /** The operator's view of queues and pools. */
-export const fleetOutput = object({
+export const fleetOutput = closedObject({
   lanes: list(
-    object({
+    closedObject({
       lane: text,
       waiting: count,
       active: count,
@@ -134,13 +131,13 @@ export const fleetOutput = object({
     }),
   ),
   /** Versions that no process scores for an hour, because they ended several. */
-  quarantine: list(object({ model_id: text, version: text, until: instant })),
-  strikes: list(object({ model_id: text, version: text, deaths: count, last_at: instant })),
+  quarantine: list(closedObject({ model_id: text, version: text, until: instant })),
+  strikes: list(closedObject({ model_id: text, version: text, deaths: count, last_at: instant })),
   /** Whether a pool has begun a sweep of leases within the last seconds. */
   sweep_is_running: flag,
   /** The latest ten sweeps of leases, latest first: leases settled and released, counters recounted and failed. */
   sweeps: list(
-    object({ at: instant, took_ms: count, settled: count, released: count, recounted: count, failed: count }),
+    closedObject({ at: instant, took_ms: count, settled: count, released: count, recounted: count, failed: count }),
   ),
   calls_to_void: count,
   /** Running processes; null when Redis forbids CLIENT LIST. */
@@ -150,6 +147,6 @@ export const fleetOutput = object({
     required: ['gateways', 'pools', 'bulk_runners', 'consoles'],
     additionalProperties: false,
   },
-  redis: object({ used_bytes: count, max_bytes: countOrNull, version: text }),
-  mongodb: object({ version: text }),
+  redis: closedObject({ used_bytes: count, max_bytes: countOrNull, version: text }),
+  mongodb: closedObject({ version: text }),
 });

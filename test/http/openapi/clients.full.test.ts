@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { consoleDocument } from '../../../api/console/openapi.js';
-import { methods } from '../../../api/schemas/openapi-types.js';
+import { methods } from '../../../api/openapi/openapi-types.js';
 import { actionRoutes } from '../../../shared/admin/actions.js';
 import { childEnvironment } from '../../../shared/config/config.js';
 import { projectFile } from '../../../shared/process/project-root.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { openApiDocument } from '../../../api/openapi/document.js';
 import { exampleModelId } from '../../../api/openapi/examples.js';
-import type { CodeSample } from '../../../api/schemas/openapi-types.js';
+import type { CodeSample } from '../../../api/openapi/openapi-types.js';
 import { childEnvironment } from '../../../shared/config/config.js';
 import { OpenApiContract } from '../../support/http/openapi-contract.js';
 import { leaveOut } from '../../support/leave-out.js';

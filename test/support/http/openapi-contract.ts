@@ -6,8 +6,8 @@ import {
   type OpenApiDocument,
   type Operation,
   type Response,
-  type Schema,
-} from '../../../api/schemas/openapi-types.js';
+} from '../../../api/openapi/openapi-types.js';
+import type { Schema } from '../../../shared/contract/schema.js';
 import { type HttpReply, httpCall } from './http-call.js';
 import { resolve } from './openapi-references.js';
 

@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from '../../../api/schemas/openapi-types.js';
+import type { OpenApiDocument } from '../../../api/openapi/openapi-types.js';
 
 /**
  * Follows a `$ref` within the document. Returns any other part unchanged.

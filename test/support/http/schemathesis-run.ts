@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exampleModelId } from '../../../api/openapi/examples.js';
-import type { OpenApiDocument, Schema } from '../../../api/schemas/openapi-types.js';
+import type { OpenApiDocument } from '../../../api/openapi/openapi-types.js';
+import type { Schema } from '../../../shared/contract/schema.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { runProgram } from '../run-program.js';
 

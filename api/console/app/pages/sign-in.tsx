@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { linkPreviewOutput, waysOutput } from '../../../../shared/admin/schemas/people.js';
-import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import { Problem } from '../parts/page.js';
 import { call } from '../server/call.js';
 import { useLoad } from '../server/use-load.js';

@@ -1,8 +1,8 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { sessionOutput } from '../../../../shared/admin/schemas/people.js';
-import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
 import { mayActAs, type Role } from '../../../../shared/contract/roles.js';
+import type { ShapeOf } from '../../../../shared/contract/schema.js';
 
 export type Session = ShapeOf<typeof sessionOutput>;
 

@@ -1,8 +1,8 @@
 import { printable, shareOf, valuesOf } from '../../../../shared/admin/models/field-attention.js';
 import { showCoverage as showCoverageAction } from '../../../../shared/admin/models/model-coverage.js';
 import type { coverageOutput } from '../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
 import { wholePercentText } from '../../../../shared/contract/figures.js';
+import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { perform } from '../../context/perform.js';
 import { sparkline } from '../../output/charts.js';

@@ -3,8 +3,8 @@ import {
   showModel as showModelAction,
 } from '../../../../shared/admin/models/read-models.js';
 import type { importModelOutput, modelSchema } from '../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
 import { dateOrderText } from '../../../../shared/bundle/expected-values.js';
+import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import type { Model, ModelStore } from '../../../../shared/store/models/models.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { notFound } from '../../context/cli-error.js';

@@ -1,6 +1,6 @@
-import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
 import type { reconcileUsageOutput, usageCountersOutput } from '../../../../shared/admin/schemas/usage.js';
 import { reconcileUsage as reconcileAction, showUsageCounters } from '../../../../shared/admin/usage/usage-counters.js';
+import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
 import { redisProblem } from '../../context/connections.js';
 import { perform } from '../../context/perform.js';

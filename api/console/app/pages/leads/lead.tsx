@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import type { leadSchema } from '../../../../../shared/admin/schemas/leads.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { ScoreLine } from '../../charts/score-line.js';
 import { instantText, percentText } from '../../parts/formats.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { searchLeadsOutput } from '../../../../../shared/admin/schemas/leads.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { Spark } from '../../charts/spark.js';
 import { dayText } from '../../parts/formats.js';
 import { Field } from '../../parts/forms/field.js';

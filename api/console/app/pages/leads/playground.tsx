@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { crmSchema, playgroundOutput } from '../../../../../shared/admin/schemas/leads.js';
 import type { exampleOutput, listModelsOutput, modelSchema } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { Gauge } from '../../charts/gauge.js';
 import { Waterfall } from '../../charts/waterfall.js';
 import { countText, percentText } from '../../parts/formats.js';

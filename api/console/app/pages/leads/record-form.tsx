@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { modelSchema } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { Choice } from '../../parts/choice.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { useSome } from '../../parts/some.js';

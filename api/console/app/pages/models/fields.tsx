@@ -1,6 +1,6 @@
 import type { coverageOutput } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { wholePercentText } from '../../../../../shared/contract/figures.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { Spark } from '../../charts/spark.js';
 import { countText, dayText } from '../../parts/formats.js';
 import { Card, Load } from '../../parts/page.js';

@@ -1,7 +1,7 @@
 import { sum } from 'd3-array';
 import type { modelReportSchema } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import { figureText, liftText, shareText } from '../../../../../shared/contract/figures.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText } from '../../parts/formats.js';
 
 export type Report = ShapeOf<typeof modelReportSchema>;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { listModelsOutput } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Switch } from '../../parts/forms/switch.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';

@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { importModelOutput, listModelsOutput } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import type { uploadSchema } from '../../../../../shared/admin/schemas/uploads.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { bytesText, countText } from '../../parts/formats.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Switch } from '../../parts/forms/switch.js';

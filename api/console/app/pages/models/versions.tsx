@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { modelSchema } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { instantText } from '../../parts/formats.js';
 import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.js';
 import { Field } from '../../parts/forms/field.js';

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import type { fleetOutput } from '../../../../../shared/admin/schemas/usage.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { bytesText, countText, instantText, millisecondsText, timeText } from '../../parts/formats.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { listOrganisationsOutput, organisationSchema } from '../../../../../shared/admin/schemas/organisations.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
 import { Dialog, DialogButtons } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { auditEntrySchema, listAuditOutput } from '../../../../../shared/admin/schemas/people.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { instantText, wordsOf } from '../../parts/formats.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { call } from '../../server/call.js';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { crmSchema } from '../../../../../shared/admin/schemas/leads.js';
 import type { listModelsOutput } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
 import { Code } from '../../parts/forms/copy.js';
 import { SelectField } from '../../parts/forms/field.js';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { createKeyOutput, listKeysOutput } from '../../../../../shared/admin/schemas/keys.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
 import { Copy } from '../../parts/forms/copy.js';
 import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.js';

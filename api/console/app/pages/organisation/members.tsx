@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { listMembersOutput, waysOutput } from '../../../../../shared/admin/schemas/people.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { instantText } from '../../parts/formats.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';

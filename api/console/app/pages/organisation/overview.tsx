@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import type { overviewOutput } from '../../../../../shared/admin/schemas/usage.js';
 import { liftText } from '../../../../../shared/contract/figures.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { DayBars } from '../../charts/day-bars.js';
 import { Spark } from '../../charts/spark.js';
 import { UsageBar } from '../../charts/usage-bar.js';

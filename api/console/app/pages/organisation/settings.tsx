@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { organisationSchema } from '../../../../../shared/admin/schemas/organisations.js';
 import type { createLinkOutput } from '../../../../../shared/admin/schemas/people.js';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
 import { Code } from '../../parts/forms/copy.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';

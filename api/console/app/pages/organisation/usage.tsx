@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import type { usageOutput } from '../../../../../shared/admin/schemas/usage.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { DayBars } from '../../charts/day-bars.js';
 import { UsageBar } from '../../charts/usage-bar.js';
 import { countText, dayText, monthText } from '../../parts/formats.js';

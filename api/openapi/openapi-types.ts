@@ -1,7 +1,6 @@
-/** The part of OpenAPI 3.1 that the document uses, as types. */
+import type { Schema } from '../../shared/contract/schema.js';
 
-/** A JSON Schema (draft 2020-12). */
-export type Schema = Readonly<Record<string, unknown>>;
+/** The part of OpenAPI 3.1 that the documents use, as types. */
 
 export type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 
@@ -44,13 +43,10 @@ export interface CodeSample {
   readonly source: string;
 }
 
-export interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
+export interface Operation extends BareOperation {
   readonly description: string;
   readonly tags: readonly string[];
   readonly deprecated?: boolean;
-  readonly security?: Security;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: RequestBody;
   /** By status. */
@@ -58,8 +54,21 @@ export interface Operation {
   readonly 'x-codeSamples'?: readonly CodeSample[];
 }
 
+export type BareParameter = Omit<Parameter, 'description'>;
+
+/** An operation with the least that a document needs. */
+export interface BareOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly security?: Security;
+  readonly parameters?: readonly BareParameter[];
+  readonly requestBody?: Pick<RequestBody, 'content'>;
+  readonly responses: Readonly<Record<string, Omit<Response, 'headers'>>>;
+}
+
 export const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
-export type PathItem = { readonly [Method in (typeof methods)[number]]?: Operation };
+export type PathItem<Documented = Operation> = { readonly [Method in (typeof methods)[number]]?: Documented };
 
 export interface OpenApiDocument {
   readonly openapi: string;

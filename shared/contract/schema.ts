@@ -1,6 +1,6 @@
 /*
- * Schemas of the console's requests and replies. The browser derives its types from them, so the files in this folder
- * import only each other, and lists of names in `shared/contract/`.
+ * The language in which all JSON Schemas of requests and replies are written. TypeScript derives types from them. The
+ * browser reads this file too, so it imports nothing.
  */
 
 /** A JSON Schema (2020-12). */
@@ -44,18 +44,51 @@ type Properties<Members> = {
 };
 type RequiredNames<Members> = Exclude<keyof Members & string, `${string}?`>;
 
-/** A schema of an object without further members. Every member is required, unless its name ends with `?`. */
-export function object<const Members extends Readonly<Record<string, Schema>>>(members: Members) {
-  const names = Object.keys(members);
-  return {
+type ObjectSchema<Members> = {
+  readonly type: 'object';
+  /** Absent in the document if it is empty: OpenAPI 3.0 refuses an empty list. */
+  readonly required: readonly RequiredNames<Members>[];
+  readonly properties: Properties<Members>;
+};
+
+/** A schema of an object, which may have further members. Every member is required, unless its name ends with `?`. */
+function object<const Members extends Readonly<Record<string, Schema>>>(members: Members): ObjectSchema<Members> {
+  const required = Object.keys(members).filter((name) => !name.endsWith('?'));
+  const properties = Object.entries(members).map(([name, schema]) => [name.replace('?', ''), schema]);
+  const schema = {
     type: 'object',
-    properties: Object.fromEntries(
-      Object.entries(members).map(([name, schema]) => [name.replace('?', ''), schema]),
-    ) as Properties<Members>,
-    required: names.filter((name) => !name.endsWith('?')) as RequiredNames<Members>[],
-    additionalProperties: false,
-  } as const;
+    ...(required.length > 0 && { required }),
+    properties: Object.fromEntries(properties),
+  };
+  return schema as unknown as ObjectSchema<Members>;
 }
+
+/** As `object`, without further members. */
+export const closedObject = <const Members extends Readonly<Record<string, Schema>>>(members: Members) =>
+  ({ ...object(members), additionalProperties: false }) as const;
+
+/**
+ * A schema with its description for people.
+ * @param further keywords, such as `examples`
+ */
+export const described = <
+  const Described extends Schema,
+  const Further extends Schema = Readonly<Record<never, never>>,
+>(
+  description: string,
+  schema: Described,
+  further?: Further,
+) => ({ ...schema, description, ...further }) as Described & { readonly description: string } & Further;
+
+/** An object with its description for people: see `object` and `described`. */
+export const describedObject = <
+  const Members extends Readonly<Record<string, Schema>>,
+  const Further extends Schema = Readonly<Record<never, never>>,
+>(
+  description: string,
+  members: Members,
+  further?: Further,
+) => described(description, object(members), further);
 
 export const list = <const Item extends Schema>(items: Item) => ({ type: 'array', items }) as const;
 /** An object with any names, and values of one schema. */
@@ -63,21 +96,10 @@ export const record = <const Value extends Schema>(value: Value) =>
   ({ type: 'object', additionalProperties: value }) as const;
 
 export const text = { type: 'string' } as const;
-/** One line of 1 to 200 characters for people: without control characters, and not blank. */
-export const name = {
-  type: 'string',
-  minLength: 1,
-  maxLength: 200,
-  pattern: '^[^\\p{Cc}]*[^\\s\\p{Cc}][^\\p{Cc}]*$',
-} as const;
 export const textOrNull = { type: ['string', 'null'] } as const;
 /** ISO 8601, UTC. */
 export const instant = { type: 'string', format: 'date-time' } as const;
 export const instantOrNull = { type: ['string', 'null'], format: 'date-time' } as const;
-/** `YYYY-MM-DD`, UTC. */
-export const day = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' } as const;
-/** `YYYY-MM`, UTC. */
-export const month = { type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$' } as const;
 export const flag = { type: 'boolean' } as const;
 export const count = { type: 'integer', minimum: 0 } as const;
 export const countOrNull = { type: ['integer', 'null'], minimum: 0 } as const;
@@ -86,18 +108,3 @@ export const numberOrNull = { type: ['number', 'null'] } as const;
 /** 0 to 1. */
 export const share = { type: 'number', minimum: 0, maximum: 1 } as const;
 export const score = { type: 'integer', minimum: 0, maximum: 100 } as const;
-
-/** Any text, because an unknown id is answered with `not_found`. */
-const id = { type: 'string', minLength: 1, maxLength: 100 } as const;
-export const organisationId = id;
-export const keyId = id;
-export const modelId = id;
-export const version = { type: 'string', minLength: 1, maxLength: 200 } as const;
-export const crmId = { type: 'string', minLength: 1, maxLength: 255, format: 'well-formed-text' } as const;
-export const bucket = { type: 'string', enum: ['live', 'test'] } as const;
-/** How the contributions of fields are computed. */
-export const explainMethod = { type: 'string', enum: ['tree', 'linear', 'occlusion'] } as const;
-/** How a reply that ends early continues: send it as `before` or `after`. */
-export const cursor = { type: 'string', minLength: 1, maxLength: 300 } as const;
-/** The reply of an action without a result. */
-export const nothing = object({});
