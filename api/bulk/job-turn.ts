@@ -7,7 +7,7 @@ import { SliceTaken } from '../../shared/store/jobs/job-slices.js';
 import type { LaneQueues } from '../dispatch/lane-queues.js';
 import type { SliceCounts } from './metrics.js';
 import { pauseFor, retryAgain } from './pauses.js';
-import { ReserveOrder, type ReservePlace, SliceDeferred } from './reserve-order.js';
+import { ReserveOrder, type ReserveTicket, SliceDeferred } from './reserve-order.js';
 import { type ReadJob, type SliceDeps, scoreSlice } from './score-slice.js';
 import { type CompleteDeps, completeIfSettled, type SettleDeps, settlePrefix } from './settle-prefix.js';
 
@@ -96,16 +96,16 @@ export class JobTurns {
     let failedRows = job.settled.failed;
     const order = new ReserveOrder();
     const score = async (slice: JobSlice): Promise<void> => {
-      const place = order.next();
+      const ticket = order.next();
       let mayFollow = false;
       try {
-        mayFollow = await scoreInPlace(slice, place);
+        mayFollow = await scoreWith(slice, ticket);
       } finally {
-        place.end(mayFollow);
+        ticket.end(mayFollow);
       }
     };
     /** @returns whether the slices after it may be reserved */
-    const scoreInPlace = async (slice: JobSlice, place: ReservePlace): Promise<boolean> => {
+    const scoreWith = async (slice: JobSlice, ticket: ReserveTicket): Promise<boolean> => {
       if (failed !== undefined || stopping.aborted || performance.now() > endMs) return false;
       if (hasTooManyErrors(job, failedRows)) return false;
       if (!(await this.inOrder(() => this.makeWay(endMs)))) return false;
@@ -113,7 +113,7 @@ export class JobTurns {
       if ((await jobs.stateOf(job._id)) !== runningState) return false;
       try {
         // Not in one expression: the count before would be read before the wait.
-        const outcome = await this.timed(() => scoreSlice(job, slice, place, this.deps));
+        const outcome = await this.timed(() => scoreSlice(job, slice, ticket, this.deps));
         failedRows += outcome.failed;
         this.deps.counts.finished(outcome);
         ended.add(slice._id);
@@ -203,6 +203,6 @@ const tooManyErrors = (failed: number, maxErrors: number) =>
   ({
     reason: 'too_many_errors',
     message:
-      `${failed} rows could not be scored, and the job allows ${maxErrors}. Look at the list of errors, then resume the job, ` +
+      `${failed} rows could not be scored, and the job allows ${maxErrors}. Read the list of errors, then resume the job, ` +
       'which allows as many again, or cancel it.',
   }) as const;

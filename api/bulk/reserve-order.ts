@@ -3,14 +3,14 @@ export class SliceDeferred extends Error {
   override name = 'SliceDeferred';
 }
 
-/** The place of a slice among those that are scored at the same time. */
-export interface ReservePlace {
+/** The ticket of a slice for the reservation: slices are scored at the same time, and reserved in order. */
+export interface ReserveTicket {
   /**
    * Waits until the slices before it are reserved.
    * @throws SliceDeferred when one of them was not
    */
   readonly reached: () => Promise<void>;
-  /** Ends the place of this slice. @param isReserved false when it holds no records, although it has some */
+  /** Gives back the ticket of this slice. @param isReserved false when it holds no records, although it has some */
   readonly end: (isReserved: boolean) => void;
 }
 
@@ -21,8 +21,8 @@ export interface ReservePlace {
 export class ReserveOrder {
   private last: Promise<boolean> = Promise.resolve(true);
 
-  /** The place of the next slice. Its `end` must be called. */
-  next(): ReservePlace {
+  /** The ticket of the next slice. Its `end` must be called. */
+  next(): ReserveTicket {
     const before = this.last;
     let end: (isReserved: boolean) => void = () => undefined;
     const own = new Promise<boolean>((resolve) => {

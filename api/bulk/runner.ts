@@ -20,7 +20,7 @@ export interface RunnerDeps extends JobTurnDeps, Omit<ReadJobDeps, 'onRunning'>,
 /** Organisations whose files this process scores, and reads, at once. */
 const turnsAtOnce = 2;
 const readsAtOnce = 2;
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 const resumeEveryMs = 5_000;
 
 /**
@@ -59,7 +59,7 @@ export class Runner implements Stoppable {
 
   start(): void {
     this.repeated = [
-      repeatEvery(lookEveryMs, () => this.noting('look', () => this.look())),
+      repeatEvery(pollEveryMs, () => this.noting('poll', () => this.poll())),
       repeatEvery(resumeEveryMs, () => this.noting('resume', () => this.resume())),
     ];
   }
@@ -67,7 +67,7 @@ export class Runner implements Stoppable {
   /** Why the runner cannot find jobs now; undefined when it can. */
   get problem(): string | undefined {
     if (this.failing.size === 0) return undefined;
-    return 'the runner cannot look for bulk jobs: MongoDB or Redis does not answer';
+    return 'the runner cannot find bulk jobs: MongoDB or Redis does not answer';
   }
 
   async stop(): Promise<void> {
@@ -76,7 +76,7 @@ export class Runner implements Stoppable {
   }
 
   /** Puts the organisations with unfinished jobs into the queues. */
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const { jobs, redis } = this.deps;
     const found = await jobs.inStates(['reading', 'running']);
     const organisationsIn = (state: Job['state']) =>
@@ -96,7 +96,7 @@ export class Runner implements Stoppable {
     const { jobs } = this.deps;
     const [oldest, ...others] = await jobs.idsInState(organisationId, 'reading');
     const job = oldest === undefined ? undefined : await jobs.findById(oldest);
-    // Not awaited: without Redis, the next look adds it.
+    // Not awaited: without Redis, the next poll adds the organisation.
     const onRunning = () => void this.turns.add([organisationId]).catch(() => undefined);
     if (job?.state === 'reading') await readJob(job, { ...this.deps, onRunning });
     return others.length > 0;
@@ -115,7 +115,7 @@ export class Runner implements Stoppable {
       this.failing.delete(name);
     } catch (error) {
       this.failing.add(name);
-      this.deps.logger.warn({ error }, 'the look for bulk jobs failed and is repeated');
+      this.deps.logger.warn({ error }, 'the poll for bulk jobs failed and is repeated');
     }
   }
 }

@@ -10,7 +10,7 @@ import type { WorkspaceCache } from '../admission/workspace-cache.js';
 import { acceptedCall } from '../call/score-outcome.js';
 import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 import type { ScoringServices } from '../services.js';
-import type { ReservePlace } from './reserve-order.js';
+import type { ReserveTicket } from './reserve-order.js';
 import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
 
 export interface SliceDeps
@@ -41,7 +41,7 @@ const hasHungUp = (): boolean => false;
  * 5. Record, in one transaction with the outcome of the slice.
  * 6. Settle.
  *
- * @param place ends when the records are reserved
+ * @param ticket given back when the records are reserved
  * @returns its outcome
  * @throws ApiError as a scored call does, SliceDeferred, SliceTaken when another runner was first. The slice is then
  * pending, done by that runner, or done by a call that is about to be voided
@@ -49,7 +49,7 @@ const hasHungUp = (): boolean => false;
 export async function scoreSlice(
   job: ReadJob,
   slice: JobSlice,
-  place: ReservePlace,
+  ticket: ReserveTicket,
   deps: SliceDeps,
 ): Promise<SliceOutcome> {
   const { admission, metering, dispatcher, recorder, fieldDays, slices } = deps;
@@ -64,9 +64,9 @@ export async function scoreSlice(
   const output = await sliceOutput(formOf(job), rows, scored);
   if (call.records.length === 0) return await finishWithoutCall(job, slice, rows, deps, output);
   const stopAt = job.options.stop_at === 'limit' ? 'limit' : 'hardStop';
-  await place.reached();
+  await ticket.reached();
   const reservation = await metering.reserve(call, organisation, stopAt);
-  place.end(true);
+  ticket.end(true);
   const outcome: SliceOutcome = { ...output.outcome, call_id: call.id, done_at: new Date(call.atMs) };
   await reservation.compensateOnFailure(async () => {
     await recorder.record({

@@ -60,7 +60,7 @@ export class LargeBodies {
     });
   }
 
-  /** Holds a place of the queue until the call ends, or for `maxHoldMs`. */
+  /** Counts as running until the call ends, or for `maxHoldMs`. */
   private async hold(work: Promise<unknown>): Promise<void> {
     const limit = new AbortController();
     const ended = work.catch(() => undefined);

@@ -113,6 +113,6 @@ export function repeatsText(repeats: Repeats | undefined, { quotesId = true } = 
   const { rows, example, areAll } = repeats;
   const shown = JSON.stringify(shortenedText(example.id, maxShown));
   const count = `${areAll ? '' : 'At least '}${countText(rows)} ${rows === 1 ? 'row has' : 'rows have'}`;
-  const place = quotesId ? `such as ${shown} in` : 'first in';
-  return `${count} a crm_id that an earlier row has, ${place} line ${example.line}`;
+  const where = quotesId ? `such as ${shown} in` : 'first in';
+  return `${count} a crm_id that an earlier row has, ${where} line ${example.line}`;
 }

@@ -59,8 +59,8 @@ export async function readInput(
     format,
     limits,
     canBeHeader: (cells) => cells.some((cell) => names.targetsOf(cell).length > 0),
-    readHeader: async (columns, place) => {
-      const read = await shapeOfHeader(columns, { ...place, options, knownFields });
+    readHeader: async (columns, start) => {
+      const read = await shapeOfHeader(columns, { ...start, options, knownFields });
       shape = read.shape;
       return read.crmIdColumn;
     },

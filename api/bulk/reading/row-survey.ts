@@ -12,7 +12,7 @@ import { readJson } from '../rows/parse-rows.js';
 /** 32 MiB, for 2.8 million ids. A runner reads two files at once. */
 const maxIdSlots = 1 << 22;
 
-/** Short rows that are read in one turn of the event loop. They take a few milliseconds. */
+/** Short rows that are read in one iteration of the event loop. They take a few milliseconds. */
 const [rowsPerStep, recordsPerStep] = [10_000, 2_000];
 
 /** A row of a CSV with content. */

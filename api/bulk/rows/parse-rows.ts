@@ -33,8 +33,8 @@ export interface ParsedRow {
   readonly problem: RowProblem | undefined;
 }
 
-/** Place of the first row of a slice. */
-export interface SlicePlace {
+/** Numbers of the first row of a slice in the file, and of its first line. */
+export interface SliceStart {
   readonly row: number;
   readonly line: number;
 }
@@ -50,9 +50,9 @@ export interface RowForm {
 
 /**
  * Parses an inflated slice, with pauses for other work.
- * @param first place of its first row in the file
+ * @param first its first row and line in the file
  */
-export async function parseRows(bytes: Uint8Array, form: RowForm, first: SlicePlace): Promise<ParsedRow[]> {
+export async function parseRows(bytes: Uint8Array, form: RowForm, first: SliceStart): Promise<ParsedRow[]> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   await nextStep();
   return form.shape.format === 'csv' ? await parseCsv(text, form, first) : await parseJsonl(text, form.shape, first);
@@ -68,7 +68,7 @@ const failed = (field: string, message: string, crmId: string | null = null): Fa
   problem: { field, message },
 });
 
-async function parseCsv(text: string, { shape, knownFields }: RowForm, first: SlicePlace): Promise<ParsedRow[]> {
+async function parseCsv(text: string, { shape, knownFields }: RowForm, first: SliceStart): Promise<ParsedRow[]> {
   const { columns, delimiter } = shape;
   const read = await csvReader(shape, knownFields);
   const cells = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine: first.line });
@@ -123,15 +123,15 @@ async function csvReader(
 const noFields = {};
 const idOf = (crmId: string | null) => (crmId === null ? { crmId } : idOfRecord(crmId));
 
-async function parseJsonl(text: string, shape: FileShape, first: SlicePlace): Promise<ParsedRow[]> {
+async function parseJsonl(text: string, shape: FileShape, first: SliceStart): Promise<ParsedRow[]> {
   const crmIdField = shape.crm_id_field ?? 'crm_id';
   const rows: ParsedRow[] = [];
   for (let from = 0, pauseAt = stepCharacters; from < text.length; ) {
     const lineFeed = text.indexOf('\n', from);
     const to = lineFeed === -1 ? text.length : lineFeed;
     const line = text.slice(from, text[to - 1] === '\r' && to > from ? to - 1 : to);
-    const place = { row: first.row + rows.length, line: first.line + rows.length };
-    rows.push({ ...place, text: line, ...(await readJson(line, crmIdField)) });
+    const numbers = { row: first.row + rows.length, line: first.line + rows.length };
+    rows.push({ ...numbers, text: line, ...(await readJson(line, crmIdField)) });
     from = to + 1;
     if (from < pauseAt) continue;
     await nextStep();

@@ -9,7 +9,7 @@ import { Field } from './parts/forms/field.js';
 import { Icon } from './parts/icon.js';
 import { Load } from './parts/page.js';
 import { useSome } from './parts/some.js';
-import { usePlace } from './server/session.js';
+import { useOrganisation } from './server/session.js';
 import { useLoad } from './server/use-load.js';
 
 interface Entry {
@@ -20,7 +20,7 @@ interface Entry {
 
 /** The organisation whose pages are open. People of several ones, and operators, choose another one here. */
 export function OrganisationMenu() {
-  const { session, organisationId, api } = usePlace();
+  const { session, organisationId, api } = useOrganisation();
   const { path } = useLocation();
   const own = session.organisations.find((each) => each.org_id === organisationId);
   const other = useLoad<ShapeOf<typeof organisationSchema>>(own || organisationId === '' ? undefined : api);
@@ -89,7 +89,7 @@ function Disclosure({ shown, children }: { readonly shown: ComponentChildren; re
 
 /** The organisations of a member. */
 function Own() {
-  const { session } = usePlace();
+  const { session } = useOrganisation();
   const { shown, more } = useSome(session.organisations, { words: 'organisations' });
   return (
     <>
@@ -138,7 +138,7 @@ function All() {
 
 function Entries({ of: entries }: { readonly of: readonly Entry[] }) {
   const addressIn = useAddressIn();
-  const { organisationId } = usePlace();
+  const { organisationId } = useOrganisation();
   return (
     <ul>
       {entries.map(({ org_id: id, name, role }) => (
@@ -158,7 +158,7 @@ function Entries({ of: entries }: { readonly of: readonly Entry[] }) {
  * one above them; pages that the role may not open become the overview.
  */
 function useAddressIn(): (organisationId: string, role: Role) => string {
-  const { base } = usePlace();
+  const { base } = useOrganisation();
   const { path } = useLocation();
   const section = `/${path.slice(base.length).split('/')[1] ?? ''}`;
   const page = pages.find(({ address, menu, isOfOperator }) => address === section && menu && !isOfOperator);

@@ -16,7 +16,7 @@ import { SettingsPage } from './pages/organisation/settings.js';
 import { UsagePage } from './pages/organisation/usage.js';
 import type { IconName } from './parts/icon.js';
 
-/** A page: its address below the base, the least role, and its place in the menu. */
+/** A page: its address below the base, the least role, and its position in the menu. */
 interface PageEntry {
   readonly address: string;
   readonly role: Role;

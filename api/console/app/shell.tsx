@@ -6,7 +6,7 @@ import { pages } from './pages.js';
 import { Icon } from './parts/icon.js';
 import { SchemeChoice } from './parts/scheme-choice.js';
 import { call } from './server/call.js';
-import { PlaceContext, type Session } from './server/session.js';
+import { OrganisationContext, type Session } from './server/session.js';
 
 /**
  * The menu and the open page. Pages of an organisation carry `/o/ORG` before their address. Pages of the organisation
@@ -38,7 +38,7 @@ export function Shell({ session }: { readonly session: Session }) {
     location.assign('/login');
   };
   return (
-    <PlaceContext.Provider value={{ session, organisationId, role, base }}>
+    <OrganisationContext.Provider value={{ session, organisationId, role, base }}>
       <div class="shell">
         <header class="side" data-open={isOpen || undefined}>
           <div class="side-head">
@@ -104,7 +104,7 @@ export function Shell({ session }: { readonly session: Session }) {
           )}
         </main>
       </div>
-    </PlaceContext.Provider>
+    </OrganisationContext.Provider>
   );
 }
 

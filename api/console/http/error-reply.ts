@@ -62,7 +62,7 @@ function outageText(context: Context, thrown: unknown): string | undefined {
   const isMongo = mongoOutages.some((kind) => thrown instanceof kind);
   if (!isMongo && !(thrown instanceof Error && redisOutage.test(thrown.message))) return undefined;
   if (thrown instanceof CommitUnknown || !isWhole(context))
-    return 'The database did not confirm the change in time. Look whether it was made, then try again.';
+    return 'The database did not confirm the change in time. Check whether it was made, then try again.';
   return 'The database did not answer in time, so nothing was changed. Wait a moment, then try again.';
 }
 

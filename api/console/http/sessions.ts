@@ -88,7 +88,7 @@ export class Sessions {
 
   /**
    * The person of a request. A member of several organisations acts with the role of the one that the request is for.
-   * It is read each time, so that a removal from the other organisation counts at once.
+   * The role is read each time, so that a removal from the other organisation counts at once.
    * @param organisationId of the request, of any type. In an organisation of others the person acts as in the own one.
    */
   async actorOf(context: Context, organisationId: unknown): Promise<Actor> {
@@ -96,8 +96,9 @@ export class Sessions {
     const isOther = typeof organisationId === 'string' && organisationId !== org;
     const [other] =
       isOther && memberId !== undefined ? await this.deps.members.ofAccount(memberId, { organisationId, most: 1 }) : [];
-    const place = other === undefined ? { role, organisationId: org } : { role: other.role, organisationId: other.org };
-    return { name: person, way, ...place, address: this.addressOf(context) };
+    const membership =
+      other === undefined ? { role, organisationId: org } : { role: other.role, organisationId: other.org };
+    return { name: person, way, ...membership, address: this.addressOf(context) };
   }
 
   addressOf(context: Context): string {

@@ -19,7 +19,7 @@ const maxLifeMs = 90 * 24 * 60 * 60 * 1_000;
 export function createJobRoute(deps: JobDeps): Middleware {
   const { score } = deps;
   const check = compileCheck(jobRequestSchema);
-  const turns = new Turns();
+  const creations = new OneByOne();
   return async (context) => {
     const received = await receiveCall(context, score.receiving, {
       authenticate: () => score.keys.authenticate(context.req),
@@ -33,7 +33,7 @@ export function createJobRoute(deps: JobDeps): Middleware {
     const leftMs = received.deadline.monotonicMs - performance.now();
     const { job, isReplay, reader } = await answered(
       leftMs,
-      turns.run(received.apiKey.organisation_id, () => created(received, request, deps)),
+      creations.run(received.apiKey.organisation_id, () => created(received, request, deps)),
     );
     context.status = 201;
     context.set('Location', `/v1/jobs/${job._id}`);
@@ -44,7 +44,7 @@ export function createJobRoute(deps: JobDeps): Middleware {
 }
 
 /** Runs the creations of an organisation one after another: their transactions would otherwise repeat each other. */
-class Turns {
+class OneByOne {
   private readonly lastOf = new Map<string, Promise<unknown>>();
 
   run<Result>(organisationId: string, work: () => Promise<Result>): Promise<Result> {

@@ -7,7 +7,7 @@ import type { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import type { JobOwner } from '../../../shared/store/jobs/jobs.js';
 import type { UploadStores } from '../../../shared/store/jobs/upload-session.js';
 import type { Admission } from '../../admission/admission.js';
-import type { TransferPlaces } from '../../request/uploads/transfer-places.js';
+import type { TransferPermits } from '../../request/uploads/transfer-permits.js';
 import type { Reader, ReadingDeps } from '../reading.js';
 import { pathParameter } from '../reading.js';
 import type { ScoringRouteDeps } from '../scoring-routes.js';
@@ -25,8 +25,8 @@ export interface JobDeps {
   readonly retentionMs: number;
   /** An upload ends after this time without a byte. */
   readonly uploadSilenceMs: number;
-  readonly uploads: TransferPlaces;
-  readonly downloads: TransferPlaces;
+  readonly uploads: TransferPermits;
+  readonly downloads: TransferPermits;
   readonly logger: Logger;
 }
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { hasEnded, type Job } from '../../../shared/store/jobs/job-documents.js';
-import type { TransferPlace } from '../../request/uploads/transfer-places.js';
+import type { TransferPermit } from '../../request/uploads/transfer-permits.js';
 import { answered, identify, queryParameter } from '../reading.js';
 import { type ByteRange, byteRange } from './byte-range.js';
 import { type JobDeps, requireJob } from './job-access.js';
@@ -49,7 +49,7 @@ function rangeOf(context: Context, length: number, etag: string | undefined): By
   });
 }
 
-/** The body of a reply. A download takes a place until the connection has taken the reply, or is gone. */
+/** The body of a reply. A download holds a permit until the connection has taken the reply, or is gone. */
 function bodyOf(
   context: Context,
   file: ResultFile,
@@ -58,8 +58,8 @@ function bodyOf(
 ): Readable | '' {
   if (range.end === range.start || context.method === 'HEAD') return '';
   const { res } = context;
-  const place = deps.downloads.take(job.org);
-  const body = Readable.from(counted(file.read(range), place), { objectMode: false });
+  const permit = deps.downloads.take(job.org);
+  const body = Readable.from(counted(file.read(range), permit), { objectMode: false });
   body.on('error', (error) => {
     // The head has been sent: a connection that ends too early is the only sign that the caller gets.
     deps.logger.warn({ job: job._id, error }, 'a download ended early: the caller can go on with a Range');
@@ -68,19 +68,19 @@ function bodyOf(
   const giveWay = (): void => {
     res.destroy();
   };
-  place.signal.addEventListener('abort', giveWay);
+  permit.signal.addEventListener('abort', giveWay);
   res.once('close', () => {
-    place.signal.removeEventListener('abort', giveWay);
-    place.free();
+    permit.signal.removeEventListener('abort', giveWay);
+    permit.free();
   });
-  if (res.destroyed) place.free();
+  if (res.destroyed) permit.free();
   context.state.isDownload = true;
   return body;
 }
 
-async function* counted(pieces: AsyncGenerator<Buffer>, place: TransferPlace): AsyncGenerator<Buffer> {
+async function* counted(pieces: AsyncGenerator<Buffer>, permit: TransferPermit): AsyncGenerator<Buffer> {
   for await (const piece of pieces) {
-    place.moved(piece.length);
+    permit.moved(piece.length);
     yield piece;
   }
 }

@@ -6,7 +6,7 @@ import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';
-import { TransferPlaces } from '../../request/uploads/transfer-places.js';
+import { TransferPermits } from '../../request/uploads/transfer-permits.js';
 import type { ReadingDeps } from '../reading.js';
 import type { ScoringRouteDeps } from '../scoring-routes.js';
 import { createJobRoute } from './create-job.js';
@@ -33,7 +33,7 @@ export function addJobs(router: Router, deps: JobDeps): void {
 
 const organisationsAtOnce = 2;
 const downloadsAtOnce = { inTotal: 32, perOrganisation: 8 } as const;
-/** A transfer below two kilobytes a second gives way when all places are taken. */
+/** A transfer below two kilobytes a second gives way when all permits are taken. */
 const slow = { minBytesInWindow: 64 * 1024, windowMs: 30_000 } as const;
 
 /** The dependencies of the endpoints, made once in each gateway. */
@@ -68,7 +68,7 @@ export const jobDeps = (from: {
     logger,
     retentionMs,
     uploadSilenceMs: Math.min(uploadSilenceMs, bodyTimeoutMs),
-    uploads: new TransferPlaces({ name: 'uploads', inTotal: uploadsAtOnce, perOrganisation, ...slow }),
-    downloads: new TransferPlaces({ name: 'downloads', ...downloadsAtOnce, ...slow }),
+    uploads: new TransferPermits({ name: 'uploads', inTotal: uploadsAtOnce, perOrganisation, ...slow }),
+    downloads: new TransferPermits({ name: 'downloads', ...downloadsAtOnce, ...slow }),
   };
 };

@@ -134,13 +134,13 @@ interface Receiving {
   readonly tooLarge: () => ApiError;
 }
 
-/** Takes a place for an upload, and stores its body in parts. */
+/** Takes a permit for an upload, and stores its body in parts. */
 async function receive(context: Context, { apiKey }: Reader, deps: JobDeps, upload: Receiving): Promise<UploadSession> {
-  const place = deps.uploads.take(apiKey.organisation_id);
+  const permit = deps.uploads.take(apiKey.organisation_id);
   try {
     const session = await upload.begin();
     const limits = {
-      ...place,
+      ...permit,
       partBytes: uploadPartBytes,
       silenceMs: deps.uploadSilenceMs,
       maxBytes: upload.maxBytes,
@@ -149,7 +149,7 @@ async function receive(context: Context, { apiKey }: Reader, deps: JobDeps, uplo
     await receiveParts(context.req, limits, (part) => session.append(part));
     return session;
   } finally {
-    place.free();
+    permit.free();
   }
 }
 

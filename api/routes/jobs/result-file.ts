@@ -58,9 +58,9 @@ export class ResultFile {
     const { size } = this;
     let ahead: Promise<StoredBytes> | undefined;
     for await (const { _id, start, outcome } of this.settledFrom(first)) {
-      const place = { from: start?.[size] ?? 0, length: outcome?.[size] ?? 0 };
-      if (place.from >= end) break;
-      const next = this.bytesOf(_id, place);
+      const span = { from: start?.[size] ?? 0, length: outcome?.[size] ?? 0 };
+      if (span.from >= end) break;
+      const next = this.bytesOf(_id, span);
       // The loop awaits it later.
       next.catch(() => undefined);
       if (ahead !== undefined) yield await ahead;
@@ -84,17 +84,17 @@ export class ResultFile {
     }
   }
 
-  private async bytesOf(id: string, place: { readonly from: number; readonly length: number }): Promise<StoredBytes> {
+  private async bytesOf(id: string, span: { readonly from: number; readonly length: number }): Promise<StoredBytes> {
     const stored = await limited(() => this.slices.read(id, this.form.kind));
     if (stored === undefined) throw new Error(`the ${this.form.kind} of slice ${id} are not stored`);
-    const bytes = this.form.isGzip ? stored : await inflate(stored, { maxOutputLength: place.length + 1 });
-    if (bytes.length !== place.length)
-      throw new Error(`the ${this.form.kind} of slice ${id} have ${bytes.length} bytes, not ${place.length}`);
-    return { bytes, from: place.from };
+    const bytes = this.form.isGzip ? stored : await inflate(stored, { maxOutputLength: span.length + 1 });
+    if (bytes.length !== span.length)
+      throw new Error(`the ${this.form.kind} of slice ${id} have ${bytes.length} bytes, not ${span.length}`);
+    return { bytes, from: span.from };
   }
 }
 
-/** Bytes of a slice, and their place after the header. */
+/** Bytes of a slice, and their offset behind the header. */
 interface StoredBytes {
   readonly bytes: Buffer;
   readonly from: number;

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { InputFault, placeIn } from './input-fault.js';
+import { InputFault, positionIn } from './input-fault.js';
 
 /**
  * Checks that bytes are UTF-8 without NUL.
@@ -21,13 +21,13 @@ export function checkText(
   if (isText && nul === -1) return Math.max(from, to);
   const invalid = isText ? unchecked.length : firstInvalid(unchecked);
   const isNul = nul !== -1 && nul < invalid;
-  const place = placeIn(bytes, from + (isNul ? nul : invalid), line);
-  const where = `line ${place.line}, column ${place.column}`;
+  const position = positionIn(bytes, from + (isNul ? nul : invalid), line);
+  const where = `line ${position.line}, column ${position.column}`;
   throw new InputFault(
     isNul
       ? `The file contains a NUL character (${where}), so it is perhaps no text. Save it as UTF-8`
       : `The file is not UTF-8 (${where}). Save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE`,
-    place,
+    position,
   );
 }
 

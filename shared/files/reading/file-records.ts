@@ -4,7 +4,7 @@ import type { FileFormat } from '../file-form.js';
 import { checkText } from './check-text.js';
 import { type CanBeHeader, csvStart, titlesFault } from './csv-start.js';
 import { pieceBytes } from './inflate-file.js';
-import { BytesFault, type FilePlace, InputFault, placeIn, readableBytes } from './input-fault.js';
+import { BytesFault, type FilePosition, InputFault, positionIn, readableBytes } from './input-fault.js';
 import { RecordEnds } from './record-ends.js';
 import { mayBeShortened, type RowForm, refuseShortenedId, refuseSwallowedRows, strayQuote } from './row-faults.js';
 
@@ -36,12 +36,13 @@ export interface RecordRules {
    * @returns the index of the column with the crm_id
    * @throws InputFault
    */
-  readonly readHeader: (names: readonly string[], at: HeaderPlace) => Promise<number | undefined>;
+  readonly readHeader: (names: readonly string[], start: HeaderStart) => Promise<number | undefined>;
   /** See `titlesFault`. */
   readonly canBeHeader?: CanBeHeader | undefined;
 }
 
-export interface HeaderPlace {
+/** The first line of a header, and the delimiter of the file. */
+export interface HeaderStart {
   readonly line: number;
   readonly delimiter: string;
 }
@@ -79,7 +80,7 @@ export class FileRecords {
    * @throws InputFault; errors of the pieces
    */
   async *read(pieces: AsyncIterable<Buffer>): AsyncGenerator<FoundRecords> {
-    for await (const piece of this.placed(pieces)) {
+    for await (const piece of this.located(pieces)) {
       this.rest = this.rest.length === 0 ? piece : Buffer.concat([this.rest, piece]);
       this.checked = checkText(this.rest, { from: this.checked, line: this.line, isEnd: false });
       this.records ??= this.findDelimiter({ isEnd: false });
@@ -100,11 +101,11 @@ export class FileRecords {
     if (this.rest.length > 0) yield* this.last(records);
   }
 
-  private async *placed(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  private async *located(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     try {
       yield* pieces;
     } catch (error) {
-      throw error instanceof BytesFault ? error.after(placeIn(this.rest, this.rest.length, this.line)) : error;
+      throw error instanceof BytesFault ? error.after(positionIn(this.rest, this.rest.length, this.line)) : error;
     }
   }
 
@@ -206,9 +207,13 @@ export class FileRecords {
 
   /** Reads the few rows that have several lines, or perhaps a shortened crm_id. */
   private checkRows(found: FoundRecords, form: RowForm): void {
-    const { from, to, bytes, found: places } = found;
+    const {
+      from,
+      to,
+      bytes,
+      found: { ends, lines },
+    } = found;
     if (from === to) return;
-    const { ends, lines } = places;
     const start = from === 0 ? 0 : (ends[from - 1] as number);
     const startLine = from === 0 ? 0 : (lines[from - 1] as number);
     const haveLongRow = (lines[to - 1] as number) - startLine > to - from;
@@ -232,7 +237,7 @@ export class FileRecords {
     const isHeader = this.rules.format === 'csv' && this.form === undefined;
     if (rest.length <= (isHeader ? headerBytes : rowBytes) + 2) return;
     const quoteAt = this.records?.openQuote;
-    const quote = quoteAt === undefined ? undefined : placeIn(rest, quoteAt, line);
+    const quote = quoteAt === undefined ? undefined : positionIn(rest, quoteAt, line);
     const hint =
       quote === undefined ? '' : `: the quote in line ${quote.line}, column ${quote.column} is perhaps not closed`;
     if (isHeader) throw this.headerTooLong(line, hint);
@@ -245,10 +250,10 @@ export class FileRecords {
   }
 
   private unclosedQuote(at: number): InputFault {
-    const place = placeIn(this.rest, at, this.line);
+    const position = positionIn(this.rest, at, this.line);
     return new InputFault(
-      `The quote in line ${place.line}, column ${place.column} is not closed. Close it, or write the cell in quotes and each quote in it twice`,
-      place,
+      `The quote in line ${position.line}, column ${position.column} is not closed. Close it, or write the cell in quotes and each quote in it twice`,
+      position,
     );
   }
 }
@@ -274,7 +279,7 @@ export const rowTooLong = (
     line,
     hint = '',
     at = { line, column: 1 },
-  }: { readonly row: number; readonly line: number; readonly hint?: string; readonly at?: FilePlace },
+  }: { readonly row: number; readonly line: number; readonly hint?: string; readonly at?: FilePosition },
 ): InputFault =>
   new InputFault(`Row ${row} (line ${line}, column 1) has more than ${readableBytes(rowBytes)}${hint}. Shorten it`, at);
 

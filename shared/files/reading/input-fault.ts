@@ -1,5 +1,5 @@
-/** A place in a file: line and column from 1, the column in characters. */
-export interface FilePlace {
+/** A position in a file: line and column from 1, the column in characters. */
+export interface FilePosition {
   readonly line?: number;
   readonly column?: number;
 }
@@ -10,9 +10,9 @@ export class InputFault extends Error {
   readonly line?: number;
   readonly column?: number;
 
-  constructor(message: string, place: FilePlace = {}) {
+  constructor(message: string, position: FilePosition = {}) {
     super(message);
-    Object.assign(this, place);
+    Object.assign(this, position);
   }
 }
 
@@ -25,21 +25,24 @@ export class BytesFault extends InputFault {
     super(`${problem}. ${advice}`);
   }
 
-  /** This fault with its place. @param place up to which the text was read */
-  after(place: Required<FilePlace>): InputFault {
+  /** This fault with its position. @param position up to which the text was read */
+  after(position: Required<FilePosition>): InputFault {
     const { problem, advice } = this;
-    return new InputFault(`${problem} (read up to line ${place.line}, column ${place.column}). ${advice}`, place);
+    return new InputFault(
+      `${problem} (read up to line ${position.line}, column ${position.column}). ${advice}`,
+      position,
+    );
   }
 }
 
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 
 /**
- * The place of a byte.
+ * The position of a byte.
  * @param bytes from the start of a line
  * @param firstLine number of this line
  */
-export function placeIn(bytes: Uint8Array, at: number, firstLine: number): Required<FilePlace> {
+export function positionIn(bytes: Uint8Array, at: number, firstLine: number): Required<FilePosition> {
   let line = firstLine;
   let column = 1;
   for (let index = 0; index < at; index += 1) {

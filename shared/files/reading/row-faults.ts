@@ -1,7 +1,7 @@
 import { readCrmId } from '../../contract/crm-id.js';
 import { CsvRows } from '../csv-rows.js';
 import { textOfCell } from '../spreadsheet-cell.js';
-import { InputFault, placeIn } from './input-fault.js';
+import { InputFault, positionIn } from './input-fault.js';
 
 /*
  * Faults of a row for which a whole file is refused: the rows around it would get wrong values, or leads would be one.
@@ -30,8 +30,8 @@ export function strayQuote(
   { bytes, line }: RowBytes,
   at: { readonly opening: number; readonly inside: number },
 ): InputFault {
-  const opening = placeIn(bytes, at.opening, line);
-  const inside = placeIn(bytes, at.inside, line);
+  const opening = positionIn(bytes, at.opening, line);
+  const inside = positionIn(bytes, at.inside, line);
   return new InputFault(
     `The quote in line ${opening.line}, column ${opening.column} opens a cell of several lines with another quote in line ${inside.line}, column ${inside.column}. ${remedy}`,
     opening,
@@ -59,7 +59,7 @@ export function refuseSwallowedRows({ bytes, line }: RowBytes, form: RowForm): v
   const lines = text.slice(0, row.end).split(/\r\n|\r|\n/);
   const areWhole = columns >= minColumns && lines.every((each) => each.split(delimiter).length === columns);
   if (!hasOtherCells && !areWhole) return;
-  const opening = placeIn(bytes, Buffer.byteLength(text.slice(0, cell.from)), line);
+  const opening = positionIn(bytes, Buffer.byteLength(text.slice(0, cell.from)), line);
   const found = hasOtherCells
     ? `the row has ${cellCount(row.count)} instead of ${columns}`
     : 'each line is a row by itself';
@@ -112,10 +112,10 @@ export function refuseShortenedId({ bytes, line }: RowBytes, { delimiter, crmIdC
   const read = readCrmId(cell);
   if (!('problem' in read) || read.problem !== 'scientific') return;
   const start = crmIdColumn === 0 ? 0 : rowTo(crmIdColumn).cellsEnd + 1;
-  const place = placeIn(bytes, Buffer.byteLength(text.slice(0, start)), line);
+  const position = positionIn(bytes, Buffer.byteLength(text.slice(0, start)), line);
   throw new InputFault(
-    `The crm_id in line ${place.line}, column ${place.column} is ${cell}: a spreadsheet has shortened it, and its digits are lost. ${shortenedRemedy}`,
-    place,
+    `The crm_id in line ${position.line}, column ${position.column} is ${cell}: a spreadsheet has shortened it, and its digits are lost. ${shortenedRemedy}`,
+    position,
   );
 }
 

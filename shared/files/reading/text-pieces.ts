@@ -1,5 +1,5 @@
 import { TextDecoder } from 'node:util';
-import { type FilePlace, InputFault } from './input-fault.js';
+import { type FilePosition, InputFault } from './input-fault.js';
 
 /** The form of the text of a file. Known with its first piece. */
 export interface TextForm {
@@ -76,7 +76,7 @@ function formOf(bytes: Uint8Array): TextForm {
 
 class Utf16Decoder {
   private readonly strict: TextDecoder;
-  private place = { line: 1, column: 1 };
+  private position = { line: 1, column: 1 };
 
   constructor(private readonly encoding: 'utf-16le' | 'utf-16be') {
     this.strict = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
@@ -89,9 +89,9 @@ class Utf16Decoder {
     } catch {
       const lenient = new TextDecoder(this.encoding, { ignoreBOM: true }).decode(bytes);
       const before = lenient.slice(0, Math.max(0, lenient.indexOf('\uFFFD')));
-      throw broken(placeAfter(before, this.place));
+      throw broken(positionAfter(before, this.position));
     }
-    this.place = placeAfter(text, this.place);
+    this.position = positionAfter(text, this.position);
     return Buffer.from(text);
   }
 
@@ -99,19 +99,19 @@ class Utf16Decoder {
     try {
       return Buffer.from(this.strict.decode());
     } catch {
-      throw broken(this.place);
+      throw broken(this.position);
     }
   }
 }
 
-const broken = (place: Required<FilePlace>): InputFault =>
+const broken = (position: Required<FilePosition>): InputFault =>
   new InputFault(
-    `The file is not UTF-16 throughout (line ${place.line}, column ${place.column}). Save it as UTF-8`,
-    place,
+    `The file is not UTF-16 throughout (line ${position.line}, column ${position.column}). Save it as UTF-8`,
+    position,
   );
 
-/** The place after a text. @param from the place of its first character */
-function placeAfter(text: string, { line, column }: Required<FilePlace>): Required<FilePlace> {
+/** The position after a text. @param from the position of its first character */
+function positionAfter(text: string, { line, column }: Required<FilePosition>): Required<FilePosition> {
   let count = 0;
   let start = 0;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', start)) {

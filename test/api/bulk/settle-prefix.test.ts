@@ -42,8 +42,8 @@ describe('the settled prefix of a bulk job', () => {
     });
     await createJob(mongo.database, job, 1_000);
     for (const [number, age] of ages.entries()) {
-      const place = { number, rows: 2, first_row: 2 * number + 1, first_line: 2 * number + 2 };
-      await slices.add(_id, [{ slice: place, input: Buffer.from('rows') }]);
+      const slice = { number, rows: 2, first_row: 2 * number + 1, first_line: 2 * number + 2 };
+      await slices.add(_id, [{ slice, input: Buffer.from('rows') }]);
       if (age !== undefined) await finish(_id, number, age);
     }
     return await read(_id);

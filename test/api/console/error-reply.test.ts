@@ -50,14 +50,14 @@ describe('a failure in the console', () => {
     for (const effect of ['steps', undefined]) {
       const reply = await replyTo(new MongoTimeout(), { method: 'DELETE', ...(effect && { effect }) });
       expect(reply).to.include(outage);
-      expect(reply.message, effect).to.include('Look whether it was made').and.not.include('nothing was changed');
+      expect(reply.message, effect).to.include('Check whether it was made').and.not.include('nothing was changed');
     }
   });
 
   it('asks to look when a change was not confirmed', async () => {
     const reply = await replyTo(new CommitUnknown('the commit was not confirmed in time'));
     expect(reply).to.include(outage);
-    expect(reply.message).to.include('Look whether it was made');
+    expect(reply.message).to.include('Check whether it was made');
   });
 
   it('is `internal_error` otherwise, and says nothing about its cause', async () => {

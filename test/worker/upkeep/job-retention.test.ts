@@ -26,8 +26,8 @@ describe('removeOldJobs', () => {
       const _id = `job_retain${String(number).padStart(20, '0')}`;
       const job = sampleJob({ _id, org: 'org_retain', state: 'completed', purge_at: new Date(purgeAtMs) });
       await createJob(mongo.database, job, 1);
-      const place = { number: 0, rows: 1, first_row: 1, first_line: 2 };
-      await slices.add(_id, [{ slice: place, input: Buffer.from('rows') }]);
+      const slice = { number: 0, rows: 1, first_row: 1, first_line: 2 };
+      await slices.add(_id, [{ slice, input: Buffer.from('rows') }]);
     };
     for (let number = 0; number < 45; number += 1) await add(number, nowMs - number);
     await add(45, nowMs + 1);

@@ -17,7 +17,10 @@ export function DayBars({ days }: { readonly days: readonly Day[] }) {
   const top = Math.max(marks.at(-1) ?? 1, peak);
   const yOf = (value: number) => 8 + (height - bottom - 8) * (1 - value / top);
   const today = new Date().toISOString().slice(0, 10);
-  const shown = [...days.map((each) => ({ ...each, look: each.day === today ? 'bar pale' : 'bar' })), ...restOf(days)];
+  const shown = [
+    ...days.map((each) => ({ ...each, className: each.day === today ? 'bar pale' : 'bar' })),
+    ...restOf(days),
+  ];
   return (
     <>
       <Chart label="Records by day" height={height}>
@@ -26,12 +29,12 @@ export function DayBars({ days }: { readonly days: readonly Day[] }) {
           return (
             <>
               <Levels marks={marks} textOf={compactText} yOf={yOf} left={left} right={width} />
-              {shown.map(({ day, records, look }, index) => {
+              {shown.map(({ day, records, className }, index) => {
                 const date = Number(day.slice(8));
                 return (
                   <g key={day}>
                     <rect
-                      class={look}
+                      class={className}
                       x={left + step * (index + 0.16)}
                       y={Math.min(yOf(records), height - bottom - 2)}
                       width={step * 0.68}
@@ -60,13 +63,13 @@ export function DayBars({ days }: { readonly days: readonly Day[] }) {
 }
 
 /** The days of the month that have not begun. */
-function restOf(days: readonly Day[]): (Day & { readonly look: string })[] {
+function restOf(days: readonly Day[]): (Day & { readonly className: string })[] {
   const last = days.at(-1)?.day;
   if (last === undefined) return [];
   const [year = 0, month = 0, date = 0] = last.split('-').map(Number);
   const count = new Date(Date.UTC(year, month, 0)).getUTCDate();
   return Array.from({ length: count - date }, (_, index) => {
     const day = String(date + 1 + index).padStart(2, '0');
-    return { day: `${last.slice(0, 8)}${day}`, records: 0, look: 'to-come' };
+    return { day: `${last.slice(0, 8)}${day}`, records: 0, className: 'to-come' };
   });
 }

@@ -1,4 +1,4 @@
-const looks: Readonly<Record<string, readonly [string, string]>> = {
+const classNames: Readonly<Record<string, readonly [string, string]>> = {
   passed: ['good', 'passed'],
   failed: ['bad', 'failed'],
   too_early_to_grade: ['warn', 'too early'],
@@ -8,8 +8,8 @@ const looks: Readonly<Record<string, readonly [string, string]>> = {
 
 /** The state of a model's validation in one or two words. */
 export function VerdictBadge({ state }: { readonly state: string }) {
-  const [look, words] = looks[state] ?? ['', state];
-  return <span class={`badge ${look}`}>{words}</span>;
+  const [className, words] = classNames[state] ?? ['', state];
+  return <span class={`badge ${className}`}>{words}</span>;
 }
 
 /** Whether programs may call a model. */

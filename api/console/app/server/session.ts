@@ -7,7 +7,7 @@ import type { ShapeOf } from '../../../../shared/contract/schema.js';
 export type Session = ShapeOf<typeof sessionOutput>;
 
 /** The signed-in person, and the organisation whose pages are open. */
-export interface Place {
+export interface OpenOrganisation {
   readonly session: Session;
   /** Empty while an operator has not chosen an organisation. */
   readonly organisationId: string;
@@ -17,12 +17,12 @@ export interface Place {
   readonly base: string;
 }
 
-export const PlaceContext = createContext<Place | undefined>(undefined);
+export const OrganisationContext = createContext<OpenOrganisation | undefined>(undefined);
 
 /** @throws Error outside of the signed-in shell */
-export function usePlace(): Place & { readonly api: string; may(needed: Role): boolean } {
-  const place = useContext(PlaceContext);
-  if (place === undefined) throw new Error('This page needs a session.');
-  const api = `/orgs/${encodeURIComponent(place.organisationId)}`;
-  return { ...place, api, may: (needed) => mayActAs(place.role, needed) };
+export function useOrganisation(): OpenOrganisation & { readonly api: string; may(needed: Role): boolean } {
+  const open = useContext(OrganisationContext);
+  if (open === undefined) throw new Error('This page needs a session.');
+  const api = `/orgs/${encodeURIComponent(open.organisationId)}`;
+  return { ...open, api, may: (needed) => mayActAs(open.role, needed) };
 }

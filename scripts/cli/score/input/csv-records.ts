@@ -21,16 +21,16 @@ interface Header {
 /**
  * Reads the records of a CSV file with a header line. All values are strings. Empty cells and columns without a name
  * are omitted.
- * @throws CliError that names the place of the fault
+ * @throws CliError that names the position of the fault
  */
 export async function* csvRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
   let header: Header = { columns: [], crmIdColumn: undefined };
   const rules = {
     canBeHeader: canBeHeader(options),
     onNotice: options.onNotice,
-    readHeader: async (names: readonly string[], place: { readonly line: number; readonly delimiter: string }) => {
-      header = await readHeader(names, place.line, options);
-      options.onHeader?.({ names, delimiter: place.delimiter });
+    readHeader: async (names: readonly string[], start: { readonly line: number; readonly delimiter: string }) => {
+      header = await readHeader(names, start.line, options);
+      options.onHeader?.({ names, delimiter: start.delimiter });
       options.onNames?.(sentNames(names, header));
       return header.crmIdColumn;
     },

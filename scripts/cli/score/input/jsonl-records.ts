@@ -11,7 +11,7 @@ const limits = { headerBytes: 0, rowBytes: 8 * 1024 * 1024 } as const;
 /**
  * Reads a file with one JSON object per line and skips blank lines. A record is sent byte for byte, which keeps large
  * numbers exact, but for its crm_id.
- * @throws CliError that names the place of the fault
+ * @throws CliError that names the position of the fault
  */
 export const jsonlRecords = (input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> =>
   withFileName(input, readRecords(input, options));

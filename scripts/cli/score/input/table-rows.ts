@@ -1,6 +1,6 @@
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
-import { FileRecords, type HeaderPlace } from '../../../../shared/files/reading/file-records.js';
+import { FileRecords, type HeaderStart } from '../../../../shared/files/reading/file-records.js';
 import { FooterWatch, footerNotice, kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { ShortRows } from '../../../../shared/files/short-rows.js';
@@ -22,7 +22,7 @@ export interface TableRow {
 
 export interface TableRules {
   /** @returns the index of the column with the crm_id */
-  readonly readHeader: (names: readonly string[], place: HeaderPlace) => Promise<number | undefined>;
+  readonly readHeader: (names: readonly string[], start: HeaderStart) => Promise<number | undefined>;
   readonly canBeHeader: CanBeHeader | undefined;
   readonly onNotice?: ((notice: string) => unknown) | undefined;
 }
@@ -32,7 +32,7 @@ const limits = { headerBytes: 1024 * 1024, rowBytes: 8 * 1024 * 1024 } as const;
 
 /**
  * Reads the rows of a CSV file: the delimiter is detected, and quoted cells may contain line breaks.
- * @throws CliError that names the place of the fault, also for a file without rows
+ * @throws CliError that names the position of the fault, also for a file without rows
  */
 export const tableRows = (input: InputFile, rules: TableRules): AsyncGenerator<TableRow> =>
   withFileName(input, readRows(input, rules));
@@ -43,9 +43,9 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     format: 'csv',
     limits,
     canBeHeader: rules.canBeHeader,
-    readHeader: (names, place) => {
-      Object.assign(header, { columns: names.length, delimiter: place.delimiter });
-      return rules.readHeader(names, place);
+    readHeader: (names, start) => {
+      Object.assign(header, { columns: names.length, delimiter: start.delimiter });
+      return rules.readHeader(names, start);
     },
   });
   const watch = new FooterWatch();

@@ -213,9 +213,9 @@ describe('reading the file of a bulk job', () => {
           }
           const counts: number[] = [];
           for (const [index, slice] of read.raw.entries()) {
-            const place = { row: slice.first_row, line: slice.first_line };
+            const start = { row: slice.first_row, line: slice.first_line };
             const form = { shape: read.shape, knownFields };
-            const rows = await parseRows(Buffer.from(read.texts[index] ?? ''), form, place);
+            const rows = await parseRows(Buffer.from(read.texts[index] ?? ''), form, start);
             expect(rows).to.have.length(slice.rows);
             for (const { text } of rows)
               counts.push(text === '' ? 1 : (parse(text, { relax_quotes: true })[0]?.length ?? 0));

@@ -8,7 +8,7 @@ import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
 import { call } from '../../server/call.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 
@@ -17,7 +17,7 @@ type Score = Lead['scores'][number];
 
 /** The scores of one lead, latest first, and its erasure. */
 export function LeadPage() {
-  const { api, may } = usePlace();
+  const { api, may } = useOrganisation();
   const { params } = useRoute();
   const id = params.id ?? '';
   const path = `${api}/leads/${encodeURIComponent(id)}`;
@@ -86,8 +86,8 @@ function History({ first, path }: { readonly first: Lead; readonly path: string 
 
 function Delta({ of: { delta } }: { readonly of: Score }) {
   if (delta === undefined) return <span class="soft">first</span>;
-  const look = delta > 0 ? 'good' : delta < 0 ? 'bad' : '';
-  return <span class={`badge ${look}`}>{delta > 0 ? `+${delta}` : delta}</span>;
+  const className = delta > 0 ? 'good' : delta < 0 ? 'bad' : '';
+  return <span class={`badge ${className}`}>{delta > 0 ? `+${delta}` : delta}</span>;
 }
 
 function Changes({ of: { changed = [] } }: { readonly of: Score }) {
@@ -103,7 +103,7 @@ function Changes({ of: { changed = [] } }: { readonly of: Score }) {
 }
 
 function EraseDialog(props: { readonly crmId: string; readonly path: string; readonly close: () => void }) {
-  const { base } = usePlace();
+  const { base } = useOrganisation();
   const { route } = useLocation();
   const sender = useSend();
   const erase = async () => {

@@ -6,7 +6,7 @@ import { dayText } from '../../parts/formats.js';
 import { Field } from '../../parts/forms/field.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 
 type Found = ShapeOf<typeof searchLeadsOutput>;
@@ -18,7 +18,7 @@ const pauseMs = 250;
 
 /** Finds leads by the beginning of their crm_id, with the latest score of each. */
 export function LeadsPage() {
-  const { api, base } = usePlace();
+  const { api, base } = useOrganisation();
   const [typed, setTyped] = useState('');
   const [prefix, setPrefix] = useState('');
   useEffect(() => {

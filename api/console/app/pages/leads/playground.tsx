@@ -7,7 +7,7 @@ import { Waterfall } from '../../charts/waterfall.js';
 import { countText, percentText } from '../../parts/formats.js';
 import { SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 import { CallCode } from './call-code.js';
@@ -18,7 +18,7 @@ type Model = ShapeOf<typeof modelSchema>;
 
 /** Scores one record as a CRM would send it, and explains the score. */
 export function PlaygroundPage() {
-  const { api, base } = usePlace();
+  const { api, base } = useOrganisation();
   const models = useLoad<ShapeOf<typeof listModelsOutput>>(`${api}/models`);
   const [chosen, setChosen] = useState('');
   const modelId = chosen || models.data?.models[0]?.model_id;
@@ -49,7 +49,7 @@ export function PlaygroundPage() {
 }
 
 function Bench({ modelId }: { readonly modelId: string }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const model = useLoad<Model>(`${api}/models/${encodeURIComponent(modelId)}`);
   const crm = useLoad<ShapeOf<typeof crmSchema>>(`${api}/crm`);
   const sender = useSend();

@@ -2,7 +2,7 @@ import { useLocation, useRoute } from 'preact-iso';
 import { countText, instantText } from '../../parts/formats.js';
 import { SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page } from '../../parts/page.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { Comparison } from './comparison.js';
 import type { Report } from './gates.js';
@@ -13,7 +13,7 @@ const offered = 50;
 
 /** Two versions of a model side by side: at first the scoring one and the newest other one. */
 export function ComparePage() {
-  const { api, base } = usePlace();
+  const { api, base } = useOrganisation();
   const { params } = useRoute();
   const id = encodeURIComponent(params.id ?? '');
   const model = useLoad<Model>(`${api}/models/${id}`);
@@ -93,7 +93,7 @@ function VersionField(props: {
 }
 
 function Reports({ model, one, other }: { readonly model: Model; readonly one: string; readonly other: string }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const pathOf = (version: string) =>
     `${api}/models/${encodeURIComponent(model.model_id)}/report?version=${encodeURIComponent(version)}`;
   const first = useLoad<Report>(pathOf(one));

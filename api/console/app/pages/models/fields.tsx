@@ -6,7 +6,7 @@ import { countText, dayText } from '../../parts/formats.js';
 import { Card, Load } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import type { Model } from './versions.js';
 
@@ -27,12 +27,12 @@ export function typeNote({ type, date_order: order }: Pick<Field, 'type' | 'date
 
 /** The fields of a model, and for an admin how the last calls filled them. */
 export function FieldsCard({ model }: { readonly model: Model }) {
-  const { may } = usePlace();
+  const { may } = useOrganisation();
   return may('admin') ? <CoveredFields model={model} /> : <FieldTable fields={model.fields ?? []} />;
 }
 
 function CoveredFields({ model }: { readonly model: Model }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const coverage = useLoad<Coverage>(`${api}/models/${encodeURIComponent(model.model_id)}/coverage`);
   return <Load of={coverage}>{(data) => <FieldTable fields={model.fields ?? []} coverage={data} />}</Load>;
 }

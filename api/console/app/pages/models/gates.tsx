@@ -58,7 +58,7 @@ export const gateTexts: Readonly<Record<Gate['gate'], GateText>> = {
     ],
   },
 };
-const states: Readonly<Record<Gate['state'], readonly [look: string, words: string]>> = {
+const states: Readonly<Record<Gate['state'], readonly [className: string, words: string]>> = {
   cleared: ['good', 'cleared'],
   too_early: ['warn', 'too early'],
   failed: ['bad', 'failed'],
@@ -81,11 +81,11 @@ const figuresOf = (gate: Gate['gate'], figures: Figures): readonly [string, stri
 
 /** The state of a gate and its figures in a few words. */
 export function GateState({ of: { gate, state, figures } }: { readonly of: Gate }) {
-  const [look, words] = states[state];
+  const [className, words] = states[state];
   const [measured, needed] = figuresOf(gate, figures);
   return (
     <>
-      <span class={`badge ${look}`}>{words}</span>
+      <span class={`badge ${className}`}>{words}</span>
       {measured && (
         <p class="small">
           {measured} <span class="soft">{needed}</span>
@@ -101,12 +101,12 @@ export function Gates({ gates }: { readonly gates: readonly Gate[] }) {
     <ol class="rows">
       {gates.map(({ gate, state, figures, needs }) => {
         const text = gateTexts[gate];
-        const [look, words] = states[state];
+        const [className, words] = states[state];
         const [measured, needed] = figuresOf(gate, figures);
         return (
           <li key={gate}>
             <div>
-              <strong>{text.title}</strong> <span class={`badge ${look}`}>{words}</span>
+              <strong>{text.title}</strong> <span class={`badge ${className}`}>{words}</span>
               <p class="small soft">{text.about}</p>
               {needs && <p class="small">Missing: {needs}.</p>}
             </div>

@@ -9,7 +9,7 @@ import { Copy } from '../../parts/forms/copy.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { FieldsCard } from './fields.js';
 import { Gates, liftFigures, type Report, totalsOf } from './gates.js';
@@ -18,7 +18,7 @@ import { type Model, Versions } from './versions.js';
 
 /** One model: its verdict and evidence, what moves its scores, and its versions. */
 export function ModelPage() {
-  const { api, may } = usePlace();
+  const { api, may } = useOrganisation();
   const { params } = useRoute();
   const path = `${api}/models/${encodeURIComponent(params.id ?? '')}`;
   const model = useLoad<Model>(path);
@@ -56,11 +56,11 @@ export function ModelPage() {
   );
 }
 
-const looks: Readonly<Record<string, string>> = { passed: 'good', failed: 'bad', not_applicable: '' };
+const classNames: Readonly<Record<string, string>> = { passed: 'good', failed: 'bad', not_applicable: '' };
 
 function Verdict({ model: { validation } }: { readonly model: Model }) {
   return (
-    <p class={`note ${looks[validation.state] ?? 'warn'}`}>
+    <p class={`note ${classNames[validation.state] ?? 'warn'}`}>
       <VerdictBadge state={validation.state} /> {validation.summary}
     </p>
   );

@@ -6,7 +6,7 @@ import { Switch } from '../../parts/forms/switch.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 import { UploadCard } from './upload.js';
@@ -15,7 +15,7 @@ type Model = ShapeOf<typeof listModelsOutput>['models'][number];
 
 /** The models of an organisation, with their Live API switches, and the upload of a bundle. */
 export function ModelsPage() {
-  const { api, may } = usePlace();
+  const { api, may } = useOrganisation();
   const models = useLoad<ShapeOf<typeof listModelsOutput>>(`${api}/models`);
   return (
     <Page title="Models" about="A model scores calls while its Live API is on.">
@@ -26,7 +26,7 @@ export function ModelsPage() {
 }
 
 function ModelList({ models, changed }: { readonly models: readonly Model[]; readonly changed: () => void }) {
-  const { may } = usePlace();
+  const { may } = useOrganisation();
   const { shown, more } = useSome(models, { words: 'models' });
   return (
     <Card title="Models">
@@ -44,7 +44,7 @@ function ModelList({ models, changed }: { readonly models: readonly Model[]; rea
 }
 
 function ModelRow({ model, changed }: { readonly model: Model; readonly changed: () => void }) {
-  const { base, may } = usePlace();
+  const { base, may } = useOrganisation();
   return (
     <li>
       <div>
@@ -69,7 +69,7 @@ export function LiveSwitch(props: {
   readonly model: { readonly model_id: string; readonly name: string; readonly live_api: boolean };
   readonly changed: () => void;
 }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const [isAsking, setAsking] = useState(false);
   const { model_id: id, name, live_api: isOn } = props.model;

@@ -8,7 +8,7 @@ import { Switch } from '../../parts/forms/switch.js';
 import { Card, Problem } from '../../parts/page.js';
 import { call, Refusal } from '../../server/call.js';
 import { type BundleFile, droppedFiles, packBundle } from '../../server/pack-bundle.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useSend } from '../../server/use-send.js';
 
 type Upload = ShapeOf<typeof uploadSchema>;
@@ -22,7 +22,7 @@ interface UploadProps {
 
 /** Takes a bundle as a folder, as files or as an archive, and shows how far its check came. */
 export function UploadCard({ models, imported }: UploadProps) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const [upload, setUpload] = useState<Upload>();
   const [problem, setProblem] = useState<Error>();
   const [isSending, setSending] = useState(false);
@@ -115,17 +115,17 @@ const steps = [
 ] as const;
 
 function Progress({ upload, setUpload }: { readonly upload: Upload; readonly setUpload: (upload: Upload) => void }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const [problem, setProblem] = useState<Error>();
   const isOpen = steps.some(([state]) => state === upload.state);
   useEffect(() => {
     if (!isOpen) return;
-    const look = () =>
+    const poll = () =>
       call<Upload>('GET', `${api}/uploads/${upload.upload_id}`).then((found) => {
         setProblem(undefined);
         setUpload(found);
       }, setProblem);
-    const timer = setInterval(look, pollMs);
+    const timer = setInterval(poll, pollMs);
     return () => clearInterval(timer);
   }, [isOpen, api, upload.upload_id, setUpload]);
   const { manifest, golden } = upload;
@@ -155,7 +155,7 @@ function Progress({ upload, setUpload }: { readonly upload: Upload; readonly set
 }
 
 function ImportForm({ upload, models, imported }: UploadProps & { readonly upload: Upload }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const [modelId, setModelId] = useState('');
   const [name, setName] = useState(upload.manifest?.name ?? '');

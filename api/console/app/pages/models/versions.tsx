@@ -6,7 +6,7 @@ import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.j
 import { Field } from '../../parts/forms/field.js';
 import { Card, Problem } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useSend } from '../../server/use-send.js';
 
 export type Model = ShapeOf<typeof modelSchema>;
@@ -18,7 +18,7 @@ interface VersionsProps {
 
 /** The versions of a model, its override and its name. */
 export function Versions({ model, changed }: VersionsProps) {
-  const { base, may } = usePlace();
+  const { base, may } = useOrganisation();
   const { shown, more } = useSome(model.versions, { words: 'versions' });
   const [open, setOpen] = useState<'override' | 'rename' | { readonly version: string }>();
   const close = () => setOpen(undefined);
@@ -84,7 +84,7 @@ export function Versions({ model, changed }: VersionsProps) {
 }
 
 function Override({ model, changed, open }: VersionsProps & { readonly open: () => void }) {
-  const { api, may } = usePlace();
+  const { api, may } = useOrganisation();
   const sender = useSend();
   const { override, validation } = model;
   const remove = async () => {
@@ -124,7 +124,7 @@ interface DialogProps {
 }
 
 function OverrideDialog({ model, close, done }: DialogProps) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const [reason, setReason] = useState('');
   const send = async () => {
@@ -148,7 +148,7 @@ function OverrideDialog({ model, close, done }: DialogProps) {
 }
 
 function RenameDialog({ model, close, done }: DialogProps) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const [name, setName] = useState(model.name);
   const send = async () => {
@@ -164,7 +164,7 @@ function RenameDialog({ model, close, done }: DialogProps) {
 }
 
 function RollbackDialog({ model, version, close, done }: DialogProps & { readonly version: string }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const send = async () => {
     const path = `${api}/models/${encodeURIComponent(model.model_id)}/rollback`;

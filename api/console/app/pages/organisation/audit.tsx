@@ -4,7 +4,7 @@ import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { instantText, wordsOf } from '../../parts/formats.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { call } from '../../server/call.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 
 type Entry = ShapeOf<typeof auditEntrySchema>;
@@ -12,7 +12,7 @@ type Entries = ShapeOf<typeof listAuditOutput>;
 
 /** Each change, by whom and when, latest first. */
 export function AuditPage() {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const first = useLoad<Entries>(`${api}/audit`);
   const [more, setMore] = useState<readonly Entries[]>([]);
   const [problem, setProblem] = useState<Error>();

@@ -7,7 +7,7 @@ import { Code } from '../../parts/forms/copy.js';
 import { SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 
 type Crm = ShapeOf<typeof crmSchema>;
@@ -26,7 +26,7 @@ const tools: Readonly<Record<string, string>> = {
 
 /** The steps that connect a CRM, and whether its calls arrive. */
 export function CrmPage() {
-  const { api, base } = usePlace();
+  const { api, base } = useOrganisation();
   const crm = useLoad<Crm>(`${api}/crm`);
   const models = useLoad<ShapeOf<typeof listModelsOutput>>(`${api}/models`);
   const [tool, setTool] = useState('HubSpot');
@@ -74,13 +74,13 @@ export function CrmPage() {
 function Calls({ crm, reload }: { readonly crm: Crm; readonly reload: () => void }) {
   const button = (
     <button type="button" class="button" onClick={reload}>
-      Look again
+      Refresh
     </button>
   );
   return (
     <Card title="3. Watch calls arrive" aside={button}>
       {crm.first_call_at === null ? (
-        <p class="note">No counted call yet. Send a record from the tool, then look again.</p>
+        <p class="note">No counted call yet. Send a record from the tool, then refresh.</p>
       ) : (
         <>
           <p class="note good">

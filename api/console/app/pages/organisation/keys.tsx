@@ -8,7 +8,7 @@ import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 
@@ -17,7 +17,7 @@ type NewKey = ShapeOf<typeof createKeyOutput>;
 
 /** The API keys of an organisation. */
 export function KeysPage() {
-  const { api, may } = usePlace();
+  const { api, may } = useOrganisation();
   const keys = useLoad<ShapeOf<typeof listKeysOutput>>(`${api}/keys`);
   const [isCreating, setCreating] = useState(false);
   const [revoked, setRevoked] = useState<Key>();
@@ -109,7 +109,7 @@ const KindBadge = ({ kind }: { readonly kind: string }) => (
 );
 
 function CreateDialog({ close, created }: { readonly close: () => void; readonly created: () => void }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const [name, setName] = useState('');
   const [kind, setKind] = useState('live');
@@ -160,7 +160,7 @@ function SecretDialog({ of: key, close }: { readonly of: NewKey; readonly close:
 }
 
 function RevokeDialog(props: { readonly of: Key; readonly close: () => void; readonly revoked: () => void }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const { key_id: id, name } = props.of;
   const revoke = async () => {

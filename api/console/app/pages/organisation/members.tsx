@@ -5,7 +5,7 @@ import { instantText } from '../../parts/formats.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Problem } from '../../parts/page.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 
@@ -18,7 +18,7 @@ const roleOptions = [
 
 /** The people who sign in by an identity provider. Absent where none is set up. */
 export function MembersCard() {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const ways = useLoad<ShapeOf<typeof waysOutput>>('/session/ways');
   const members = useLoad<ShapeOf<typeof listMembersOutput>>(ways.data?.oidc ? `${api}/members` : undefined);
   if (!ways.data?.oidc) return null;
@@ -43,7 +43,7 @@ export function MembersCard() {
 }
 
 function MemberRow({ member, changed }: { readonly member: Member; readonly changed: () => void }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const [isRemoving, setRemoving] = useState(false);
   const path = `${api}/members/${member.member_id}`;
@@ -91,7 +91,7 @@ function MemberRow({ member, changed }: { readonly member: Member; readonly chan
 }
 
 function AddForm({ added }: { readonly added: () => void }) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState('viewer');

@@ -18,7 +18,7 @@ import {
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 
 type Overview = ShapeOf<typeof overviewOutput>;
@@ -26,7 +26,7 @@ const buckets = ['live', 'test'] as const;
 
 /** Usage of the month, activity, models and the latest changes. */
 export function OverviewPage() {
-  const { api, base, may } = usePlace();
+  const { api, base, may } = useOrganisation();
   const [bucket, setBucket] = useState<(typeof buckets)[number]>('live');
   const overview = useLoad<Overview>(`${api}/overview?bucket=${bucket}`);
   const about = overview.data && `The month ends on ${dayText(overview.data.resets_at)} at midnight UTC.`;
@@ -104,7 +104,7 @@ function Activity({ activity }: { readonly activity: Overview['activity'] }) {
 }
 
 function Models({ models, model_count: count, policy }: Pick<Overview, 'models' | 'model_count' | 'policy'>) {
-  const { base } = usePlace();
+  const { base } = useOrganisation();
   return (
     <Card title="Models" aside={<a href={`${base}/models`}>All {count > models.length && countText(count)} models</a>}>
       {models.length === 0 && <p class="soft">No models yet.</p>}
@@ -159,7 +159,7 @@ function RateSpark({ rates }: { readonly rates: readonly number[] }) {
 }
 
 function Changes({ entries }: { readonly entries: Overview['audit'] }) {
-  const { base } = usePlace();
+  const { base } = useOrganisation();
   return (
     <Card title="Changes" aside={<a href={`${base}/audit`}>Audit log</a>}>
       {entries.length === 0 && <p class="soft">No changes yet.</p>}

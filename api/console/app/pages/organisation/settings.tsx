@@ -7,7 +7,7 @@ import { Code } from '../../parts/forms/copy.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 import { MembersCard } from './members.js';
@@ -20,7 +20,7 @@ const policies = [
 
 /** Name, deploy policy and plan of an organisation, and links for its people. */
 export function SettingsPage() {
-  const { api, may } = usePlace();
+  const { api, may } = useOrganisation();
   const organisation = useLoad<Organisation>(api);
   return (
     <Page title="Settings">
@@ -44,7 +44,7 @@ interface PartProps {
 }
 
 function PlanCard({ of: organisation, changed }: PartProps) {
-  const { api, may } = usePlace();
+  const { api, may } = useOrganisation();
   const sender = useSend();
   const [plan, setPlan] = useState<string>(organisation.plan);
   const [limit, setLimit] = useState(String(organisation.own_limit ?? ''));
@@ -87,7 +87,7 @@ function PlanCard({ of: organisation, changed }: PartProps) {
 }
 
 function NameCard({ of: organisation, changed }: PartProps) {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const sender = useSend();
   const [name, setName] = useState(organisation.name);
   const [policy, setPolicy] = useState<string>(organisation.policy);

@@ -7,14 +7,14 @@ import { countText, dayText, monthText } from '../../parts/formats.js';
 import { SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
-import { usePlace } from '../../server/session.js';
+import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 
 type Usage = ShapeOf<typeof usageOutput>;
 
 /** Records by day and by month, for live keys and for test keys. */
 export function UsagePage() {
-  const { api } = usePlace();
+  const { api } = useOrganisation();
   const [month, setMonth] = useState('');
   const query = month === '' ? '' : `?month=${month}`;
   const usage = useLoad<Usage>(`${api}/usage${query}`);

@@ -6,7 +6,7 @@ import { workspace } from '../../support/service/workspace.js';
 import { holdDownloads, holdUploads } from './held-transfers.js';
 import { newJob, settleSlices } from './job-calls.js';
 
-describe('the places of a gateway for long transfers', () => {
+describe('the permits of a gateway for long transfers', () => {
   let service: RunningService;
 
   before(async function () {

@@ -10,8 +10,8 @@ export interface TransferLimits {
   readonly windowMs: number;
 }
 
-/** The place of one transfer. */
-export interface TransferPlace {
+/** The permit of one transfer. */
+export interface TransferPermit {
   /** Aborted when the transfer has to give way. */
   readonly signal: AbortSignal;
   /** Counts bytes that were transferred. */
@@ -33,9 +33,9 @@ const retryAfterSeconds = 5;
 
 /**
  * The long transfers that a gateway has at once. Each may take hours, so callers that trickle bytes could take all
- * places: a slow one gives way when another organisation needs a place.
+ * permits: a slow one gives way when another organisation needs a permit.
  */
-export class TransferPlaces {
+export class TransferPermits {
   private readonly transfers = new Set<Transfer>();
 
   constructor(
@@ -43,8 +43,8 @@ export class TransferPlaces {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** @throws ApiError jobLimitExceeded if no place is free */
-  take(organisationId: string): TransferPlace {
+  /** @throws ApiError jobLimitExceeded if no permit is free */
+  take(organisationId: string): TransferPermit {
     const { inTotal, perOrganisation, name } = this.limits;
     const own = [...this.transfers].filter((transfer) => transfer.organisationId === organisationId);
     if (own.length >= perOrganisation)

@@ -1,51 +1,51 @@
 import { expect } from 'chai';
-import { TransferPlaces } from '../../../api/request/uploads/transfer-places.js';
+import { TransferPermits } from '../../../api/request/uploads/transfer-permits.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 
 const windowMs = 30_000;
 const minBytesInWindow = 1_000;
 
-describe('TransferPlaces', () => {
+describe('TransferPermits', () => {
   let nowMs: number;
-  let places: TransferPlaces;
+  let permits: TransferPermits;
 
   beforeEach(() => {
     nowMs = 0;
     const limits = { name: 'uploads', inTotal: 3, perOrganisation: 2, minBytesInWindow, windowMs };
-    places = new TransferPlaces(limits, () => nowMs);
+    permits = new TransferPermits(limits, () => nowMs);
   });
 
   const expectFull = (organisationId: string): void => {
-    expect(() => places.take(organisationId))
+    expect(() => permits.take(organisationId))
       .to.throw(ApiError)
       .that.has.nested.property('entry.code', 'job_limit_exceeded');
   };
 
   it('gives an organisation its share, and another one the rest', () => {
-    const first = places.take('one');
-    places.take('one');
+    const first = permits.take('one');
+    permits.take('one');
     expectFull('one');
-    places.take('other');
+    permits.take('other');
     expectFull('other');
     first.free();
-    places.take('other');
+    permits.take('other');
   });
 
-  it('ends a transfer that was slow for a whole window when another organisation needs its place', () => {
-    const [slow, fast] = [places.take('one'), places.take('one')];
-    places.take('other');
+  it('ends a transfer that was slow for a whole window when another organisation needs its permit', () => {
+    const [slow, fast] = [permits.take('one'), permits.take('one')];
+    permits.take('other');
     fast.moved(minBytesInWindow);
     slow.moved(minBytesInWindow - 1);
     nowMs = windowMs - 1;
     expectFull('third');
     nowMs = windowMs;
-    places.take('third');
+    permits.take('third');
     expect(slow.signal.aborted).to.equal(true);
     expect(fast.signal.aborted).to.equal(false);
   });
 
   it('keeps transfers that were fast in the last whole window', () => {
-    const transfers = [places.take('one'), places.take('one'), places.take('other')];
+    const transfers = [permits.take('one'), permits.take('one'), permits.take('other')];
     for (const transfer of transfers) transfer.moved(minBytesInWindow);
     nowMs = windowMs + 1;
     expectFull('third');
