@@ -149,6 +149,6 @@ const isLikeKey = (text: string): boolean => text.includes('_sk_');
 /** The error for a webhook without a key. Lists all ways to send one. */
 function noKey(authorization: string): ApiError {
   const ways = '"Authorization: Bearer <API_KEY>", "X-API-Key: <API_KEY>", or HTTP Basic with the key as the user name';
-  const place = authorization === '' ? '' : ' that can be read in the Authorization header';
-  return invalid(`There is no API key${place}: send ${ways}.`);
+  const where = authorization === '' ? '' : ' that can be read in the Authorization header';
+  return invalid(`There is no API key${where}: send ${ways}.`);
 }

@@ -12,7 +12,8 @@ const maxValueInSentence = 100;
 
 /** One driver, as workers write it. */
 interface Driver {
-  readonly place: number;
+  /** Index in the fields of the part. */
+  readonly field: number;
   readonly contribution: number;
   readonly value: string;
   /** Whether the model has not seen the value. */
@@ -34,8 +35,8 @@ export function driverMembers(explained: ExplainedRows | undefined): (row: numbe
   }));
   return (row) => {
     const drivers = driversOf(explained, row);
-    const written = drivers.flatMap(({ place, contribution, value }) => {
-      const form = forms[place];
+    const written = drivers.flatMap(({ field, contribution, value }) => {
+      const form = forms[field];
       if (form === undefined) return [];
       const number = (contribution / tenThousandths).toFixed(4);
       const direction = contribution < 0 ? 'negative' : 'positive';
@@ -55,21 +56,21 @@ export const topReasons = (explained: ExplainedRows, row: number): (string | nul
 const reasonsOf = (drivers: readonly Driver[], fields: ExplainedRows['fields']): (string | null)[] =>
   Array.from({ length: reasons }, (_, rank) => {
     const driver = drivers[rank];
-    return driver === undefined ? null : reasonOf(driver, fields[driver.place]?.[1] ?? '');
+    return driver === undefined ? null : reasonOf(driver, fields[driver.field]?.[1] ?? '');
   });
 
 function driversOf(explained: ExplainedRows, row: number): Driver[] {
   const packed = explained.drivers[row] ?? [];
-  const unseen = unseenPlaces(explained);
+  const unseen = unseenIndexes(explained);
   const drivers: Driver[] = [];
   for (let at = 0; at + 2 < packed.length; at += 3) {
-    const place = Number(packed[at]);
+    const field = Number(packed[at]);
     drivers.push({
-      place,
+      field,
       contribution: Number(packed[at + 1]),
       // Many JSON parsers refuse a lone surrogate, even escaped.
       value: String(packed[at + 2]).toWellFormed(),
-      isUnseen: unseen.has(row * explained.fields.length + place),
+      isUnseen: unseen.has(row * explained.fields.length + field),
     });
   }
   return drivers;
@@ -78,7 +79,7 @@ function driversOf(explained: ExplainedRows, row: number): Driver[] {
 const unseenOf = new WeakMap<ExplainedRows, ReadonlySet<number>>();
 
 /** The unseen drivers of a part, each as row times fields plus field. */
-function unseenPlaces(explained: ExplainedRows): ReadonlySet<number> {
+function unseenIndexes(explained: ExplainedRows): ReadonlySet<number> {
   const { unseen = [], fields } = explained;
   const known = unseenOf.get(explained) ?? new Set(unseen.map(([row, field]) => row * fields.length + field));
   unseenOf.set(explained, known);

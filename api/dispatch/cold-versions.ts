@@ -19,8 +19,8 @@ const maxWaiting = 1_000;
 
 /**
  * Lets one chunk of an organisation go to a lane while no chunk of its version has come back. A worker process takes up
- * to seconds to load a version and its drivers, and the chunk holds a place of the lane meanwhile. Without this limit a
- * few chunks of a new model would hold all places, and the chunks of other organisations would wait.
+ * to seconds to load a version and its drivers, and the chunk counts in the lane meanwhile. Without this limit a
+ * few chunks of a new model would fill the lane, and the chunks of other organisations would wait.
  */
 export class ColdVersions {
   private readonly warm = new LRUCache<string, true>({ max: maxWarm, ttl: warmMs });
@@ -40,14 +40,14 @@ export class ColdVersions {
       return result;
     };
     if (this.warm.has(key)) return await sendNow();
-    const place = `${lane}:${organisationId}`;
-    const queue = this.queues.get(place) ?? new FairQueue({ size: () => 1, maxWaiting });
-    this.queues.set(place, queue);
+    const queueKey = `${lane}:${organisationId}`;
+    const queue = this.queues.get(queueKey) ?? new FairQueue({ size: () => 1, maxWaiting });
+    this.queues.set(queueKey, queue);
     const first = await queue
       // When the chunk before has made it warm, this one goes with the others that waited.
       .run(organisationId, timeoutMs, async () => (this.warm.has(key) ? undefined : { result: await sendNow() }))
       .finally(() => {
-        if (queue.isIdle) this.queues.delete(place);
+        if (queue.isIdle) this.queues.delete(queueKey);
       });
     return first === undefined ? await sendNow() : first.result;
   }

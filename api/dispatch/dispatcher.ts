@@ -66,7 +66,7 @@ interface OutgoingChunk {
 }
 
 /** A chunk at its turn. */
-interface PlacedChunk extends OutgoingChunk {
+interface AssignedChunk extends OutgoingChunk {
   readonly partition: number;
 }
 
@@ -132,7 +132,7 @@ export class Dispatcher {
     };
   }
 
-  /** Chunks that wait in this gateway for a place in a lane. */
+  /** Chunks that wait in this gateway for room in a lane. */
   waiting(lane: Lane): number {
     return this.queuesOf[lane].depth;
   }
@@ -203,7 +203,7 @@ export class Dispatcher {
   }
 
   /** Sends one chunk now. Rejects with an ApiError when no reply arrives in time. */
-  private async sendNow({ target, lane, partition, parts, timeoutMs }: PlacedChunk): Promise<readonly PartReply[]> {
+  private async sendNow({ target, lane, partition, parts, timeoutMs }: AssignedChunk): Promise<readonly PartReply[]> {
     const payload: OutgoingPayload = {
       chunk: randomUUID(),
       partition,

@@ -26,7 +26,7 @@ const minInPartition = 2; // one is scored while the next waits
 const readEveryMs = 5_000;
 const jobName = 'chunk';
 
-type Place = Pick<ChunkHead, 'chunk' | 'partition'>;
+type QueuedChunk = Pick<ChunkHead, 'chunk' | 'partition'>;
 
 interface RegisterOfLane {
   readonly lane: Lane;
@@ -90,9 +90,9 @@ export class LaneQueues {
   }
 
   /** Cancels a chunk, so that no worker starts it. */
-  cancel(lane: Lane, place: Place): void {
-    const { chunk, partition } = place;
-    const cancelled = [this.redis.del(payloadKey(place)), this.queue(lane, partition).remove(chunk)];
+  cancel(lane: Lane, queued: QueuedChunk): void {
+    const { chunk, partition } = queued;
+    const cancelled = [this.redis.del(payloadKey(queued)), this.queue(lane, partition).remove(chunk)];
     Promise.all(cancelled).catch((error: unknown) => {
       this.logger.debug({ chunk, error }, 'chunk cancel failed, its key will expire');
     });

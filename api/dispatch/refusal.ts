@@ -32,25 +32,25 @@ export function refusal(
   const more = count > problems.length ? `; and ${count - problems.length} more` : '';
   const fieldsOf = (record: number) => records[record]?.fields ?? {};
   // One pass over each record: it may have ten thousand fields, and several problems.
-  const places = new Set(problems.map(({ record }) => record));
-  const keysOf = new Map([...places].map((record) => [record, knownFields.keysOf(fieldsOf(record), names)]));
+  const refused = new Set(problems.map(({ record }) => record));
+  const keysOf = new Map([...refused].map((record) => [record, knownFields.keysOf(fieldsOf(record), names)]));
   const described = problems.map(({ record, field, expected, came }) => {
     const key = keysOf.get(record)?.find((each, slot) => each !== undefined && knownFields.slotNames[slot] === field);
     const isUnknown = expected === nothingKnown.expected;
     const sentAs = isUnknown ? namesIn(fieldsOf(record)) : key === field ? '' : asSent(key);
-    return `${placeOf(nameOfRecord(record), field)}: ${problemText({ expected, came })}${sentAs}`;
+    return `${pathOf(nameOfRecord(record), field)}: ${problemText({ expected, came })}${sentAs}`;
   });
   const isAnyUnknown = problems.some(({ expected }) => expected === nothingKnown.expected);
   const known = isAnyUnknown ? ` GET /v1/models/${modelId} lists the model's fields.` : '';
   return new ApiError('refusedRequest', `${described.join('; ')}${more}.${known} Nothing of the call was counted.`);
 }
 
-/** A problem without its place: `expected a number, came an object`. */
+/** A problem without its path: `expected a number, came an object`. */
 export const problemText = ({ expected, came }: Pick<RecordProblem, 'expected' | 'came'>): string =>
   `expected ${expected}, came ${came}`;
 
 /** `records[17].annual_revenue`, or `records[17]["Annual Revenue"]` for a name that is no identifier. */
-function placeOf(record: string, field: string): string {
+function pathOf(record: string, field: string): string {
   if (field === '') return record;
   return /^[A-Za-z_$][\w$]*$/.test(field) ? `${record}.${field}` : `${record}[${JSON.stringify(field)}]`;
 }

@@ -46,7 +46,7 @@ export function observeGateway(
   const { dispatcher, callVoider, largeCalls } = services;
   new Gauge({
     name: 'leadscore_chunks_waiting',
-    help: 'Chunks of records that wait in this gateway for a place in a lane.',
+    help: 'Chunks of records that wait in this gateway for room in a lane.',
     labelNames: ['lane'],
     registers: [registry],
     async collect() {

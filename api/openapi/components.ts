@@ -175,14 +175,14 @@ const { description: _, ...modelId } = modelIdSchema;
 
 /** @param example only of a required parameter: reference pages fill it in and send it */
 const parameter = (
-  place: Parameter['in'],
+  location: Parameter['in'],
   name: string,
   description: string,
   schema: Schema,
   example?: string | number,
 ) =>
   ({
-    ...{ name, in: place, ...(place === 'path' && { required: true }), description, schema },
+    ...{ name, in: location, ...(location === 'path' && { required: true }), description, schema },
     ...(example !== undefined && { example }),
   }) as const;
 

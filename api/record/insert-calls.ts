@@ -86,7 +86,7 @@ const nothingWrittenCodes = new Set([10_107, 13_435, 10_334]);
 const refusedCodes = new Set([2, 14, 121, 10_334]);
 const backOff = { firstDelayMs: 5, maxDelayMs: 100 };
 
-/** A void row stands in the place of the document, so the document will never be written. */
+/** A void row stands in place of the document, so the document will never be written. */
 export class CallIsVoid extends Error {
   override name = 'CallIsVoid';
 }

@@ -1,7 +1,7 @@
 const [quote, backslash] = [0x22, 0x5c];
 export const endsTooEarly = 'it ends too early';
 
-/** A place in a text that is not JSON. */
+/** A fault in a text that is not JSON. */
 interface Fault {
   /** Index of its first character. */
   readonly position: number;
@@ -36,7 +36,7 @@ function firstFault(text: string): Fault | undefined {
     if (found === '"') position = stringEnd(text, position);
     else if (found === ',' || found === ']' || found === '}') {
       if (before === ':') return { position, hint: 'there is no value after the colon' };
-      // `[]` and `{}` are the only places where no value is needed.
+      // `[]` and `{}` alone need no value.
       const isFirst = before === '[' || before === '{';
       if (before === ',' || (found === ',' && isFirst)) return { position, hint: '' };
     } else if (found !== ':' && found !== '[' && found !== '{') {
@@ -71,9 +71,9 @@ export function reasonOf(error: unknown, text: string, positionOf: (position: nu
   if (/^Unexpected end of JSON/.test(message) || (position ?? 0) >= text.length) return endsTooEarly;
   // JSON.parse does not always state a position.
   const fault = firstFault(text);
-  const place = position ?? fault?.position;
-  if (place === undefined) return 'unexpected text';
+  const at = position ?? fault?.position;
+  if (at === undefined) return 'unexpected text';
   // For a minus without a number JSON.parse states the position after it.
-  const isSamePlace = fault !== undefined && Math.abs((position ?? fault.position) - fault.position) <= 1;
-  return `unexpected text at position ${positionOf(place)}${isSamePlace && fault.hint !== '' ? `: ${fault.hint}` : ''}`;
+  const isSamePosition = fault !== undefined && Math.abs((position ?? fault.position) - fault.position) <= 1;
+  return `unexpected text at position ${positionOf(at)}${isSamePosition && fault.hint !== '' ? `: ${fault.hint}` : ''}`;
 }

@@ -268,9 +268,9 @@ export async function boundValues(text: string, { max, advice, refuse }: ValueLi
   if (values.count <= max && values.maxOfRecord <= maxValues.ofRecord) return values;
   if (!values.isWhole) throw invalidJson(endsTooEarly);
   refuse?.(values);
-  const place =
+  const exceeded =
     values.count > max ? `${max} values` : `${maxValues.ofRecord} values in one record or outside of records`;
-  throw new ApiError('refusedRequest', `The body has more than ${place}: ${advice}.`);
+  throw new ApiError('refusedRequest', `The body has more than ${exceeded}: ${advice}.`);
 }
 
 const invalidJson = (reason: string): ApiError => unreadable(`The body is not valid JSON: ${reason}.`);

@@ -119,10 +119,10 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
 }
 
 /** Refuses a text that the schema accepts and that is no id. */
-const noId = (place: string, text: string, problem: CrmIdProblem): ApiError =>
+const noId = (path: string, text: string, problem: CrmIdProblem): ApiError =>
   new ApiError(
     'refusedRequest',
     problem === 'scientific'
-      ? `${place} is "${text}", a number that a spreadsheet has shortened. ${shortenedRemedy}.`
-      : `${place} is "${text}", which stands for a missing value. Leave out leads without an id.`,
+      ? `${path} is "${text}", a number that a spreadsheet has shortened. ${shortenedRemedy}.`
+      : `${path} is "${text}", which stands for a missing value. Leave out leads without an id.`,
   );

@@ -6,7 +6,7 @@ const maxProblemsNamed = 5;
 
 /**
  * Compiles a schema into a function that returns a valid body.
- * @throws (the function) ApiError unreadableRequest for an invalid body, with the place of each problem
+ * @throws (the function) ApiError unreadableRequest for an invalid body, with the path of each problem
  */
 export function compileCheck<const Body extends Schema>(schema: Body): (value: unknown) => ShapeOf<Body> {
   // `ownProperties`: a member of the prototype does not count as sent.
@@ -30,27 +30,27 @@ export function compileCheck<const Body extends Schema>(schema: Body): (value: u
 }
 
 function describe({ instancePath, keyword, params, message }: ErrorObject): string {
-  const place = placeOf(instancePath);
+  const path = pathOf(instancePath);
   if (keyword === 'required')
-    return `${place === 'The body' ? '' : `${place}.`}${String(params.missingProperty)} is missing`;
-  if (keyword === 'type') return `${place} must be of type ${[params.type].flat().join(' or ')}`;
+    return `${path === 'The body' ? '' : `${path}.`}${String(params.missingProperty)} is missing`;
+  if (keyword === 'type') return `${path} must be of type ${[params.type].flat().join(' or ')}`;
   if (keyword === 'enum') {
     const allowed = (params.allowedValues as readonly unknown[]).map((value) => JSON.stringify(value));
-    return `${place} must be ${allowed.join(' or ')}`;
+    return `${path} must be ${allowed.join(' or ')}`;
   }
   if (keyword === 'pattern' || keyword === 'format')
-    return `${place} contains a character that is not allowed (NUL or half of a surrogate pair)`;
-  if (keyword === 'maxLength') return `${place} must have at most ${String(params.limit)} characters`;
-  if (keyword === 'minLength' && params.limit === 1) return `${place} must not be empty`;
-  return `${place} ${message ?? 'is not valid'}`;
+    return `${path} contains a character that is not allowed (NUL or half of a surrogate pair)`;
+  if (keyword === 'maxLength') return `${path} must have at most ${String(params.limit)} characters`;
+  if (keyword === 'minLength' && params.limit === 1) return `${path} must not be empty`;
+  return `${path} ${message ?? 'is not valid'}`;
 }
 
 /** Converts `/records/17/crm_id` to `records[17].crm_id`. */
-function placeOf(instancePath: string): string {
+function pathOf(instancePath: string): string {
   if (instancePath === '') return 'The body';
   return instancePath
     .slice(1)
     .split('/')
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((place, step) => (/^\d+$/.test(step) ? `${place}[${step}]` : `${place}.${step}`));
+    .reduce((path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : `${path}.${step}`));
 }

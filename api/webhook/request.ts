@@ -173,9 +173,9 @@ function crmIdOf(envelope: Envelope): Pick<WebhookRequest, 'crmId' | 'sentId' | 
 }
 
 function fallbackId(envelope: Envelope): string | null {
-  const places = [...envelope.settings, envelope.record];
+  const objects = [...envelope.settings, envelope.record];
   for (const name of fallbackIds) {
-    for (const members of places) {
+    for (const members of objects) {
       const id = idText(memberOf(members, name));
       if (id !== null) return id;
     }

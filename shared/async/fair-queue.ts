@@ -1,17 +1,17 @@
 import { ApiError } from '../contract/errors.js';
 
 export interface FairQueueOptions {
-  /** How many items run at once in a place. Read again at each turn, so it may change. */
-  readonly size: (place: number) => number;
-  /** How many items wait at most. One owner may use half of these places. */
+  /** How many items run at once in a partition. Read again at each turn, so it may change. */
+  readonly size: (partition: number) => number;
+  /** How many items wait at most. One owner may have half of them. */
   readonly maxWaiting: number;
   /** Monotonic ms. */
   readonly nowMs?: () => number;
 }
 
 interface Waiting {
-  readonly start: (place: number) => void;
-  readonly places: readonly number[];
+  readonly start: (partition: number) => void;
+  readonly partitions: readonly number[];
   readonly sinceMs: number;
   isOver: boolean;
 }
@@ -22,14 +22,14 @@ interface Waiting {
  */
 const maxOldestShare = 0.8;
 
-const onlyPlace = [0];
-/** An item goes to another place than its first only if that place is used up to this share of its size. */
+const onlyPartition = [0];
+/** An item goes to another partition than its first only if that partition is used up to this share of its size. */
 const maxOtherShare = 0.5;
 
 /**
- * Runs a limited number of items at once, in one place or in several. Owners (organisations, networks) take turns in
- * round robin, so an owner that sends a flood waits for itself and delays another owner by one round. An owner gets no
- * more turns by using several places.
+ * Runs a limited number of items at once, in one partition or in several. Owners (organisations, networks) take turns
+ * in round robin, so an owner that sends a flood waits for itself and delays another owner by one round. An owner gets
+ * no more turns by using several partitions.
  */
 export class FairQueue {
   /** The waiting items of each owner, in the order of arrival. The first owner has the next turn. */
@@ -55,43 +55,43 @@ export class FairQueue {
   /**
    * Runs `work` at the owner's turn.
    * @param timeoutMs longest wait. Work that waited so long never runs
-   * @param places where it may run, in order of preference
+   * @param partitions where it may run, in order of preference
    * @throws ApiError internalError after `timeoutMs`, or at once where the queue is full or too slow for this timeout;
    * what `work` throws
    */
   async run<Result>(
     owner: string,
     timeoutMs: number,
-    work: (place: number) => Promise<Result>,
-    places: readonly number[] = onlyPlace,
+    work: (partition: number) => Promise<Result>,
+    partitions: readonly number[] = onlyPartition,
   ): Promise<Result> {
     // The size may have grown since the last turn.
     this.fill();
-    const free = this.roomIn(places);
+    const free = this.roomIn(partitions);
     if (free !== undefined) this.count(free, 1);
-    const place = free ?? (await this.turn(owner, timeoutMs, places));
+    const partition = free ?? (await this.turn(owner, timeoutMs, partitions));
     try {
-      return await work(place);
+      return await work(partition);
     } finally {
-      this.count(place, -1);
+      this.count(partition, -1);
       this.fill();
     }
   }
 
-  private count(place: number, change: number): void {
-    this.running.set(place, (this.running.get(place) ?? 0) + change);
+  private count(partition: number, change: number): void {
+    this.running.set(partition, (this.running.get(partition) ?? 0) + change);
   }
 
-  /** The first of these places that has room. */
-  private roomIn(places: readonly number[]): number | undefined {
-    return places.find((place, index) => {
-      const size = this.options.size(place);
-      return (this.running.get(place) ?? 0) < (index === 0 ? size : Math.floor(size * maxOtherShare));
+  /** The first of these partitions that has room. */
+  private roomIn(partitions: readonly number[]): number | undefined {
+    return partitions.find((partition, index) => {
+      const size = this.options.size(partition);
+      return (this.running.get(partition) ?? 0) < (index === 0 ? size : Math.floor(size * maxOtherShare));
     });
   }
 
-  /** Waits for a turn in one of the places. The turn already counts as running when this resolves. */
-  private async turn(owner: string, timeoutMs: number, places: readonly number[]): Promise<number> {
+  /** Waits for a turn in one of the partitions. The turn already counts as running when this resolves. */
+  private async turn(owner: string, timeoutMs: number, partitions: readonly number[]): Promise<number> {
     const nowMs = this.nowMs();
     const { maxWaiting } = this.options;
     const own = this.waiting.get(owner);
@@ -105,11 +105,11 @@ export class FairQueue {
         item.isOver = true;
         reject(overloaded());
       }, timeoutMs);
-      const start = (place: number) => {
+      const start = (partition: number) => {
         clearTimeout(timer);
-        resolve(place);
+        resolve(partition);
       };
-      const item: Waiting = { start, places, sinceMs: nowMs, isOver: false };
+      const item: Waiting = { start, partitions, sinceMs: nowMs, isOver: false };
       this.waitingCount += 1;
       if (own === undefined) this.waiting.set(owner, [item]);
       else own.push(item);
@@ -128,23 +128,23 @@ export class FairQueue {
         items.shift();
         this.waitingCount -= 1;
       }
-      const index = items.findIndex(({ isOver, places }) => !isOver && this.roomIn(places) !== undefined);
+      const index = items.findIndex(({ isOver, partitions }) => !isOver && this.roomIn(partitions) !== undefined);
       const [next] = index < 0 ? [] : items.splice(index, 1);
-      const place = next && this.roomIn(next.places);
+      const partition = next && this.roomIn(next.partitions);
       if (next !== undefined || items.length === 0) this.waiting.delete(owner);
-      if (next === undefined || place === undefined) continue;
+      if (next === undefined || partition === undefined) continue;
       if (items.length > 0) this.waiting.set(owner, items);
       this.waitingCount -= 1;
-      this.count(place, 1);
-      next.start(place);
+      this.count(partition, 1);
+      next.start(partition);
       return true;
     }
     return false;
   }
 
-  /** Whether a place that was full has room. */
+  /** Whether a partition that was full has room. */
   private get hasRoom(): boolean {
-    return [...this.running].some(([place, running]) => running < this.options.size(place));
+    return [...this.running].some(([partition, running]) => running < this.options.size(partition));
   }
 }
 

@@ -4,7 +4,7 @@ import { type AddressKind, mongoAddresses, redisAddresses, webAddresses } from '
 import { type Timings, timingsAt } from './timings.js';
 
 /**
- * The one place that reads the environment. Every variable is checked once, at start; the error names the variable.
+ * Only this file reads the environment. Every variable is checked once, at start; the error names the variable.
  * `.env.example` lists all variables with their defaults.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Times in ms that decide how soon the service notices a fault, repairs it or stops. They are in one place so that
+ * Times in ms that decide how soon the service notices a fault, repairs it or stops. They are in one file so that
  * tests can shorten all of them. Tests never shorten the pool's hang limit: it would kill healthy workers of a busy
  * machine. `test/shared/config/timings.test.ts` checks how they relate to each other and to deadlines.
  */

@@ -35,8 +35,8 @@ export async function expireOldScores(redis: Redis, floorOf: (organisationId: st
 /** The leads whose last item is below a limit, among the names and values of a hash in turn. */
 function leadsBelow(beforeId: string, cells: readonly string[]): string[] {
   const leads: string[] = [];
-  for (let place = 0; place < cells.length; place += 2) {
-    const [name = '', value = ''] = cells.slice(place, place + 2);
+  for (let index = 0; index < cells.length; index += 2) {
+    const [name = '', value = ''] = cells.slice(index, index + 2);
     const isEntry = name !== '' && !name.startsWith('\0');
     if (isEntry && value.slice(-itemLength) < beforeId) leads.push(name);
   }

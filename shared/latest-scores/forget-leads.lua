@@ -11,13 +11,13 @@
 local run, floor = string.match(redis.call('HGET', KEYS[1], '') or '', '^(%S+) %S+ (%S*)$')
 if not run then return 0 end
 local dropped = 0
-for place, entry in ipairs(redis.call('HMGET', KEYS[1], unpack(ARGV, 3))) do
+for index, entry in ipairs(redis.call('HMGET', KEYS[1], unpack(ARGV, 3))) do
   local kept = 0
   while entry and kept < #entry and string.sub(entry, kept + 1, kept + 36) >= ARGV[1] do kept = kept + 36 end
   if entry and kept < #entry then
     dropped = dropped + 1
-    redis.call('HDEL', KEYS[1], ARGV[place + 2])
-    if kept > 0 then redis.call('HSET', KEYS[1], ARGV[place + 2], string.sub(entry, 1, kept)) end
+    redis.call('HDEL', KEYS[1], ARGV[index + 2])
+    if kept > 0 then redis.call('HSET', KEYS[1], ARGV[index + 2], string.sub(entry, 1, kept)) end
   end
 end
 if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], '', run .. ' ' .. ARGV[2] .. ' ' .. floor) end

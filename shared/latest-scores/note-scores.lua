@@ -20,16 +20,16 @@
 
 local call, sub = redis.call, string.sub
 local reply, noted = {}, 0
-for place, state in ipairs(call('MGET', unpack(KEYS, 2))) do
-  reply[place] = sub(state or '', 1, 9) == 'released:' and 0 or 1
+for index, state in ipairs(call('MGET', unpack(KEYS, 2))) do
+  reply[index] = sub(state or '', 1, 9) == 'released:' and 0 or 1
 end
 
 -- The latest item of each of a note's leads, and the crm_ids without repetition.
 local function items_of(number, calls, crm_ids, scores)
   local items, leads, at = {}, {}, 0
-  for place = 1, #calls, 2 do
-    local id, rows = calls[place], calls[place + 1]
-    for row = 1, rows * reply[noted + (place + 1) / 2] do
+  for index = 1, #calls, 2 do
+    local id, rows = calls[index], calls[index + 1]
+    for row = 1, rows * reply[noted + (index + 1) / 2] do
       local crm_id = crm_ids[at + row]
       if crm_id ~= cjson.null then
         local item, other = string.format('%s%04d%03d%s', id, row - 1, scores[at + row], number), items[crm_id]
@@ -61,13 +61,13 @@ end
 -- Drops the oldest of three times as many random entries. Returns the latest id among them, or the floor.
 local function make_room(key, count, floor)
   local names, oldest = call('HRANDFIELD', key, 3 * count), {}
-  for place, entry in ipairs(call('HMGET', key, unpack(names))) do
-    if #entry % 36 == 0 and names[place] ~= '' then oldest[#oldest + 1] = sub(entry, 1, 30) .. names[place] end
+  for index, entry in ipairs(call('HMGET', key, unpack(names))) do
+    if #entry % 36 == 0 and names[index] ~= '' then oldest[#oldest + 1] = sub(entry, 1, 30) .. names[index] end
   end
   table.sort(oldest)
-  for place = 1, math.min(count, #oldest) do
-    call('HDEL', key, sub(oldest[place], 31))
-    if oldest[place] > floor then floor = sub(oldest[place], 1, 30) end
+  for index = 1, math.min(count, #oldest) do
+    call('HDEL', key, sub(oldest[index], 31))
+    if oldest[index] > floor then floor = sub(oldest[index], 1, 30) end
   end
   return floor
 end
@@ -87,8 +87,8 @@ local function store(call_epoch, model, ...)
   if #leads == 0 then return end
   local known = call('HMGET', key, unpack(leads))
   local stored, cells, dropped, added, raised = {}, 0, {}, 0, floor
-  for place, crm_id in ipairs(leads) do
-    local entry = known[place] or ''
+  for index, crm_id in ipairs(leads) do
+    local entry = known[index] or ''
     local item = items[crm_id]
     local others, own = '', nil
     if entry ~= '' then others, own = parted(entry, number) end

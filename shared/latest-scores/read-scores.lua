@@ -30,7 +30,7 @@ local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
 if epoch and string.match(epoch, '^%S+') == run then
   local crm_ids = cjson.decode(ARGV[4])
   local entries = redis.call('HMGET', KEYS[1], '\0' .. ARGV[3], unpack(crm_ids))
-  for place = 1, #crm_ids + 1 do entries[place] = entries[place] or '' end
+  for index = 1, #crm_ids + 1 do entries[index] = entries[index] or '' end
   return {epoch, entries[1], table.concat(entries, '\n', 2)}
 end
 epoch = run .. ' ' .. ARGV[1]

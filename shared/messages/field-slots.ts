@@ -37,7 +37,7 @@ export interface KnownFields {
   /**
    * Makes a function that packs rows of texts under the names of columns, as `pack` does records. An empty text is not
    * sent.
-   * @param columns the places of names in a row, each name once
+   * @param columns the indexes of names in a row, each name once
    */
   packerOf(columns: readonly Column[], names?: SentNames): (texts: readonly string[]) => Cell[];
   /** An empty memory of the names of one call. */
@@ -55,7 +55,7 @@ export type StoredFields =
   | { readonly slots: readonly Cell[] }
   | { readonly names: readonly string[]; readonly cells: readonly Cell[] };
 
-/** A name, and its place in rows. */
+/** A name, and its index in rows. */
 interface Column {
   readonly name: string;
   readonly index: number;
@@ -188,11 +188,11 @@ class CompiledFields implements KnownFields {
     const targets = columns.flatMap(({ name, index }) => names.targetsOf(name).map((target) => ({ ...target, index })));
     targets.sort((one, other) => other.rank - one.rank);
     // From the worst to the best, which is written last.
-    const places = targets.map(({ slot, index }) => ({ slot, index })).reverse();
+    const writes = targets.map(({ slot, index }) => ({ slot, index })).reverse();
     return (texts) => {
       const cells = new Array<Cell>(this.slotCount).fill(undefined);
-      for (let at = 0; at < places.length; at += 1) {
-        const { slot, index } = places[at] as (typeof places)[number];
+      for (let at = 0; at < writes.length; at += 1) {
+        const { slot, index } = writes[at] as (typeof writes)[number];
         const text = texts[index];
         if (text !== undefined && text !== '') cells[slot] = isLongText(text) ? this.cut(text, slot, cutList) : text;
       }

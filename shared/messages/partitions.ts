@@ -79,7 +79,7 @@ export function partitionSharing(): typeof sharePartitions {
   };
 }
 
-/** The places of `total` items in `holders` holders, where each gets the same number, or one more. */
+/** The room for `total` items in `holders` holders, where each gets the same number, or one more. */
 class Room {
   private readonly min: number;
   private extras: number;

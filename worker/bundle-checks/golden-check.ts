@@ -180,16 +180,16 @@ async function meanContributions(
   const rows = inputRows(model, records, { start: 0, nowMs });
   const found = await explainer.contributions({ rows, count: records.length });
   const width = fields.fields.length;
-  const meanOf = (place: number, clamp: (value: number) => number): number => {
-    const sum = records.reduce((total, _, record) => total + clamp(found[record * width + place] ?? 0), 0);
+  const meanOf = (index: number, clamp: (value: number) => number): number => {
+    const sum = records.reduce((total, _, record) => total + clamp(found[record * width + index] ?? 0), 0);
     return Number((sum / records.length).toPrecision(6));
   };
   const strength = ({ raises, lowers }: MeanContribution): number => raises - lowers;
   return fields.fields
-    .map(({ field, label }, place) => ({
+    .map(({ field, label }, index) => ({
       ...{ field, label },
-      raises: meanOf(place, (value) => Math.max(value, 0)),
-      lowers: meanOf(place, (value) => Math.min(value, 0)),
+      raises: meanOf(index, (value) => Math.max(value, 0)),
+      lowers: meanOf(index, (value) => Math.min(value, 0)),
     }))
     .sort((one, other) => strength(other) - strength(one));
 }
@@ -218,13 +218,13 @@ async function contributionDifferences(
   const { explainer, fields, fallbackReason } = await model.explanation();
   const found = await explainer.contributions({ rows, count: records.length });
   const count = fields.fields.length;
-  const placeOf = new Map(fields.fields.map(({ field }, place) => [field, place]));
+  const indexOf = new Map(fields.fields.map(({ field }, index) => [field, index]));
   return records.map(({ contributions }, record) => {
     if (contributions === undefined) return undefined;
     let largest = { field: '', difference: 0 };
     for (const [field, expected] of Object.entries(contributions)) {
-      const place = placeOf.get(field);
-      const contribution = place === undefined ? 0 : (found[record * count + place] ?? 0);
+      const index = indexOf.get(field);
+      const contribution = index === undefined ? 0 : (found[record * count + index] ?? 0);
       const difference = Math.abs(contribution - expected);
       // The negated `<=` keeps NaN.
       if (!(difference <= largest.difference)) largest = { field, difference };

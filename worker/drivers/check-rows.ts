@@ -82,10 +82,10 @@ function* thresholdsOf(ensemble: TreeEnsemble): Generator<[column: number, value
     const how = decision[node];
     const read = inputs[input[node] ?? 0];
     if (how === leafCode || read === undefined) continue;
-    const places = members.get(node) ?? [threshold[node] ?? 0];
-    for (const place of places) {
-      const step = how === equalCode || how === unequalCode ? 1 : 1e-3 * Math.max(1, Math.abs(place));
-      for (const value of [place - step, place, place + step]) yield [read.column, (value - read.offset) / read.weight];
+    const limits = members.get(node) ?? [threshold[node] ?? 0];
+    for (const limit of limits) {
+      const step = how === equalCode || how === unequalCode ? 1 : 1e-3 * Math.max(1, Math.abs(limit));
+      for (const value of [limit - step, limit, limit + step]) yield [read.column, (value - read.offset) / read.weight];
     }
   }
 }

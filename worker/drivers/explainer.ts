@@ -51,7 +51,7 @@ function driversOf(
     });
     drivers.push(ofRecord);
     const row = rows.subarray(record * width, (record + 1) * width);
-    for (const place of writer.unseen(ofRecord, { row, readings: ownReadings })) unseen.push([record, place]);
+    for (const field of writer.unseen(ofRecord, { row, readings: ownReadings })) unseen.push([record, field]);
   }
   return { drivers, ...(unseen.length > 0 && { unseen }) };
 }

@@ -29,13 +29,13 @@ export function driverFields({ features, width }: Pick<Manifest, 'features' | 'w
   const fields: { field: string; label: string; features: number[] }[] = [];
   const fieldOfColumn = new Int32Array(width);
   for (const [index, feature] of features.entries()) {
-    let place = indexOf.get(feature.field);
-    if (place === undefined) {
-      place = fields.push({ field: feature.field, label: feature.label, features: [] }) - 1;
-      indexOf.set(feature.field, place);
+    let fieldIndex = indexOf.get(feature.field);
+    if (fieldIndex === undefined) {
+      fieldIndex = fields.push({ field: feature.field, label: feature.label, features: [] }) - 1;
+      indexOf.set(feature.field, fieldIndex);
     }
-    fields[place]?.features.push(index);
-    for (const column of columnsOf(feature)) fieldOfColumn[column] = place;
+    fields[fieldIndex]?.features.push(index);
+    for (const column of columnsOf(feature)) fieldOfColumn[column] = fieldIndex;
   }
   return { fields, fieldOfColumn };
 }
@@ -98,11 +98,11 @@ export class DriverWriter {
   }): RecordDrivers {
     const { contributions, cells, readings } = of;
     const drivers: (number | string)[] = [];
-    for (const place of strongest(contributions)) {
-      const rounded = Math.round(Math.abs(contributions[place] ?? 0) * tenThousandths);
+    for (const field of strongest(contributions)) {
+      const rounded = Math.round(Math.abs(contributions[field] ?? 0) * tenThousandths);
       if (rounded === 0) break;
-      const signed = (contributions[place] ?? 0) < 0 ? -rounded : rounded;
-      drivers.push(place, signed, this.valueOf(place, cells, readings));
+      const signed = (contributions[field] ?? 0) < 0 ? -rounded : rounded;
+      drivers.push(field, signed, this.valueOf(field, cells, readings));
     }
     return drivers;
   }
@@ -113,20 +113,20 @@ export class DriverWriter {
    * @param row the record's input row
    */
   unseen(drivers: RecordDrivers, { row, readings }: { readonly row: Float32Array; readonly readings: Uint8Array }) {
-    const places: number[] = [];
+    const found: number[] = [];
     for (let at = 0; at < drivers.length; at += 3) {
-      const place = Number(drivers[at]);
-      const sources = this.sources[place] ?? [];
+      const field = Number(drivers[at]);
+      const sources = this.sources[field] ?? [];
       const unseen = sources.filter(({ feature }) => readings[feature] === wasUnseen);
       if (unseen.length === 0 || sources.some(({ feature }) => isKnown(readings[feature] as Reading))) continue;
-      if (unseen.every(({ listColumns }) => listColumns.every((column) => row[column] === 0))) places.push(place);
+      if (unseen.every(({ listColumns }) => listColumns.every((column) => row[column] === 0))) found.push(field);
     }
-    return places;
+    return found;
   }
 
   /** The value that the model saw, as sent or stored; empty if it was missing. */
-  private valueOf(place: number, cells: readonly Cell[], readings: Uint8Array): string {
-    for (const { feature, slot, separator } of this.sources[place] ?? []) {
+  private valueOf(field: number, cells: readonly Cell[], readings: Uint8Array): string {
+    for (const { feature, slot, separator } of this.sources[field] ?? []) {
       const cell = cells[slot];
       if (!isAbsent(cell) && hasValue(readings[feature] as Reading))
         return shortenedText(textOf(cell, separator), maxValueLength);
@@ -140,9 +140,9 @@ function strongest(contributions: Float64Array): number[] {
   let total = 0;
   for (const contribution of contributions) total += Math.abs(contribution);
   const relevant: number[] = [];
-  for (const [place, contribution] of contributions.entries())
-    if (contribution !== 0 && Math.abs(contribution) >= minShare * total) relevant.push(place);
-  const magnitude = (place: number): number => Math.abs(contributions[place] ?? 0);
+  for (const [field, contribution] of contributions.entries())
+    if (contribution !== 0 && Math.abs(contribution) >= minShare * total) relevant.push(field);
+  const magnitude = (field: number): number => Math.abs(contributions[field] ?? 0);
   return relevant.sort((one, other) => magnitude(other) - magnitude(one)).slice(0, maxDrivers);
 }
 

@@ -26,7 +26,7 @@ interface RowRequest extends RowTarget {
   readonly cells: readonly Cell[];
   /** Gets the reading of each feature, by its index in the manifest. */
   readonly readings?: Uint8Array | undefined;
-  /** Gets the reading of each slot, at the place of this row. */
+  /** Gets the reading of each slot, at the index of this row. */
   readonly slotReadings?: SlotReadings | undefined;
   readonly slotRow?: number;
 }

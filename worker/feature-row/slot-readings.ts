@@ -44,7 +44,7 @@ export class SlotReadings {
     this.bytes.fill(0, row * this.slotCount, (row + 1) * this.slotCount);
   }
 
-  /** Moves the readings of a row to the place of a refused one. */
+  /** Moves the readings of a row to the index of a refused one. */
   move(from: number, to: number): void {
     this.bytes.copyWithin(to * this.slotCount, from * this.slotCount, (from + 1) * this.slotCount);
   }

@@ -15,7 +15,7 @@ export interface AwaitedChunk {
   readonly strikes: Readonly<Record<string, string>>;
 }
 
-type ChunkPlace = Pick<ChunkHead, 'chunk' | 'partition'>;
+type QueuedChunk = Pick<ChunkHead, 'chunk' | 'partition'>;
 
 export interface ChunkReplyConnections {
   /** For reads. */
@@ -30,7 +30,7 @@ export class ChunkReplies {
   constructor(private readonly connections: ChunkReplyConnections) {}
 
   /** Reads a chunk; undefined when its gateway has cancelled it or been answered, or its deadline is over. */
-  async read(of: ChunkPlace): Promise<AwaitedChunk | undefined> {
+  async read(of: QueuedChunk): Promise<AwaitedChunk | undefined> {
     const { commands } = this.connections;
     const reads = [commands.get(payloadKey(of)), commands.hgetall(modelStrikesKey(of.partition))] as const;
     const [text, strikes] = await Promise.all(reads);
@@ -38,7 +38,7 @@ export class ChunkReplies {
   }
 
   /** Whether a gateway still awaits a chunk. */
-  async isAwaited(of: ChunkPlace): Promise<boolean> {
+  async isAwaited(of: QueuedChunk): Promise<boolean> {
     return (await this.connections.commands.exists(payloadKey(of))) === 1;
   }
 
@@ -47,7 +47,7 @@ export class ChunkReplies {
    * which executes later commands of the connection after these; in a cluster another node may be first. A reply that
    * Redis refuses is lost, and logged: its call then ends at its deadline, without being counted.
    */
-  send(to: ChunkPlace & Pick<ChunkHead, 'gateway'>, reply: ChunkReply): void {
+  send(to: QueuedChunk & Pick<ChunkHead, 'gateway'>, reply: ChunkReply): void {
     const { gateway, chunk } = to;
     const { replies, logger } = this.connections;
     const stream = replyStreamKey(gateway);

@@ -132,7 +132,7 @@ function fillPart(part: ChunkPart, by: FillDeps, problems: Problems): [row: numb
 
 /**
  * Fills in a record, in place; undefined when its lead has no stored fields, or when the record lacks none.
- * @param at.row place of the record in `slotReadings`
+ * @param at.row index of the record in `slotReadings`
  */
 function fillRecord(
   part: ChunkPart,
@@ -208,7 +208,7 @@ export interface ChunkNumbers {
 
 /**
  * Refuses the records of a tolerant part for which the model returned no probability. Their successors take their
- * places among the numbers.
+ * indexes among the numbers.
  * @param problemOf the problem of a record, by its index in the call
  */
 export function withoutFailedRows(

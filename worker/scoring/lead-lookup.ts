@@ -73,12 +73,12 @@ export async function findKnownLeads(
   const found = await predictions.latest({
     organisationId: chunk.organisation,
     modelId: chunk.model,
-    crmIds: crmIds.filter((_, place) => cached[place]?.own === undefined),
+    crmIds: crmIds.filter((_, index) => cached[index]?.own === undefined),
     timeoutMs,
   });
   const latest = new Map<string, LeadScores>();
-  for (const [place, crmId] of crmIds.entries()) {
-    const known = cached[place]?.own === undefined ? found.get(crmId) : cached[place];
+  for (const [index, crmId] of crmIds.entries()) {
+    const known = cached[index]?.own === undefined ? found.get(crmId) : cached[index];
     if (known !== undefined && known.latestId > keptFromId) latest.set(crmId, known);
   }
   const wanted = [...needsFields].flatMap((crmId) => latest.get(crmId)?.latestId ?? []);

@@ -28,19 +28,19 @@ export async function removeUnscoredOutcomes(options: {
   const before = new Date(nowMs - Math.min(unscoredDays, retentionDays) * dayMs);
   const endMs = performance.now() + maxRunMs;
   let removed = 0;
-  let place = await withMongoTimeout(timeoutMs, () => retention.outcomesAfter(today));
-  while (place !== undefined && performance.now() < endMs && signal?.aborted !== true) {
-    const { org, crm_id: after } = place;
-    place = await withMongoTimeout(timeoutMs, async () => {
+  let next = await withMongoTimeout(timeoutMs, () => retention.outcomesAfter(today));
+  while (next !== undefined && performance.now() < endMs && signal?.aborted !== true) {
+    const { org, crm_id: after } = next;
+    next = await withMongoTimeout(timeoutMs, async () => {
       const batch = await outcomes.after(org, after, outcomesPerBatch);
       const old = batch.filter(({ received_at }) => received_at < before).map(({ crm_id }) => crm_id);
       removed += await outcomes.removeUnscored(org, old, before);
       const last = batch.at(-1);
       if (last !== undefined && batch.length === outcomesPerBatch) return { org, crm_id: last.crm_id };
-      const next = await outcomes.organisationAfter(org);
-      return next === undefined ? undefined : { org: next, crm_id: '' };
+      const other = await outcomes.organisationAfter(org);
+      return other === undefined ? undefined : { org: other, crm_id: '' };
     });
-    await withMongoTimeout(timeoutMs, () => retention.storeOutcomesPass(today, place));
+    await withMongoTimeout(timeoutMs, () => retention.storeOutcomesPass(today, next));
   }
   return removed;
 }

@@ -37,8 +37,8 @@ export class ReportedFields {
     const { slotNames, slotAliases, slotExpectations, slotDateOrders, scoredSlotCount } = known;
     const scored = slotNames.slice(0, scoredSlotCount);
     this.names = [...new Set(scored)];
-    const places = new Map(this.names.map((name, field) => [name, field]));
-    this.fieldOfSlot = scored.map((name) => places.get(name) ?? 0);
+    const fieldOf = new Map(this.names.map((name, field) => [name, field]));
+    this.fieldOfSlot = scored.map((name) => fieldOf.get(name) ?? 0);
     const slotsOf = new Map<string, number[]>();
     for (const [slot, name] of scored.entries()) slotsOf.set(name, [...(slotsOf.get(name) ?? []), slot]);
     this.slotsOfField = this.names.map((name) => slotsOf.get(name)?.length ?? 0);
@@ -65,8 +65,8 @@ export class ReportedFields {
     const sums = new Uint32Array(this.fieldOfSlot.length * kinds);
     for (const { counts } of parts)
       for (let at = 0; at + 2 < counts.length; at += 3) {
-        const place = (counts[at] ?? 0) * kinds + (counts[at + 1] ?? 0);
-        sums[place] = (sums[place] ?? 0) + (counts[at + 2] ?? 0);
+        const index = (counts[at] ?? 0) * kinds + (counts[at + 1] ?? 0);
+        sums[index] = (sums[index] ?? 0) + (counts[at + 2] ?? 0);
       }
     const ofSlots = this.fieldOfSlot.map((_, slot) => {
       const ofKind = (kind: ReadingKind): number => sums[slot * kinds + readingKinds.indexOf(kind)] ?? 0;

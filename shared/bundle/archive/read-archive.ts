@@ -53,7 +53,7 @@ async function collect(extract: Extract, limits: BundleLimits): Promise<BundleFi
     if (entries > limits.entries) {
       throw new BundleError(entry.header.name, `is one of more than ${limits.entries} entries: ${onlyMembers}`);
     }
-    const name = layout.place(entry.header);
+    const name = layout.memberOf(entry.header);
     if (name === undefined) {
       entry.resume();
       continue;
@@ -98,7 +98,7 @@ class ArchiveLayout {
    * @returns the file's name within the bundle; undefined for a folder or an ignored file
    * @throws BundleError for links, devices, nested folders, and paths that lead out of the archive
    */
-  place(header: Header): string | undefined {
+  memberOf(header: Header): string | undefined {
     const path = header.name;
     const names = safeNames(path);
     const file = names.at(-1);

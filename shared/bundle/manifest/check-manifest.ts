@@ -73,11 +73,11 @@ function columnProblems({ features, width }: Manifest): string[] {
   const problems: string[] = [];
   const filledBy = new Map<number, string>();
   for (const [index, feature] of features.entries()) {
-    for (const [place, column] of columnsOf(feature, `features[${index}]`)) {
+    for (const [path, column] of columnsOf(feature, `features[${index}]`)) {
       const other = filledBy.get(column);
-      if (column >= width) problems.push(`${place} is ${column}, outside 0..${width - 1}`);
-      else if (other !== undefined) problems.push(`${place} is ${column}, which ${other} already fills`);
-      else filledBy.set(column, place);
+      if (column >= width) problems.push(`${path} is ${column}, outside 0..${width - 1}`);
+      else if (other !== undefined) problems.push(`${path} is ${column}, which ${other} already fills`);
+      else filledBy.set(column, path);
     }
   }
   const empty = Array.from({ length: width }, (_, column) => column).filter((column) => !filledBy.has(column));
@@ -87,10 +87,10 @@ function columnProblems({ features, width }: Manifest): string[] {
   return problems;
 }
 
-function columnsOf(feature: Feature, place: string): (readonly [place: string, column: number])[] {
-  const columns = feature.columns.map((column, index) => [`${place}.columns[${index}]`, column] as const);
+function columnsOf(feature: Feature, path: string): (readonly [path: string, column: number])[] {
+  const columns = feature.columns.map((column, index) => [`${path}.columns[${index}]`, column] as const);
   const beside = (key: 'other_column' | 'missing_column', column: number | undefined) =>
-    column === undefined ? [] : [[`${place}.${key}`, column] as const];
+    column === undefined ? [] : [[`${path}.${key}`, column] as const];
   return [
     ...columns,
     ...beside('other_column', 'other_column' in feature ? feature.other_column : undefined),
@@ -101,30 +101,30 @@ function columnsOf(feature: Feature, place: string): (readonly [place: string, c
 /** Vocabularies must fit their columns, and no two categories may be equal or share an alias once folded. */
 function categoryProblems(features: readonly Feature[]): string[] {
   return features.flatMap((feature, index) => {
-    const place = `features[${index}]`;
-    if (feature.type === 'multi') return [...lengthProblems(feature, place), ...duplicates(feature, place)];
+    const path = `features[${index}]`;
+    if (feature.type === 'multi') return [...lengthProblems(feature, path), ...duplicates(feature, path)];
     if (feature.type !== 'category') return [];
     return [
-      ...lengthProblems(feature, place),
-      ...duplicates(feature, place),
-      ...encodingProblems(feature, place),
-      ...aliasProblems(feature, place),
+      ...lengthProblems(feature, path),
+      ...duplicates(feature, path),
+      ...encodingProblems(feature, path),
+      ...aliasProblems(feature, path),
     ];
   });
 }
 
-function lengthProblems(feature: CategoryFeature | MultiFeature, place: string): string[] {
+function lengthProblems(feature: CategoryFeature | MultiFeature, path: string): string[] {
   const { categories, columns } = feature;
   if (feature.type === 'category' && feature.encoding === 'ordinal') {
     return columns.length === 1
       ? []
-      : [`${place}.columns has ${columns.length} entries, but an ordinal feature fills one column`];
+      : [`${path}.columns has ${columns.length} entries, but an ordinal feature fills one column`];
   }
   if (columns.length === categories.length) return [];
-  return [`${place}.columns has ${columns.length} entries for ${categories.length} categories`];
+  return [`${path}.columns has ${columns.length} entries for ${categories.length} categories`];
 }
 
-function duplicates({ categories }: CategoryFeature | MultiFeature, place: string): string[] {
+function duplicates({ categories }: CategoryFeature | MultiFeature, path: string): string[] {
   const firstWithKey = new Map<string, string>();
   return categories.flatMap((category, index) => {
     const key = foldedText(category);
@@ -132,25 +132,25 @@ function duplicates({ categories }: CategoryFeature | MultiFeature, place: strin
     firstWithKey.set(key, first ?? category);
     if (first === undefined) return [];
     return [
-      `${place}.categories[${index}] "${category}" is the same category as "${first}" ` +
+      `${path}.categories[${index}] "${category}" is the same category as "${first}" ` +
         '(case, width and repeated spaces are ignored)',
     ];
   });
 }
 
 /** Refuses keys of the other encoding: they would have no effect, and the author expects one. */
-function encodingProblems(feature: CategoryFeature, place: string): string[] {
-  const misplaced = feature.encoding === 'onehot' ? ['other_value', 'impute'] : ['other_column'];
-  return misplaced
+function encodingProblems(feature: CategoryFeature, path: string): string[] {
+  const unused = feature.encoding === 'onehot' ? ['other_value', 'impute'] : ['other_column'];
+  return unused
     .filter((key) => Object.hasOwn(feature, key))
-    .map((key) => `${place} has the key "${key}", which the encoding "${feature.encoding}" does not use: remove it`);
+    .map((key) => `${path} has the key "${key}", which the encoding "${feature.encoding}" does not use: remove it`);
 }
 
-function aliasProblems({ categories, category_aliases }: CategoryFeature, place: string): string[] {
+function aliasProblems({ categories, category_aliases }: CategoryFeature, path: string): string[] {
   const meaning = new Map(categories.map((category) => [foldedText(category), category]));
   const byAlias = new Map<string, string>();
   return Object.entries(category_aliases ?? {}).flatMap(([seen, target]) => {
-    const what = `${place}.category_aliases "${seen}"`;
+    const what = `${path}.category_aliases "${seen}"`;
     const category = meaning.get(foldedText(target));
     if (category === undefined) return [`${what} maps to "${target}", which is not one of the categories`];
     const known = meaning.get(foldedText(seen)) ?? byAlias.get(foldedText(seen)) ?? category;

@@ -176,7 +176,7 @@ export const manifestSchema = {
 
 export type ShapeVerdict =
   | { readonly manifest: Manifest }
-  /** At least one, each with its place: `features[3].columns[0] must be integer`. */
+  /** At least one, each with its path: `features[3].columns[0] must be integer`. */
   | { readonly problems: readonly string[] };
 
 let compiled: ValidateFunction<Manifest> | undefined;
@@ -196,26 +196,26 @@ export function manifestShape(value: unknown): ShapeVerdict {
 }
 
 function problemText(error: ErrorObject): string {
-  const place = placeText(error.instancePath);
+  const path = pathText(error.instancePath);
   const params: Record<string, unknown> = error.params;
   switch (error.keyword) {
     case 'required':
-      return `${place} lacks "${params.missingProperty}"`;
+      return `${path} lacks "${params.missingProperty}"`;
     case 'additionalProperties':
-      return `${place} has the unknown key "${params.additionalProperty}": correct or remove it`;
+      return `${path} has the unknown key "${params.additionalProperty}": correct or remove it`;
     case 'const':
-      return `${place} must be ${JSON.stringify(params.allowedValue)}, not ${valueText(error.data)}`;
+      return `${path} must be ${JSON.stringify(params.allowedValue)}, not ${valueText(error.data)}`;
     case 'enum':
-      return `${place} must be one of ${JSON.stringify(params.allowedValues)}, not ${valueText(error.data)}`;
+      return `${path} must be one of ${JSON.stringify(params.allowedValues)}, not ${valueText(error.data)}`;
     case 'pattern':
-      return `${place} must be ${error.parentSchema?.description}, but is ${valueText(error.data)}`;
+      return `${path} must be ${error.parentSchema?.description}, but is ${valueText(error.data)}`;
     case 'discriminator':
-      return `${place}.${params.tag} must be one of ${kindNames(error)}, not ${valueText(params.tagValue)}`;
+      return `${path}.${params.tag} must be one of ${kindNames(error)}, not ${valueText(params.tagValue)}`;
     case 'minItems':
     case 'maxItems':
-      return `${place} ${error.message}, but has ${Array.isArray(error.data) ? error.data.length : 0}`;
+      return `${path} ${error.message}, but has ${Array.isArray(error.data) ? error.data.length : 0}`;
     default:
-      return `${place} ${error.message}, not ${valueText(error.data)}`;
+      return `${path} ${error.message}, not ${valueText(error.data)}`;
   }
 }
 
@@ -225,8 +225,8 @@ function kindNames({ params, parentSchema }: ErrorObject): string {
   return JSON.stringify(branches.map(({ properties }) => properties[params.tag]?.const));
 }
 
-/** Turns the JSON pointer `/features/3/columns/0` into `features[3].columns[0]`. */
-function placeText(pointer: string): string {
+/** Converts the JSON pointer `/features/3/columns/0` to `features[3].columns[0]`. */
+function pathText(pointer: string): string {
   if (pointer === '') return 'the manifest';
   const parts = pointer
     .slice(1)

@@ -122,27 +122,27 @@ function nodeProblems(node: OnnxNode): string[] {
 
 function tensorProblems(graph: OnnxGraph): string[] {
   const problems: string[] = [];
-  for (const { tensor, place } of storedTensors(graph)) {
+  for (const { tensor, name } of storedTensors(graph)) {
     if (tensor.dataLocation === externalLocation || tensor.externalData.length > 0) {
       const file = tensor.externalData.find(({ key }) => key === 'location')?.value ?? '';
-      problems.push(`${place} keeps its data in another file ("${file}"): save the model with its data inside`);
+      problems.push(`${name} keeps its data in another file ("${file}"): save the model with its data inside`);
     }
     if (tensor.dataType === onnxString || tensor.stringData.length > 0) {
-      problems.push(`${place} is a tensor of strings, which is not allowed`);
+      problems.push(`${name} is a tensor of strings, which is not allowed`);
     }
   }
   return problems;
 }
 
-interface PlacedTensor {
+interface NamedTensor {
   readonly tensor: OnnxTensor;
   /** For a message: `initializer "W"`, `attribute "value" of Constant`. */
-  readonly place: string;
+  readonly name: string;
 }
 
 /** Yields every tensor of a graph and its subgraphs: initializers, sparse ones, and attributes of nodes. */
-function* storedTensors(graph: OnnxGraph): Generator<PlacedTensor> {
-  for (const tensor of graph.initializer) yield { tensor, place: `initializer "${tensor.name}"` };
+function* storedTensors(graph: OnnxGraph): Generator<NamedTensor> {
+  for (const tensor of graph.initializer) yield { tensor, name: `initializer "${tensor.name}"` };
   for (const sparse of graph.sparseInitializer) yield* sparseParts(sparse, 'sparse initializer');
   for (const node of graph.node) {
     for (const attribute of node.attribute) {
@@ -151,16 +151,16 @@ function* storedTensors(graph: OnnxGraph): Generator<PlacedTensor> {
   }
 }
 
-function* attributeTensors(attribute: OnnxAttribute, place: string): Generator<PlacedTensor> {
-  if (attribute.t !== null) yield { tensor: attribute.t, place };
-  for (const tensor of attribute.tensors) yield { tensor, place };
-  if (attribute.sparseTensor !== null) yield* sparseParts(attribute.sparseTensor, place);
-  for (const sparse of attribute.sparseTensors) yield* sparseParts(sparse, place);
+function* attributeTensors(attribute: OnnxAttribute, name: string): Generator<NamedTensor> {
+  if (attribute.t !== null) yield { tensor: attribute.t, name };
+  for (const tensor of attribute.tensors) yield { tensor, name };
+  if (attribute.sparseTensor !== null) yield* sparseParts(attribute.sparseTensor, name);
+  for (const sparse of attribute.sparseTensors) yield* sparseParts(sparse, name);
   if (attribute.g !== null) yield* storedTensors(attribute.g);
   for (const graph of attribute.graphs) yield* storedTensors(graph);
 }
 
-function* sparseParts(sparse: OnnxSparseTensor, place: string): Generator<PlacedTensor> {
-  if (sparse.values !== null) yield { tensor: sparse.values, place: `${place} "${sparse.values.name}"` };
-  if (sparse.indices !== null) yield { tensor: sparse.indices, place: `the indices of ${place}` };
+function* sparseParts(sparse: OnnxSparseTensor, name: string): Generator<NamedTensor> {
+  if (sparse.values !== null) yield { tensor: sparse.values, name: `${name} "${sparse.values.name}"` };
+  if (sparse.indices !== null) yield { tensor: sparse.indices, name: `the indices of ${name}` };
 }

@@ -11,7 +11,7 @@ export interface ValueFacts {
   readonly form?: { readonly kind: 'probability' | 'log-probability'; readonly operator: string } | undefined;
 }
 
-/** The operators that compute each number from the number in the same place, or keep the columns in another way. */
+/** The operators that compute each number from the number at the same index, or keep the columns in another way. */
 const sameColumns = words(`
   Abs BatchNormalization Binarizer Cast CastLike Ceil Clip Dropout Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity
   Imputer IsInf IsNaN LayerNormalization LeakyRelu Log LogSoftmax Mish Neg Normalizer Not PRelu Reciprocal Relu Round

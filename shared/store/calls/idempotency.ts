@@ -110,9 +110,9 @@ export class IdempotencyStore {
     const { organisationId, crmId, callIds } = lead;
     const named = `,"crm_id":${JSON.stringify(crmId)}`; // as in a row of a reply
     const ofTestKeys = { $gte: idempotencyId(organisationId, 'test', ''), $lt: `${organisationId}:test;` };
-    const place = { $indexOfBytes: ['$reply', { $literal: named }] };
+    const foundAt = { $indexOfBytes: ['$reply', { $literal: named }] };
     const ofCalls = { call_id: { $in: [...callIds] }, _id: idsOfReplies(organisationId) };
-    const naming = { $expr: { $gte: [place, 0] } };
+    const naming = { $expr: { $gte: [foundAt, 0] } };
     const [live, test] = await Promise.all([
       this.collection.find({ ...ofCalls, ...naming }, { projection: { _id: 1 }, hint: callIndex }).toArray(),
       this.collection.find({ _id: ofTestKeys, ...naming }, { projection: { _id: 1 } }).toArray(),

@@ -8,7 +8,7 @@ import {
   idsOfOrganisation,
   leadIndex,
   type PredictionSegment,
-  placeOf,
+  positionOf,
   predictionId,
   rowOf,
 } from './prediction-segment.js';
@@ -129,8 +129,8 @@ async function readLatestSegments(
   const pipeline = latestByModel(organisationId, crmIds, latestSegments(modelId));
   const leads = await database.aggregate<LatestSegments>(pipeline, options).toArray();
   const segmentIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
-  const places = [...segmentIds].map((segmentId) => ({ segmentId }));
-  return await readSegments<ScoreColumns>(database, places, { fields: scoreColumns, signal }).toArray();
+  const wanted = [...segmentIds].map((segmentId) => ({ segmentId }));
+  return await readSegments<ScoreColumns>(database, wanted, { fields: scoreColumns, signal }).toArray();
 }
 
 /** Documents of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
@@ -193,31 +193,31 @@ export async function readStoredRecords(
     { readonly segmentId: string; readonly ids: string[]; readonly indexes: number[] }
   >();
   for (const id of new Set(ids)) {
-    const { segmentId, index } = placeOf(id);
-    const place = bySegment.get(segmentId) ?? { segmentId, ids: [], indexes: [] };
-    place.ids.push(id);
-    place.indexes.push(index);
-    bySegment.set(segmentId, place);
+    const { segmentId, index } = positionOf(id);
+    const segment = bySegment.get(segmentId) ?? { segmentId, ids: [], indexes: [] };
+    segment.ids.push(id);
+    segment.indexes.push(index);
+    bySegment.set(segmentId, segment);
   }
   const maxTextBytes = Math.floor(maxBytes / ids.length);
-  const places = [...bySegment.values()].map(({ segmentId, indexes }) => ({ segmentId, indexes }));
+  const wanted = [...bySegment.values()].map(({ segmentId, indexes }) => ({ segmentId, indexes }));
   const fieldsAt = (at: Indexes) => ({ model: 1, version: 1, texts: textsAt(at, maxTextBytes) });
   await withMongoTimeout(timeoutMs, async (signal) => {
-    const [first, ...others] = places;
+    const [first, ...others] = wanted;
     const segments =
       first !== undefined && others.length === 0
         ? findSegment<FoundSegment>(database, first.segmentId, { fields: fieldsAt(first.indexes), signal })
-        : readSegments<FoundSegment>(database, places, { fields: fieldsAt('$indexes'), signal });
+        : readSegments<FoundSegment>(database, wanted, { fields: fieldsAt('$indexes'), signal });
     for await (const { _id, model, version, texts } of segments)
-      for (const [place, id] of (bySegment.get(_id)?.ids ?? []).entries()) {
-        const text = texts[place] ?? null;
+      for (const [index, id] of (bySegment.get(_id)?.ids ?? []).entries()) {
+        const text = texts[index] ?? null;
         if (text !== null) found.set(id, { model, version, fields: text === false ? undefined : text });
       }
   });
   return found;
 }
 
-/** Places in the columns of a segment, or an expression for them. */
+/** Indexes in the columns of a segment, or an expression for them. */
 type Indexes = readonly number[] | '$indexes';
 
 /** An expression for the fields of a segment at some indexes. */
@@ -247,20 +247,20 @@ const findSegment = <Segment extends Document>(
     .find<Segment>({ _id: segmentId, scores: { $exists: true } }, { projection: fields, signal });
 
 /**
- * Reads segments by id, in the order of `places`. MongoDB may scan a clustered collection for `$in`, but seeks each id
+ * Reads segments by id, in the order of `wanted`. MongoDB may scan a clustered collection for `$in`, but seeks each id
  * of a `$lookup`. A pipeline within the `$lookup` would double its cost.
- * @param places without repetition; `fields` may use `$indexes`
+ * @param wanted without repetition; `fields` may use `$indexes`
  */
 function readSegments<Segment extends Document>(
   database: Db,
-  places: readonly { readonly segmentId: string; readonly indexes?: readonly number[] }[],
+  wanted: readonly { readonly segmentId: string; readonly indexes?: readonly number[] }[],
   { fields, signal }: { readonly fields: Document; readonly signal: AbortSignal },
 ): AggregationCursor<Segment> {
   // The cursor obeys `signal`, although the type of the options lacks it.
   const options = { signal, batchSize };
   return database.aggregate<Segment>(
     [
-      { $documents: places },
+      { $documents: wanted },
       {
         $lookup: {
           from: callsCollection,

@@ -102,7 +102,7 @@ export function rowOf(id: string): number {
 }
 
 /** The segment that holds a prediction, and the index in its columns. */
-export function placeOf(id: string): { readonly segmentId: string; readonly index: number } {
+export function positionOf(id: string): { readonly segmentId: string; readonly index: number } {
   const row = rowOf(id);
   const index = row % maxSegmentRecords;
   return { segmentId: segmentIdOf(callIdOf(id), row - index), index };

@@ -25,11 +25,11 @@ interface OutcomePass {
   /** Number of the UTC day on which the pass began. */
   readonly day: number;
   /** The outcomes up to this lead have been checked. Absent when the pass is complete. */
-  readonly after?: OutcomePlace;
+  readonly after?: OutcomeKey;
 }
 
-/** A place in the order of outcomes. */
-export interface OutcomePlace {
+/** The key of an outcome: outcomes are read in its order. */
+export interface OutcomeKey {
   readonly org: string;
   readonly crm_id: string;
 }
@@ -45,13 +45,13 @@ export class RetentionStore {
   }
 
   /** Where the pass through the outcomes continues on a day; undefined if that of the day is complete. */
-  async outcomesAfter(day: number): Promise<OutcomePlace | undefined> {
+  async outcomesAfter(day: number): Promise<OutcomeKey | undefined> {
     const pass = await this.passes.findOne({ _id: 'outcomes' });
     return pass?.after ?? (pass?.day === day ? undefined : { org: '', crm_id: '' });
   }
 
-  /** Stores where the pass through the outcomes continues; without a place, that it is complete. */
-  async storeOutcomesPass(day: number, after: OutcomePlace | undefined): Promise<void> {
+  /** Stores where the pass through the outcomes continues; without `after`, that it is complete. */
+  async storeOutcomesPass(day: number, after: OutcomeKey | undefined): Promise<void> {
     await this.passes.replaceOne({ _id: 'outcomes' }, { day, ...(after && { after }) }, { upsert: true });
   }
 

@@ -110,7 +110,7 @@ export interface Job {
     readonly length?: number;
     /** Bytes that are stored so far. */
     readonly bytes?: number;
-    /** The call that may add bytes now. A later call takes its place. */
+    /** The call that may add bytes now. A later call replaces it. */
     readonly writer?: string;
     /** Set when all bytes have arrived. */
     readonly complete_at?: Date;

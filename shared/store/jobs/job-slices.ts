@@ -32,7 +32,7 @@ export class SliceTaken extends Error {
   override name = 'SliceTaken';
 }
 
-/** A slice as it was read, and its place in the results. */
+/** A slice as it was read, and its start in the results. */
 export interface Settling {
   readonly slice: Pick<JobSlice, '_id' | 'outcome'>;
   readonly start: SliceBytes;

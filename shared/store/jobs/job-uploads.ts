@@ -5,12 +5,12 @@ import { idsOfJob, partId, type UploadPart } from './job-documents.js';
 
 const majority = { writeConcern: { w: 'majority' } } as const;
 
-/** Another upload of the same job has written at this place. */
+/** Another upload of the same job has written at this offset. */
 export class UploadConflict extends Error {
   override name = 'UploadConflict';
 }
 
-/** The place after the last byte of an upload. */
+/** The position after the last byte of an upload. */
 export interface UploadEnd {
   /** Number of the next part. */
   readonly parts: number;

@@ -101,7 +101,7 @@ describe('AuthAttempts', () => {
         inFlight -= 1;
         return 'key';
       });
-    // Four run and 256 wait: the queue allows one owner half of its places.
+    // Four run and 256 wait: the queue allows one owner half of its length.
     const flood = Array.from({ length: 4 + 256 }, () => find(caller));
     const refused = await failureOf(find(caller));
     expect(refused).to.be.instanceOf(ApiError).and.to.include({ errorName: 'rateLimited' });

@@ -128,7 +128,7 @@ describe('Dispatcher', () => {
     expect(sent.map(({ parts }) => parts.map(({ crmIds }) => crmIds))).to.deep.equal([[['L-1']], [[null]]]);
   });
 
-  it('rejects a single that expires while its chunk waits for a place in the lane, and scores the others', async () => {
+  it('rejects a single that expires while its chunk waits for room in the lane, and scores the others', async () => {
     const ends: (() => void)[] = [];
     const answer = async ({ parts }: OutgoingPayload) => {
       await new Promise<void>((resolve) => ends.push(resolve));

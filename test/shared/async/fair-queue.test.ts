@@ -55,7 +55,7 @@ describe('FairQueue', () => {
     expect(order.filter((name) => name !== 'quiet')).to.deep.equal(flood.map((_, index) => `flood ${index}`));
   });
 
-  it('refuses an owner that has half of the waiting places, with Retry-After, while another owner still waits', async () => {
+  it('refuses an owner that has half of the waiting items, with Retry-After, while another owner still waits', async () => {
     const queue = new FairQueue({ size: () => 1, maxWaiting: 4 });
     const first = held();
     const work = async () => undefined;
@@ -70,7 +70,7 @@ describe('FairQueue', () => {
     await Promise.all(running);
   });
 
-  it('refuses every owner when all places are taken', async () => {
+  it('refuses every owner when it is full', async () => {
     const queue = new FairQueue({ size: () => 1, maxWaiting: 2 });
     const first = held();
     const work = async () => undefined;
@@ -100,7 +100,7 @@ describe('FairQueue', () => {
     expect(queue.depth).to.equal(0);
   });
 
-  it('frees the place of an item that fails', async () => {
+  it('makes room after an item that fails', async () => {
     const queue = new FairQueue({ size: () => 1, maxWaiting: 10 });
     const failed = await queue
       .run('org', 1_000, async () => {
@@ -154,20 +154,20 @@ describe('FairQueue', () => {
     await Promise.all(all);
   });
 
-  describe('with several places', () => {
+  describe('with several partitions', () => {
     /** Runs items until they are ended, and collects where each ran. */
-    function placed(size: (place: number) => number) {
+    function partitioned(size: (partition: number) => number) {
       const queue = new FairQueue({ size, maxWaiting: 100 });
       const ran: string[] = [];
       const ends = new Map<string, () => void>();
-      const run = (name: string, owner: string, places: readonly number[]) => {
-        const work = (place: number) => {
-          ran.push(`${name} in ${place}`);
+      const run = (name: string, owner: string, partitions: readonly number[]) => {
+        const work = (partition: number) => {
+          ran.push(`${name} in ${partition}`);
           const { done, end } = held();
           ends.set(name, end);
           return done;
         };
-        queue.run(owner, 1_000, work, places).catch(() => undefined); // some wait until the test has ended
+        queue.run(owner, 1_000, work, partitions).catch(() => undefined); // some wait until the test has ended
       };
       const end = async (name: string) => {
         ends.get(name)?.();
@@ -176,15 +176,15 @@ describe('FairQueue', () => {
       return { queue, ran, run, end };
     }
 
-    it('runs an item in its first place, and in another one while that is full and the other half empty', async () => {
-      const { ran, run } = placed(() => 2);
+    it('runs an item in its first partition, and in another one while that is full and the other half empty', async () => {
+      const { ran, run } = partitioned(() => 2);
       for (const name of ['a', 'b', 'c', 'd']) run(name, 'org', [0, 1]);
       await turnOfTheLoop();
       expect(ran).to.deep.equal(['a in 0', 'b in 0', 'c in 1']);
     });
 
-    it('lets an item pass those that wait for a full place', async () => {
-      const { ran, run, end } = placed(() => 1);
+    it('lets an item pass those that wait for a full partition', async () => {
+      const { ran, run, end } = partitioned(() => 1);
       for (const name of ['a', 'b']) run(name, 'org', [0]);
       run('c', 'org', [1]);
       await turnOfTheLoop();
@@ -193,10 +193,10 @@ describe('FairQueue', () => {
       expect(ran.at(-1)).to.equal('b in 0');
     });
 
-    it('gives an owner of items for many places no more turns than one of a single place', async () => {
-      const { ran, run, end } = placed(() => 1);
-      for (const place of [0, 1, 2]) run(`first ${place}`, 'wide', [place]);
-      for (const place of [0, 1, 2]) run(`wide ${place}`, 'wide', [place]);
+    it('gives an owner of items for many partitions no more turns than one of a single partition', async () => {
+      const { ran, run, end } = partitioned(() => 1);
+      for (const partition of [0, 1, 2]) run(`first ${partition}`, 'wide', [partition]);
+      for (const partition of [0, 1, 2]) run(`wide ${partition}`, 'wide', [partition]);
       run('narrow', 'narrow', [2]);
       await turnOfTheLoop();
       await end('first 0');

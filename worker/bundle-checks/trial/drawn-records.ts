@@ -75,11 +75,11 @@ function write(feature: Feature, row: Float32Array, drawing: Drawing): void {
       for (const each of feature.columns) row[each] = Math.round(draw());
       break;
     case 'category': {
-      // One place more than there are categories: a value that the model has not seen.
-      const place = Math.floor(draw() * (feature.categories.length + 1));
-      const isUnseen = place === feature.categories.length;
-      if (feature.encoding === 'ordinal') row[column] = isUnseen ? (feature.other_value ?? Number.NaN) : place;
-      else if (!isUnseen) row[feature.columns[place] ?? column] = 1;
+      // One index more than there are categories: a value that the model has not seen.
+      const index = Math.floor(draw() * (feature.categories.length + 1));
+      const isUnseen = index === feature.categories.length;
+      if (feature.encoding === 'ordinal') row[column] = isUnseen ? (feature.other_value ?? Number.NaN) : index;
+      else if (!isUnseen) row[feature.columns[index] ?? column] = 1;
       else if (feature.other_column !== undefined) row[feature.other_column] = 1;
     }
   }

@@ -40,7 +40,7 @@ export async function differenceOf(
 
   const alone = new Float64Array(count);
   for (const record of all) alone.set(await inOrder([record]), record);
-  const full = Array.from({ length: trialLimits.callRecords }, (_, place) => place % count);
+  const full = Array.from({ length: trialLimits.callRecords }, (_, at) => at % count);
   const reversed = all.toReversed();
   for (const [order, others] of [
     [all, together],
@@ -59,8 +59,8 @@ async function picked(
   { order, width }: { readonly order: readonly number[]; readonly width: number },
 ): Promise<Float64Array> {
   const chosen = new Float32Array(order.length * width);
-  for (const [place, record] of order.entries())
-    chosen.set(rows.subarray(record * width, (record + 1) * width), place * width);
+  for (const [at, record] of order.entries())
+    chosen.set(rows.subarray(record * width, (record + 1) * width), at * width);
   return run(chosen, order.length);
 }
 
@@ -76,9 +76,9 @@ function largest(
 ): Omit<Difference, 'between'> | undefined {
   let found: Omit<Difference, 'between'> | undefined;
   let most = 0;
-  for (const [place, record] of order.entries()) {
+  for (const [at, record] of order.entries()) {
     const one = ones[record] ?? Number.NaN;
-    const other = others[place] ?? Number.NaN;
+    const other = others[at] ?? Number.NaN;
     const excess = excessOf(one, other, tolerance);
     if (excess <= most) continue;
     most = excess;

@@ -70,17 +70,17 @@ export function unfoldTree(
   let expected = 0;
   let maxColumns = 0;
 
-  const visit = (node: number, place: { parent: number; side: Side; share: number; depth: number }): void => {
+  const visit = (node: number, from: { parent: number; side: Side; share: number; depth: number }): void => {
     if (ensemble.decision[node] === leafCode) {
       const value = leafValues[node] ?? 0;
-      expected += place.share * value;
-      const above = splits[place.parent];
-      if (above !== undefined) above.leaves[place.side] = value;
+      expected += from.share * value;
+      const above = splits[from.parent];
+      if (above !== undefined) above.leaves[from.side] = value;
       return;
     }
     budget.left -= 1;
     if (budget.left < 0) throw new NotASum(`the trees have more than ${maxSplits.toLocaleString('en-US')} splits`);
-    if (place.depth > maxDepth) throw new NotASum(`a tree is more than ${maxDepth} splits deep`);
+    if (from.depth > maxDepth) throw new NotASum(`a tree is more than ${maxDepth} splits deep`);
     const decision = nodeDecision(ensemble, node, parents);
     const nearShare = nearShareOf(decision, covers[node] ?? 0);
     const column = ensemble.inputs[decision.input]?.column ?? -1;
@@ -90,8 +90,8 @@ export function unfoldTree(
     splits.push({
       decision,
       column,
-      parent: place.parent,
-      side: place.side,
+      parent: from.parent,
+      side: from.side,
       ancestor: above?.split ?? -1,
       ancestorSide: above?.side ?? farSide,
       before,
@@ -103,7 +103,7 @@ export function unfoldTree(
       path.set(column, { split: index, side, share: before * share });
       maxColumns = Math.max(maxColumns, path.size);
       const child = side === nearSide ? decision.near : decision.far;
-      visit(child, { parent: index, side, share: place.share * share, depth: place.depth + 1 });
+      visit(child, { parent: index, side, share: from.share * share, depth: from.depth + 1 });
     }
     if (above === undefined) path.delete(column);
     else path.set(column, above);

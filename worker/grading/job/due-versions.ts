@@ -130,12 +130,12 @@ async function lastOutcomeChanges(database: Db): Promise<ReadonlyMap<string, num
 /** Orders versions: current ones first, then by how many versions of the same organisation come before. */
 function inTurns(versions: readonly VersionToGrade[]): VersionToGrade[] {
   const before = new Map<string, number>();
-  const placed = versions.map((each) => {
+  const ranked = versions.map((each) => {
     const isOld = each.version !== each.model.version;
     const group = `${each.model.organisation_id}:${isOld}`;
     const turn = before.get(group) ?? 0;
     before.set(group, turn + 1);
     return { each, isOld: Number(isOld), turn };
   });
-  return placed.sort((one, other) => one.isOld - other.isOld || one.turn - other.turn).map(({ each }) => each);
+  return ranked.sort((one, other) => one.isOld - other.isOld || one.turn - other.turn).map(({ each }) => each);
 }
