@@ -111,7 +111,7 @@ def export_bundle(
     check_arguments(name=name, version=version, family=family, calibration=calibration, recency=recency)
     days, trained = whole_days(horizon_days), training_time(trained_at)
     featurizer = features if isinstance(features, Featurizer) else Featurizer(features)
-    place = positive_class_of(model, positive)
+    positive_index = positive_class_of(model, positive)
     say(f"reading {_row_count(X)} of X")
     folded = fold_pipeline(model, featurizer, X)
     if folded is not None:
@@ -119,7 +119,7 @@ def export_bundle(
     check_features(featurizer)
     rows, converted = checked_training_data(X if folded is None else folded.rows, y, featurizer, positive)
     table = TrainedTable(featurizer.width) if folded is None else folded.table
-    table = replace(table, decimals=decimal_columns(rows), positive=place)
+    table = replace(table, decimals=decimal_columns(rows), positive=positive_index)
     given = X if folded is not None or holds_fields(X, featurizer) else rows
     weights = checked_weights(sample_weight, len(rows))
     unseen = (
@@ -135,7 +135,7 @@ def export_bundle(
         _check_file(onnx, featurizer)
         check_whole_categories(onnx, featurizer, rows)
         check_answers(onnx, rows, base_rate)
-        served = check_agreement(onnx, rows, None if given is rows else own_answers(model, X, place))
+        served = check_agreement(onnx, rows, None if given is rows else own_answers(model, X, positive_index))
     check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)
     too_large = None if onnx.trees is None else occlusion_reason(onnx.trees)
@@ -148,7 +148,7 @@ def export_bundle(
 
     # The checks above are fast; out-of-fold scoring trains five models.
     if oof_raw is None:
-        scores = fold_scores(model, given, converted, groups, weights, place=place, say=say)
+        scores = fold_scores(model, given, converted, groups, weights, positive_index=positive_index, say=say)
         raw, copies = scores.raw, scores.copies
     else:
         raw, copies = given_scores(oof_raw, served), None

@@ -212,7 +212,7 @@ def test_explains_only_the_first_records_if_contributions_are_slow(
         report = export(forest, tmp_path / "bundle", data, oof_raw=some_out_of_fold(data))
         lines = golden_of(tmp_path, "bundle")
         assert ["contributions" in line for line in lines] == [
-            place < explained for place in range(len(lines))
+            index < explained for index in range(len(lines))
         ]
         first = f"the first {explained} of {len(lines)}" if explained else "none of the"
         assert any(note.startswith(f"{first} golden records have contributions") for note in report.notes)

@@ -48,17 +48,17 @@ def check_answers(model: ConvertedModel, rows: npt.ArrayLike, base_rate: float) 
         )
     alone = np.concatenate([model.probabilities(answer.rows(tried, [row])) for row in in_order])
     _check_same(alone, raw, in_order, tolerance)
-    for order in (in_order[::-1], [place % count for place in range(limits.CALL_RECORDS)]):
+    for order in (in_order[::-1], [index % count for index in range(limits.CALL_RECORDS)]):
         _check_same(alone, model.probabilities(answer.rows(tried, order)), order, tolerance)
 
 
 def _check_same(alone: Values, others: Values, order: list[int], tolerance: tuple[float, float]) -> None:
     """Refuses answers to the rows `order` of one call that differ from those to each row alone."""
-    place = _different(alone[order], others, tolerance)
-    if place is not None:
+    index = _different(alone[order], others, tolerance)
+    if index is not None:
         raise ExportError(
             "the ONNX model's answer to a row depends on the other rows of the call (tried row "
-            f"{order[place]}: {alone[order[place]]:.4g} alone, {others[place]:.4g} with others); convert "
+            f"{order[index]}: {alone[order[index]]:.4g} alone, {others[index]:.4g} with others); convert "
             "it for inference, and take no mean, maximum or softmax over the first axis"
         )
 
@@ -96,15 +96,15 @@ class _Runner:
 
 
 def _different(ones: Values, others: Values, tolerance: tuple[float, float]) -> int | None:
-    """The place where two answers to one row differ most beyond the tolerance; None if they are equal."""
+    """The index at which two answers to one row differ most beyond the tolerance; None if they are equal."""
     probability, log_odds = tolerance
     ones, others = np.clip(ones, 0, 1), np.clip(others, 0, 1)  # a row with a NaN may hold any number as well
     slope = np.fmax(ones * (1 - ones), others * (1 - others))
     excess = np.abs(ones - others) - probability - log_odds * slope
     only_one = np.isnan(ones) != np.isnan(others)
     excess = np.where(only_one, np.inf, np.where(np.isnan(excess), -np.inf, excess))
-    place = int(np.argmax(excess))
-    return place if excess[place] > 0 else None
+    index = int(np.argmax(excess))
+    return index if excess[index] > 0 else None
 
 
 def _tolerance(model: ConvertedModel) -> tuple[float, float]:

@@ -67,12 +67,12 @@ def golden_lines(
             **({} if times is None else {"now": time_text(times[index])}),
             "x": [_json_number(value) for value in rows[index].tolist()],
             "raw": float(raw[index]),
-            "margin": logit(float(own[place])),
+            "margin": logit(float(own[at])),
             "conversion_likelihood": conversion_likelihood(float(raw[index]), manifest["calibration"]),
             "score": percentile_score(float(raw[index]), manifest["quantiles"]),
-            **answers[place],
+            **answers[at],
         }
-        for place, index in enumerate(chosen)
+        for at, index in enumerate(chosen)
     ]
     return lines, left_out
 

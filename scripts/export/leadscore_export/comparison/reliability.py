@@ -35,16 +35,16 @@ class ReliabilityCurve:
 
 def likelihoods_of(raw: Vector, calibration: Mapping[str, Any]) -> Vector:
     """The calibrated probability of each raw one, unrounded. `calibration`: As in a manifest."""
-    known, places = np.unique(raw, return_inverse=True)
-    likelihoods: Vector = np.array([calibrated(value, calibration) for value in known.tolist()])[places]
+    known, inverse = np.unique(raw, return_inverse=True)
+    likelihoods: Vector = np.array([calibrated(value, calibration) for value in known.tolist()])[inverse]
     return likelihoods
 
 
 def reliability_curve(name: str, likelihoods: Vector, converted: Vector) -> ReliabilityCurve:
     """The curve of some rows. `converted`: 0 or 1 for each."""
     # Rows of one likelihood may lie in two tenths, so each counts with the rate of them all.
-    _, places, counts = np.unique(likelihoods, return_inverse=True, return_counts=True)
-    rates = (np.bincount(places, weights=converted) / counts)[places]
+    _, inverse, counts = np.unique(likelihoods, return_inverse=True, return_counts=True)
+    rates = (np.bincount(inverse, weights=converted) / counts)[inverse]
     order = np.argsort(likelihoods, kind="stable")
     parts = [part for part in np.array_split(order, _TENTHS) if len(part)]
     return ReliabilityCurve(
@@ -60,12 +60,12 @@ def reliability_lines(curves: Sequence[ReliabilityCurve]) -> list[str]:
     count = max(len(curve.tenths) for curve in curves)
     lines = ["  likelihood and share converted, by tenth of the rows"]
     lines.append("".join(["    tenth ", *(f"{curve.name:>18}" for curve in curves)]))
-    for place in range(count):
+    for index in range(count):
         cells = [
-            f"{curve.tenths[place].likelihood:>10.1%}{curve.tenths[place].converted:>8.1%}"
-            if place < len(curve.tenths)
+            f"{curve.tenths[index].likelihood:>10.1%}{curve.tenths[index].converted:>8.1%}"
+            if index < len(curve.tenths)
             else " " * 18
             for curve in curves
         ]
-        lines.append("".join([f"    {place + 1:>5} ", *cells]))
+        lines.append("".join([f"    {index + 1:>5} ", *cells]))
     return lines

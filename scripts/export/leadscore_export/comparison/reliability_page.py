@@ -32,20 +32,20 @@ def _chart(curves: Sequence[ReliabilityCurve]) -> str:
     largest = max([0.01, *(max(t.likelihood, t.converted) for curve in curves for t in curve.tenths)])
     whole = _SIZE + 2 * _MARGIN
 
-    def place(likelihood: float, converted: float) -> str:
+    def point_at(likelihood: float, converted: float) -> str:
         x, y = _MARGIN + _SIZE * likelihood / largest, _MARGIN + _SIZE * (1 - converted / largest)
         return f"{x:.1f},{y:.1f}"
 
     parts = [
         f'<svg viewBox="0 0 {whole + 140} {whole}" role="img" aria-label="Reliability curves">',
         f'<rect x="{_MARGIN}" y="{_MARGIN}" width="{_SIZE}" height="{_SIZE}" fill="none" stroke="#d8dde3"/>',
-        f'<polyline points="{place(0, 0)} {place(largest, largest)}" stroke="#d8dde3" fill="none"/>',
+        f'<polyline points="{point_at(0, 0)} {point_at(largest, largest)}" stroke="#d8dde3" fill="none"/>',
         f'<text x="{_MARGIN}" y="{whole - 8}">likelihood, 0 to {largest:.1%}</text>',
         f'<text x="{_MARGIN}" y="{_MARGIN - 12}">share converted, 0 to {largest:.1%}</text>',
     ]
     for index, curve in enumerate(curves):
         colour = _COLOURS[index % len(_COLOURS)]
-        points = [place(tenth.likelihood, tenth.converted) for tenth in curve.tenths]
+        points = [point_at(tenth.likelihood, tenth.converted) for tenth in curve.tenths]
         parts.append(
             f'<polyline points="{" ".join(points)}" stroke="{colour}" stroke-width="2" fill="none"/>'
         )
@@ -60,12 +60,12 @@ def _chart(curves: Sequence[ReliabilityCurve]) -> str:
 def _table(curves: Sequence[ReliabilityCurve]) -> str:
     head = "".join(f'<th colspan="2">{escape(curve.name)}</th>' for curve in curves)
     body = []
-    for place in range(max((len(curve.tenths) for curve in curves), default=0)):
+    for index in range(max((len(curve.tenths) for curve in curves), default=0)):
         cells = [
-            f"<td>{curve.tenths[place].likelihood:.1%}</td><td>{curve.tenths[place].converted:.1%}</td>"
-            if place < len(curve.tenths)
+            f"<td>{curve.tenths[index].likelihood:.1%}</td><td>{curve.tenths[index].converted:.1%}</td>"
+            if index < len(curve.tenths)
             else "<td></td><td></td>"
             for curve in curves
         ]
-        body.append(f"<tr><th>{place + 1}</th>{''.join(cells)}</tr>")
+        body.append(f"<tr><th>{index + 1}</th>{''.join(cells)}</tr>")
     return f"<table><tr><th>tenth</th>{head}</tr>{''.join(body)}</table>"

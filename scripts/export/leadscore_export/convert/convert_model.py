@@ -13,7 +13,7 @@ from leadscore_export.convert.pipelines.trained_table import TrainedTable
 from leadscore_export.convert.sklearn_models import convert_sklearn_model, libraries_of, only_step
 from leadscore_export.convert.xgboost_trees import convert_xgboost
 from leadscore_export.errors import ExportError, failures_advise
-from leadscore_export.scores.labels import positive_place
+from leadscore_export.scores.labels import positive_index
 
 
 def convert_model(model: Any, table: TrainedTable | int) -> ConvertedModel:
@@ -70,11 +70,11 @@ def _check_trained(model: Any) -> None:
 
 
 def positive_class_of(model: Any, positive: Any = None) -> int:
-    """The place of the class that means converted among those of a model, 1 if it names none."""
+    """The index of the class that means converted among those of a model, 1 if it names none."""
     if isinstance(model, str | Path | OnnxFile):
         return 1
     _check_no_search(model)
     classes = getattr(model, "classes_", None)
     if classes is None or len(classes) == 0:  # CatBoostRegressor has an empty list
         return 1
-    return positive_place(list(classes), positive)
+    return positive_index(list(classes), positive)

@@ -156,8 +156,8 @@ class _Nodes:
         all.
         """
         chain = [
-            self._append(node, mode="BRANCH_EQ", value=float(member), is_first=place == 0)
-            for place, member in enumerate(node.members)
+            self._append(node, mode="BRANCH_EQ", value=float(member), is_first=index == 0)
+            for index, member in enumerate(node.members)
         ]
         when_true, when_false = self._add(node.when_true), self._add(node.when_false)
         following = [node_id for node_id, _ in chain[1:]]

@@ -138,7 +138,7 @@ class Featurizer:
         keys: dict[str, Any] = {key: None for record in records for key in record}
         folded = self._folded_keys(keys)
         texts = []
-        for reader in [reader for place, reader in enumerate(self._readers) if place not in found]:
+        for reader in [reader for index, reader in enumerate(self._readers) if index not in found]:
             if reader.key_in(keys, folded) is None:
                 texts.append(f'"{reader.field}"{nearest_text(reader.field, list(keys))}')
             else:
@@ -158,11 +158,11 @@ class Featurizer:
         row = self._missing_row.copy()
         folded = self._folded_keys(record)
         is_known = False
-        for place, reader in enumerate(self._readers):
+        for index, reader in enumerate(self._readers):
             key = reader.key_in(record, folded)
             is_known = is_known or key is not None
             if reader.fill(row, None if key is None else record[key], now_ms):
-                found.add(place)
+                found.add(index)
             elif reader.is_required:
                 raise UnusableRecord(f"{reader.field} is required and has no readable value")
         if not is_known:
@@ -180,9 +180,9 @@ def _write_missing(row: list[float], feature: Mapping[str, Any]) -> None:
 def _first_by_folded_name(record: Record, without: Set[str] = frozenset()) -> dict[str, tuple[int, str]]:
     """The first key per folded name, with its index. `without`: Keys to pass over."""
     folded: dict[str, tuple[int, str]] = {}
-    for place, key in enumerate(record):
+    for index, key in enumerate(record):
         if len(key) <= _MAX_FOLDED_NAME and key not in without:
-            folded.setdefault(folded_name(key), (place, key))
+            folded.setdefault(folded_name(key), (index, key))
     return folded
 
 

@@ -212,7 +212,7 @@ def _text_feature(field: str, column: Any) -> Feature:
 
 
 def _columns(frame: Any) -> Iterator[tuple[Any, Any]]:
-    return ((name, frame.iloc[:, place]) for place, name in enumerate(frame.columns))
+    return ((name, frame.iloc[:, index]) for index, name in enumerate(frame.columns))
 
 
 def _is_category(column: Any) -> bool:

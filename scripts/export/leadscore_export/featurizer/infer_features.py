@@ -213,7 +213,7 @@ def _date_order(values: Sequence[Any]) -> Literal["dmy", "mdy"] | None:
     """Which number between slashes is the day: the one that exceeds 12."""
     parts = [value.split("/") for value in values if isinstance(value, str) and value.count("/") == 2]
     days = [
-        place for part in parts for place in (0, 1) if part[place].strip().isdigit() and int(part[place]) > 12
+        index for part in parts for index in (0, 1) if part[index].strip().isdigit() and int(part[index]) > 12
     ]
     if not days:
         return None

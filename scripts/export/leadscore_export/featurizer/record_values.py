@@ -52,10 +52,10 @@ def number_text(value: int | float) -> str:
     sign, digit_tuple, exponent = Decimal(repr(number)).as_tuple()
     digits = "".join(map(str, digit_tuple)).rstrip("0")
     point = len(digit_tuple) + int(exponent)
-    return ("-" if sign else "") + _placed(digits, point)
+    return ("-" if sign else "") + _with_point(digits, point)
 
 
-def _placed(digits: str, point: int) -> str:
+def _with_point(digits: str, point: int) -> str:
     """The digits with a decimal point after the first `point` of them."""
     if len(digits) <= point <= 21:
         return digits + "0" * (point - len(digits))
@@ -84,7 +84,7 @@ def plain_records(table: Any) -> list[dict[str, Any]]:
         table = table.to_dict(orient="records")
     elif problem := _no_table(table):
         raise ExportError(f"records: {problem}")
-    return [plain_record(_mapping(record, place)) for place, record in enumerate(table)]
+    return [plain_record(_mapping(record, index)) for index, record in enumerate(table)]
 
 
 def _no_table(table: Any) -> str | None:
@@ -100,11 +100,11 @@ def _no_table(table: Any) -> str | None:
     return None
 
 
-def _mapping(record: Any, place: int) -> Record:
+def _mapping(record: Any, index: int) -> Record:
     if isinstance(record, Mapping):
         return record
     raise ExportError(
-        f"record {place + 1} is {record!r:.80}; each record must be a mapping from field to value, such as "
+        f"record {index + 1} is {record!r:.80}; each record must be a mapping from field to value, such as "
         "a dict"
     )
 

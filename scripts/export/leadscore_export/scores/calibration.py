@@ -107,9 +107,9 @@ def _isotonic(raw: Vector, converted: Vector) -> dict[str, Any]:
 
 def _pools(raw: Vector, converted: Vector) -> list[list[float]]:
     """Conversions, rows, and the lowest and highest score of each pool, by ascending rate."""
-    scores, places = np.unique(raw, return_inverse=True)
-    positives = np.bincount(places, weights=converted)
-    counts = np.bincount(places)
+    scores, inverse = np.unique(raw, return_inverse=True)
+    positives = np.bincount(inverse, weights=converted)
+    counts = np.bincount(inverse)
     pools: list[list[float]] = []
     for score, positive, count in zip(scores.tolist(), positives.tolist(), counts.tolist(), strict=True):
         pools.append([positive, count, score, score])

@@ -40,8 +40,8 @@ def outcomes_of(values: Sequence[Any], positive: Any = None) -> Vector:
     return np.array([meaning[_key(value)] for value in values], dtype=np.float64)
 
 
-def positive_place(classes: Sequence[Any], positive: Any = None) -> int:
-    """The place of the class that means converted among a model's two classes. Raises ExportError."""
+def positive_index(classes: Sequence[Any], positive: Any = None) -> int:
+    """The index of the class that means converted among a model's two classes. Raises ExportError."""
     if list(classes) == [0, 1]:
         return 1
     trained = f"the model was trained on the classes {[_key(value) for value in classes]}"

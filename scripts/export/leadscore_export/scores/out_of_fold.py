@@ -73,8 +73,10 @@ def out_of_fold(
     rows = X if takes_frame else training_rows(X)
     converted = training_outcomes(y, len(rows), positive)
     weights = checked_weights(sample_weight, len(rows))
-    place = positive_class_of(model, positive)
-    return fold_scores(model, rows, converted, groups, weights, folds=folds, seed=seed, place=place).raw
+    positive_index = positive_class_of(model, positive)
+    return fold_scores(
+        model, rows, converted, groups, weights, folds=folds, seed=seed, positive_index=positive_index
+    ).raw
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,13 @@ def fold_scores(
     *,
     folds: int = 5,
     seed: int = 0,
-    place: int = 1,
+    positive_index: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> FoldScores:
     """As `out_of_fold`, with the figures of the copies, for rows, outcomes and weights that were checked.
 
     `rows`: An array, or the frame that the model was trained on.
-    `place`: The place of the class that means converted among the model's classes.
+    `positive_index`: The index of the class that means converted among the model's classes.
     `say`: Gets a line of progress for each copy.
     """
     try:
@@ -127,7 +129,7 @@ def fold_scores(
     ):
         parts = list(splitter(folds, shuffle=True, random_state=seed).split(converted, converted, groups))
     part = rows.iloc.__getitem__ if is_frame(rows) else rows.astype(np.float32).__getitem__
-    labels = _labels(model, converted, place)
+    labels = _labels(model, converted, positive_index)
     raw = np.empty(len(rows))
     copies = []
     check_not_loaded(_last_step(model))
@@ -138,18 +140,18 @@ def fold_scores(
         # Such as early stopping without an evaluation set.
         with failures_advise("a copy of the model could not be trained for out-of-fold scores", OOF_RAW):
             fitted = copy.fit(part(training), labels[training], **_weighted(copy, weights, training))
-            raw[unseen] = fitted.predict_proba(part(unseen))[:, place]
-            own = np.asarray(fitted.predict_proba(part(training)), dtype=np.float64)[:, place]
+            raw[unseen] = fitted.predict_proba(part(unseen))[:, positive_index]
+            own = np.asarray(fitted.predict_proba(part(training)), dtype=np.float64)[:, positive_index]
             copies.append(figures_of(own, converted[training]))
     return FoldScores(raw, tuple(copies))
 
 
-def _labels(model: Any, converted: Vector, place: int) -> npt.NDArray[Any]:
+def _labels(model: Any, converted: Vector, positive_index: int) -> npt.NDArray[Any]:
     """The outcomes in the words that the model was trained on."""
     classes = getattr(model, "classes_", None)
     if classes is None or len(classes) != 2 or list(classes) == [0, 1]:
         return converted
-    return np.asarray(classes)[np.where(converted == 1, place, 1 - place)]
+    return np.asarray(classes)[np.where(converted == 1, positive_index, 1 - positive_index)]
 
 
 def _weighted(copy: Any, weights: Vector | None, training: Any) -> dict[str, Any]:

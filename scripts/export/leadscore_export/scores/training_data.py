@@ -76,7 +76,7 @@ def training_outcomes(y: Any, count: int, positive: Any = None) -> Vector:
     if outcomes.shape != (count,):
         advice = "; give y.ravel(), or one column of the table" if outcomes.shape == (count, 1) else ""
         raise ExportError(f"y has the shape {outcomes.shape} for {count} rows of X{advice}")
-    missing = [place for place, value in enumerate(outcomes.tolist()) if _is_missing(value)]
+    missing = [index for index, value in enumerate(outcomes.tolist()) if _is_missing(value)]
     if missing:
         raise ExportError(
             f"y is missing in {len(missing):,} of {count:,} rows (the first is row {missing[0]}). Drop "

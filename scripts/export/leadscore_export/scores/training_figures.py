@@ -36,11 +36,11 @@ def top_lift(raw: Vector, converted: Vector) -> float:
 
 def area_under_curve(raw: Vector, converted: Vector) -> float:
     """Area under the ROC curve: how often a converted row outranks another row, ties counting half."""
-    _, places, counts = np.unique(raw, return_inverse=True, return_counts=True)
+    _, inverse, counts = np.unique(raw, return_inverse=True, return_counts=True)
     ranks = np.cumsum(counts) - (counts - 1) / 2
     positives = converted.sum()
     negatives = len(converted) - positives
-    return float((ranks[places] @ converted - positives * (positives + 1) / 2) / (positives * negatives))
+    return float((ranks[inverse] @ converted - positives * (positives + 1) / 2) / (positives * negatives))
 
 
 def recency_of(field: str, features: Sequence[Mapping[str, Any]], rows: Vector) -> dict[str, Any]:

@@ -40,9 +40,9 @@ def test_a_scaler_becomes_part_of_the_threshold(test: str, is_wide: bool) -> Non
     column = TableColumn(0, operations=(("subtract", 3.7), ("divide", 1.3), ("multiply", 0.4), ("add", 0.2)))
     numbers = np.arange(-20, 60, dtype=np.float64)
     scaled = ((numbers - 3.7) / 1.3) * 0.4 + 0.2
-    for place in (5, 30, 61):
+    for index in (5, 30, 61):
         # The threshold equals a number of training, where one digit decides.
-        threshold = float(scaled[place] if is_wide else np.float32(scaled[place]))
+        threshold = float(scaled[index] if is_wide else np.float32(scaled[index]))
         found = moved(split(threshold, test), TrainedTable(1, (column,)), is_wide=is_wide)
         compared = scaled if is_wide else scaled.astype(np.float32).astype(np.float64)
         passes = compared <= threshold if test == "<=" else compared < threshold

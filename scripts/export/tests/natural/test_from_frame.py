@@ -18,7 +18,7 @@ import xgboost
 from natural_tables import made_up, with_categories
 
 from leadscore_export import Boolean, Category, ExportError, Featurizer, Number, export_bundle, out_of_fold
-from leadscore_export.scores.labels import outcomes_of, positive_place
+from leadscore_export.scores.labels import outcomes_of, positive_index
 
 
 def frame_of(**columns: Any) -> pd.DataFrame:
@@ -253,16 +253,16 @@ def test_refuses_words_without_a_meaning(values: Any, positive: Any, advice: str
 
 
 def test_finds_the_class_that_means_converted() -> None:
-    assert [positive_place([0, 1]), positive_place(["Lost", "Won"]), positive_place([False, True])] == [
+    assert [positive_index([0, 1]), positive_index(["Lost", "Won"]), positive_index([False, True])] == [
         1,
         1,
         1,
     ]
-    assert positive_place(np.array(["Deal", "None"]), "Deal") == 0
+    assert positive_index(np.array(["Deal", "None"]), "Deal") == 0
     with pytest.raises(ExportError, match=r"train it on 0 and 1, .* or give positive="):
-        positive_place(["Deal", "None"])
+        positive_index(["Deal", "None"])
     with pytest.raises(ExportError, match="train it on 0 and 1, where 1 means converted"):
-        positive_place(["a", "b", "c"], "a")
+        positive_index(["a", "b", "c"], "a")
 
 
 def test_needs_no_pandas() -> None:

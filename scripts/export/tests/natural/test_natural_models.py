@@ -55,8 +55,8 @@ def exported(natural: Natural, table: Table, folder: Path, **more: Any) -> None:
         **more,
     )
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    place = list(natural.model.classes_).index(_won(natural, table))
-    compare(manifest, folder, frame[unseen], natural.model.predict_proba(frame[unseen])[:, place])
+    positive = list(natural.model.classes_).index(_won(natural, table))
+    compare(manifest, folder, frame[unseen], natural.model.predict_proba(frame[unseen])[:, positive])
 
 
 def compare(manifest: Any, folder: Path, records: Any, own: npt.NDArray[Any]) -> None:
@@ -106,7 +106,7 @@ def outcome_of(way: str, kind: str, folder: Path) -> str:
 
 def test_the_table_of_the_docs_is_right_and_model_check_passes_each_bundle(tmp_path: Path) -> None:
     outcomes = {
-        way: {kind: outcome_of(way, kind, tmp_path / f"{number}-{place}") for place, kind in enumerate(KINDS)}
+        way: {kind: outcome_of(way, kind, tmp_path / f"{number}-{index}") for index, kind in enumerate(KINDS)}
         for number, way in enumerate(NATURAL_WAYS)
     }
     table = f"| trained on | {' | '.join(KINDS)} |\n|{'---|' * (len(KINDS) + 1)}\n" + "".join(

@@ -102,9 +102,9 @@ FOLDED: dict[str, Callable[[], tuple[Steps, dict[str, Any]]]] = {
         [("numbers", fill("median", add_indicator=True), ["Annual Revenue", "Click Rate", "Region"])],
         {},
     ),
-    "columns by place, slice, mask and callable": lambda: (
+    "columns by index, slice, mask and callable": lambda: (
         [
-            ("place", StandardScaler(), [-2]),
+            ("index", StandardScaler(), [-2]),
             ("slice", make_pipeline(fill("mean"), StandardScaler()), slice("Annual Revenue", "Click Rate")),
             ("mask", OneHotEncoder(handle_unknown="ignore"), [False, False, False, True, False, False]),
             ("callable", OrdinalEncoder(encoded_missing_value=-2, **CODES), make_column_selector("Lead")),

@@ -142,8 +142,8 @@ def weighted_fit(kind: Kind, rows: Rows, converted: Outcomes) -> Any:
 def oversampled(rows: Rows, converted: Outcomes) -> tuple[Rows, Outcomes]:
     """Each converted row several times, as often as balances the classes."""
     again = np.repeat(np.flatnonzero(converted), round(WEIGHT) - 1)
-    places = np.concatenate([np.arange(len(rows)), again])
-    return rows[places], converted[places]
+    indexes = np.concatenate([np.arange(len(rows)), again])
+    return rows[indexes], converted[indexes]
 
 
 def undersampled(rows: Rows, converted: Outcomes) -> tuple[Rows, Outcomes]:

@@ -131,12 +131,12 @@ def _check_agreement(
     differs |= np.isnan(theirs) != np.isnan(ours)
     if not differs.any():
         return
-    row, place = (int(index[0]) for index in np.nonzero(differs))
-    column = columns[place]
+    row, index = (int(found[0]) for found in np.nonzero(differs))
+    column = columns[index]
     field = column.feature.field
     raise ExportError(
-        f"the step {column.step or 'passthrough'} gives {theirs[row, place]:.6g} for row {row} of X, but the "
-        f'feature "{field}" gives {ours[row, place]:.6g} for {X[field].iloc[row]!r}. The service trims '
+        f"the step {column.step or 'passthrough'} gives {theirs[row, index]:.6g} for row {row} of X, but the "
+        f'feature "{field}" gives {ours[row, index]:.6g} for {X[field].iloc[row]!r}. The service trims '
         "texts, "
         "ignores case, and reads texts such as N/A as missing: clean the column in the frame, and train again"
     )

@@ -20,9 +20,9 @@ def graph_of_bundle(model: onnx.ModelProto, table: TrainedTable) -> onnx.ModelPr
         return model
     graph, old = model.graph, model.graph.input[0].name
     for node in graph.node:
-        for place, name in enumerate(node.input):
+        for index, name in enumerate(node.input):
             if name == old:
-                node.input[place] = _TABLE
+                node.input[index] = _TABLE
     nodes, stored = _table_nodes(table)
     rest = list(graph.node)
     del graph.node[:]
@@ -40,13 +40,13 @@ def _table_nodes(table: TrainedTable) -> tuple[list[onnx.NodeProto], list[onnx.T
     scaling = table.scaling()
     nodes, name = scaler_nodes([] if scaling is None else [Scaling(*scaling)])
     first = [column.column for column in table.columns]
-    added = sorted({place for column in table.columns for place in column.added})
+    added = sorted({index for column in table.columns for index in column.added})
     stored = [numpy_helper.from_array(np.array(first, dtype=np.int64), "first_columns")]
     gathered = "first_values" if added else _TABLE
     nodes.append(helper.make_node("Gather", [name, "first_columns"], [gathered], axis=1))
     if added:
         # The added columns are 0 or 1, never NaN, which a product with 0 would spread.
-        sums = np.array([[float(place in column.added) for column in table.columns] for place in added])
+        sums = np.array([[float(index in column.added) for column in table.columns] for index in added])
         stored += [
             numpy_helper.from_array(np.array(added, dtype=np.int64), "added_columns"),
             numpy_helper.from_array(sums.astype(np.float32), "added_to"),

@@ -117,12 +117,12 @@ def _last_passing(passes: Callable[[float], bool], near: float, *, is_decimal: b
         `<= 0.1`, though its float32 is a little larger.
     """
 
-    def at(place: int) -> bool:
-        number = _float_at(place)
+    def at(rank: int) -> bool:
+        number = _float_at(rank)
         return passes(float(str(number)) if is_decimal else float(number))
 
     with np.errstate(over="ignore"):
-        start = _place_of(np.float32(near))
+        start = _rank_of(np.float32(near))
     low = high = min(max(start, -_LARGEST), _LARGEST)
     step = 1
     while not at(low):
@@ -140,15 +140,15 @@ def _last_passing(passes: Callable[[float], bool], near: float, *, is_decimal: b
     return float(_float_at(low))
 
 
-def _place_of(number: np.float32) -> int:
-    """The place of a float32 among all, in ascending order. Both zeros have the place 0."""
+def _rank_of(number: np.float32) -> int:
+    """The rank of a float32 among all, in ascending order. Both zeros have the rank 0."""
     bits = int(np.array(number, dtype=np.float32).view(np.int32))
     return bits if bits >= 0 else -(bits & _SIGN_BITS)
 
 
-def _float_at(place: int) -> np.float32:
-    bits = np.array(abs(place), dtype=np.int32).view(np.float32)
-    return np.float32(bits if place >= 0 else -bits)
+def _float_at(rank: int) -> np.float32:
+    bits = np.array(abs(rank), dtype=np.int32).view(np.float32)
+    return np.float32(bits if rank >= 0 else -bits)
 
 
 def _opposite(node: Node, share: float) -> Node:

@@ -39,20 +39,20 @@ def trace_one_hot(step: Any, columns: Columns, path: str) -> Columns:
 def _one_hot(
     step: Any, column: FieldColumn, values: list[Any], drop: Any, infrequent: Any, path: str
 ) -> list[TracedColumn]:
-    texts, missing_places = _texts(column, values, path)
+    texts, missing_positions = _texts(column, values, path)
     encoding = Encoding(column.feature, tuple(texts))
     is_rare = [infrequent is not None and _is_among(value, infrequent) for value in values]
-    indexes = _indexes(values, missing_places, encoding.missing)
+    indexes = _indexes(values, missing_positions, encoding.missing)
     # A value that the encoder does not know: of the infrequent column, or of none.
     takes_unknown = step.handle_unknown == "infrequent_if_exist" and any(is_rare)
-    missing_as = _index_of_missing(column, texts, missing_places, encoding.unknown, encoding.missing)
-    groups = [[place] for place, rare in enumerate(is_rare) if not rare and place != drop]
+    missing_as = _index_of_missing(column, texts, missing_positions, encoding.unknown, encoding.missing)
+    groups = [[position] for position, rare in enumerate(is_rare) if not rare and position != drop]
     if any(is_rare):
-        groups.append([place for place, rare in enumerate(is_rare) if rare])
+        groups.append([position for position, rare in enumerate(is_rare) if rare])
     result: list[TracedColumn] = []
     for group in groups:
-        members = [indexes[place] for place in group]
-        if takes_unknown and any(is_rare[place] for place in group):
+        members = [indexes[position] for position in group]
+        if takes_unknown and any(is_rare[position] for position in group):
             members.append(encoding.unknown)
         if missing_as in members and encoding.missing not in members:
             members.append(encoding.missing)
@@ -75,9 +75,9 @@ def trace_ordinal(step: Any, columns: Columns, path: str) -> Columns:
                 f'the step {path} fails on a new category of "{field.feature.field}", but the service must '
                 'score such a lead. Train with handle_unknown="use_encoded_value", unknown_value=-1'
             )
-        texts, missing_places = _texts(field, list(values), path)
+        texts, missing_positions = _texts(field, list(values), path)
         unknown = float(step.unknown_value)
-        missing = float(step.encoded_missing_value) if missing_places else unknown
+        missing = float(step.encoded_missing_value) if missing_positions else unknown
         if field.fill is not None:
             index = _index_of_text(field.fill, texts)
             missing = unknown if index is None else float(index)
@@ -96,9 +96,9 @@ def _field(column: TracedColumn, path: str) -> FieldColumn:
 
 
 def _texts(column: FieldColumn, values: list[Any], path: str) -> tuple[list[str], list[int]]:
-    """The categories as texts, and the places of missing values among them."""
+    """The categories as texts, and the positions of missing values among them."""
     plain = [plain_value(value) for value in values]
-    missing = [place for place, value in enumerate(plain) if value is None]
+    missing = [position for position, value in enumerate(plain) if value is None]
     field = column.feature.field
     if len(missing) > 1:
         raise ExportError(
@@ -120,24 +120,24 @@ def _texts(column: FieldColumn, values: list[Any], path: str) -> tuple[list[str]
     return texts, missing
 
 
-def _indexes(values: list[Any], missing_places: list[int], missing: int) -> list[int]:
-    """The index of each category: its place, and that of a missing value behind all."""
-    return [missing if place in missing_places else place for place in range(len(values))]
+def _indexes(values: list[Any], missing_positions: list[int], missing: int) -> list[int]:
+    """The index of each category: its position, and that of a missing value behind all."""
+    return [missing if position in missing_positions else position for position in range(len(values))]
 
 
 def _index_of_missing(
-    column: FieldColumn, texts: Sequence[str], missing_places: list[int], unknown: int, missing: int
+    column: FieldColumn, texts: Sequence[str], missing_positions: list[int], unknown: int, missing: int
 ) -> int:
     """The index of the category that a missing value becomes."""
     if column.fill is not None:
         index = _index_of_text(column.fill, texts)
         return unknown if index is None else index
-    return missing if missing_places else unknown
+    return missing if missing_positions else unknown
 
 
 def _index_of_text(value: Any, texts: Sequence[str]) -> int | None:
     text = folded_text(scalar_text(plain_value(value)))
-    return next((place for place, each in enumerate(texts) if folded_text(each) == text), None)
+    return next((position for position, each in enumerate(texts) if folded_text(each) == text), None)
 
 
 def _is_among(value: Any, values: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leadscore_export.convert.pipelines.selected_columns import places_of
+from leadscore_export.convert.pipelines.selected_columns import indexes_of
 from leadscore_export.convert.pipelines.trace_encoders import trace_one_hot, trace_ordinal
 from leadscore_export.convert.pipelines.traced_columns import (
     CodeColumn,
@@ -49,7 +49,7 @@ def trace(step: Any, columns: Columns, names: Names, path: str) -> Columns:
     if known is not None:
         return known(step, columns, f'"{path}" ({kind})')
     if hasattr(step, "get_support"):
-        return [columns[place] for place in step.get_support(indices=True)]
+        return [columns[index] for index in step.get_support(indices=True)]
     raise UnknownStep(
         f'the step "{path}" ({kind}) cannot become features: the exporter knows {_HANDLED}. Compute its '
         "result "
@@ -70,11 +70,11 @@ def names_after(step: Any, names: Names) -> Names:
 def _column_transformer(step: Any, columns: Columns, names: Names, path: str) -> Columns:
     result: list[TracedColumn] = []
     for name, inner, chosen in step.transformers_:
-        places = places_of(chosen, len(columns), names)
-        if not places:
+        indexes = indexes_of(chosen, len(columns), names)
+        if not indexes:
             continue
-        own_names = None if names is None else [names[place] for place in places]
-        result += trace(inner, [columns[place] for place in places], own_names, f"{path} > {name}")
+        own_names = None if names is None else [names[index] for index in indexes]
+        result += trace(inner, [columns[index] for index in indexes], own_names, f"{path} > {name}")
     return result
 
 
@@ -91,7 +91,7 @@ def _impute(step: Any, columns: Columns, path: str) -> Columns:
             continue
         kept.append(_filled(column, fill, path))
     if step.add_indicator:
-        kept += [_gaps(columns[place], path) for place in step.indicator_.features_]
+        kept += [_gaps(columns[index], path) for index in step.indicator_.features_]
     return kept
 
 
@@ -138,33 +138,33 @@ def _scale(operations: Callable[[Any, int], list[Operation]]) -> Callable[[Any, 
                     f'the step {path} scales "{column.feature.field}", which is no number; encode it before'
                 )
         return [
-            dataclasses.replace(column, operations=(*column.operations, *operations(step, place)), step=path)
-            for place, column in enumerate(columns)
+            dataclasses.replace(column, operations=(*column.operations, *operations(step, index)), step=path)
+            for index, column in enumerate(columns)
         ]
 
     return scaled
 
 
-def _operation(name: Any, step: Any, attribute: str, place: int) -> list[Operation]:
+def _operation(name: Any, step: Any, attribute: str, index: int) -> list[Operation]:
     values = getattr(step, attribute, None)
-    return [] if values is None else [(name, float(np.ravel(values)[place]))]
+    return [] if values is None else [(name, float(np.ravel(values)[index]))]
 
 
-def _standard(step: Any, place: int) -> list[Operation]:
-    mean = _operation("subtract", step, "mean_", place) if step.with_mean else []
-    return [*mean, *(_operation("divide", step, "scale_", place) if step.with_std else [])]
+def _standard(step: Any, index: int) -> list[Operation]:
+    mean = _operation("subtract", step, "mean_", index) if step.with_mean else []
+    return [*mean, *(_operation("divide", step, "scale_", index) if step.with_std else [])]
 
 
-def _robust(step: Any, place: int) -> list[Operation]:
-    return [*_operation("subtract", step, "center_", place), *_operation("divide", step, "scale_", place)]
+def _robust(step: Any, index: int) -> list[Operation]:
+    return [*_operation("subtract", step, "center_", index), *_operation("divide", step, "scale_", index)]
 
 
-def _max_abs(step: Any, place: int) -> list[Operation]:
-    return _operation("divide", step, "scale_", place)
+def _max_abs(step: Any, index: int) -> list[Operation]:
+    return _operation("divide", step, "scale_", index)
 
 
-def _min_max(step: Any, place: int) -> list[Operation]:
-    return [*_operation("multiply", step, "scale_", place), *_operation("add", step, "min_", place)]
+def _min_max(step: Any, index: int) -> list[Operation]:
+    return [*_operation("multiply", step, "scale_", index), *_operation("add", step, "min_", index)]
 
 
 def _function(step: Any, columns: Columns, path: str) -> Columns:

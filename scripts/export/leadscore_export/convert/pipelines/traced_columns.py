@@ -103,29 +103,29 @@ def features_of(
     for column in columns:
         if isinstance(column, OneHotColumn):
             used.setdefault(column.encoding, set()).update(column.members)
-    placed = _Placed(for_trees, used)
+    gathered = _GatheredFeatures(for_trees, used)
     for column in columns:
         if not isinstance(column, MissingColumn):
-            placed.draft(column)
+            gathered.draft(column)
     for column in columns:
         if isinstance(column, MissingColumn):
-            placed.mark_missing(column)
-    if not placed.features:
+            gathered.mark_missing(column)
+    if not gathered.features:
         raise ExportError("the pipeline gives the classifier no column of a field; let it keep one")
-    featurizer = Featurizer(placed.features, missing_tokens=missing_tokens)
+    featurizer = Featurizer(gathered.features, missing_tokens=missing_tokens)
     return featurizer, TrainedTable(
-        featurizer.width, tuple(placed.table_column(column, featurizer) for column in columns)
+        featurizer.width, tuple(gathered.table_column(column, featurizer) for column in columns)
     )
 
 
-class _Placed:
+class _GatheredFeatures:
     """Features in the order of the columns that need them."""
 
     def __init__(self, for_trees: bool, used: Mapping[Encoding, Set[int]]) -> None:
         self._for_trees = for_trees
         self._used = used
         self.features: list[Feature] = []
-        self._places: dict[int, int] = {}
+        self._index_of: dict[int, int] = {}
         self._encodings: dict[Encoding, int] = {}
         self._marked: set[int] = set()
 
@@ -135,15 +135,15 @@ class _Placed:
             if column.encoding not in self._encodings:
                 self._encodings[column.encoding] = self._add(self._encoded(column.encoding))
             return
-        self._places[id(column)] = self._add(_single(column))
+        self._index_of[id(column)] = self._add(_single(column))
 
     def mark_missing(self, column: MissingColumn) -> None:
         """Adds a missing_column to a feature of the field."""
-        for place, feature in enumerate(self.features):
-            if feature.field == column.feature.field and place not in self._marked:
-                self._marked.add(place)
-                self._places[id(column)] = place
-                self.features[place] = dataclasses.replace(feature, missing_column=True)  # type: ignore[call-arg]
+        for index, feature in enumerate(self.features):
+            if feature.field == column.feature.field and index not in self._marked:
+                self._marked.add(index)
+                self._index_of[id(column)] = index
+                self.features[index] = dataclasses.replace(feature, missing_column=True)  # type: ignore[call-arg]
                 return
         raise ExportError(
             f'the step {column.step} marks the gaps of "{column.feature.field}", but drops its value; keep '
@@ -153,10 +153,10 @@ class _Placed:
     def table_column(self, column: TracedColumn, featurizer: Featurizer) -> TableColumn:
         """A column in terms of the columns of the features."""
         if not isinstance(column, OneHotColumn):
-            entry = featurizer.features[self._places[id(column)]]
+            entry = featurizer.features[self._index_of[id(column)]]
             is_mark = isinstance(column, MissingColumn)
-            place = entry["missing_column"] if is_mark else entry["columns"][0]
-            return TableColumn(place, operations=column.operations)
+            column_index = entry["missing_column"] if is_mark else entry["columns"][0]
+            return TableColumn(column_index, operations=column.operations)
         encoding = column.encoding
         entry = featurizer.features[self._encodings[encoding]]
         if self._for_trees:

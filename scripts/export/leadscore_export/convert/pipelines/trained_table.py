@@ -63,7 +63,7 @@ class TrainedTable:
     `width`: Number of input columns of the bundle.
     `columns`: Empty if the table is the rows of the bundle themselves.
     `decimals`: The bundle's columns with numbers in X that float32 cannot hold.
-    `positive`: The place of the class that means converted among the model's classes.
+    `positive`: The index of the class that means converted among the model's classes.
     """
 
     width: int
@@ -71,9 +71,9 @@ class TrainedTable:
     decimals: frozenset[int] = field(default_factory=frozenset)
     positive: int = 1
 
-    def column(self, place: int) -> TableColumn:
-        """The column of the table at a place."""
-        return self.columns[place] if self.columns else TableColumn(place)
+    def column(self, index: int) -> TableColumn:
+        """The column of the table at an index."""
+        return self.columns[index] if self.columns else TableColumn(index)
 
     def of_rows(self, rows: Vector) -> Vector:
         """The table for some rows of the bundle."""
@@ -87,8 +87,8 @@ class TrainedTable:
         if not self.columns:
             return weights
         moved = np.zeros((self.width, *weights.shape[1:]))
-        for place, column in enumerate(self.columns):
-            moved[[column.column, *column.added]] = weights[place]
+        for index, column in enumerate(self.columns):
+            moved[[column.column, *column.added]] = weights[index]
         return moved
 
     def scaling(self) -> tuple[Vector, Vector] | None:
