@@ -126,7 +126,7 @@ const cases: readonly RuleCase[] = [
       ),
     },
     findings: ['test/a.test.ts:1', 'test/a.test.ts:2', 'test/a.test.ts:4'].map(
-      (place) => `${place} has a title without a subject`,
+      (at) => `${at} has a title without a subject`,
     ),
     good: {
       'test/a.test.ts': lines(

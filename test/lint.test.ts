@@ -111,12 +111,12 @@ describe('biome.json', () => {
       limitMs: 60_000,
     });
     const found = [...output.matchAll(/^::error title=lint\/\w+\/(\w+),file=(.*?),line=(\d+),/gm)];
-    for (const [rule, places] of Object.entries(breaches)) {
+    for (const [rule, expected] of Object.entries(breaches)) {
       const reported = found.filter(([, name]) => name === rule).map(([, , path, line]) => `${path}:${line}`);
       expect(
-        reported.map((place) => place.replace(`${directory}/`, '')),
+        reported.map((at) => at.replace(`${directory}/`, '')),
         `${rule}\n${output}`,
-      ).to.have.members([...places]);
+      ).to.have.members([...expected]);
     }
   });
 });

@@ -86,7 +86,7 @@ const cases: readonly RuleCase[] = [
     title: 'takes the environment out of process nowhere',
     rule: environmentStaysInProcess,
     bad: { 'test/b.ts': "import { env } from 'node:process';\n", 'scripts/c.mjs': 'const { env } = process;\n' },
-    findings: ['test/b.ts:1', 'scripts/c.mjs:1'].map((place) => `${place} takes env out of process`),
+    findings: ['test/b.ts:1', 'scripts/c.mjs:1'].map((at) => `${at} takes env out of process`),
     good: { 'shared/config/config.ts': 'const a = process.env.PORT;\n' },
   },
   {
@@ -148,7 +148,7 @@ const cases: readonly RuleCase[] = [
       'test/b.test.ts': lines("it.skip('b', () => {});", "xit('c', () => {});"),
     },
     findings: ['test/a.test.ts:2', 'test/b.test.ts:1', 'test/b.test.ts:2'].map(
-      (place) => `${place} skips a test without \`leaveOut\``,
+      (at) => `${at} skips a test without \`leaveOut\``,
     ),
     good: {
       'test/support/leave-out.ts': 'context.skip();\n',
@@ -179,7 +179,7 @@ const cases: readonly RuleCase[] = [
     title: 'normalises Unicode only in shared/contract/texts.ts',
     rule: oneFileNormalises,
     bad: { 'worker/a.ts': "const a = text.normalize('NFKC');\n", 'scripts/b.ts': lines('', 'text.normalize();') },
-    findings: ['worker/a.ts:1', 'scripts/b.ts:2'].map((place) => `${place} calls normalize: use boundedNfkc`),
+    findings: ['worker/a.ts:1', 'scripts/b.ts:2'].map((at) => `${at} calls normalize: use boundedNfkc`),
     good: {
       'shared/contract/texts.ts': "const a = text.normalize('NFKC');\n",
       'test/a.test.ts': "text.normalize('NFC');\n",

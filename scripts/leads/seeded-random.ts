@@ -52,7 +52,7 @@ export function seededRandom(seed: number): SeededRandom {
 function xoshiro128(seed: number): () => number {
   const splitMix = splitMix32(seed);
   let [s0, s1, s2, s3] = [splitMix(), splitMix(), splitMix(), splitMix()];
-  const rotateLeft = (bits: number, places: number): number => (bits << places) | (bits >>> (32 - places));
+  const rotateLeft = (bits: number, by: number): number => (bits << by) | (bits >>> (32 - by));
   return () => {
     const result = Math.imul(rotateLeft(Math.imul(s1, 5), 7), 9) >>> 0;
     const shifted = s1 << 9;

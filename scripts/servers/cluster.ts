@@ -255,7 +255,7 @@ export class Cluster {
     for (const [index, node] of this.redisCluster.nodes.entries()) this.servers.set(redisNames[index] ?? 'redis', node);
   }
 
-  /** A node of a Redis Cluster without its data keeps its place in the cluster. */
+  /** A node of a Redis Cluster without its data keeps its id and its slots. */
   private dataOf(name: ServerName): string {
     const ofNode = name === 'mongo' ? undefined : this.redisCluster?.dataOf(redisNames.indexOf(name));
     return ofNode ?? this.directoryOf(name);

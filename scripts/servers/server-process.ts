@@ -213,7 +213,7 @@ export async function findRedisServer(): Promise<string> {
 }
 
 /**
- * The absolute path of a `mongod`, searched in the same places.
+ * The absolute path of a `mongod`, searched in the same folders.
  * @throws Error when none of version 6 or later is found
  */
 export async function findMongod(): Promise<string> {

@@ -24,7 +24,7 @@ export type ServiceLog = 'inherit' | 'ignore' | number;
 
 export interface ServiceOptions {
   readonly kind: ServiceKind;
-  /** Another program in its place, from the project's root, and its arguments. */
+  /** Another program instead, from the project's root, and its arguments. */
   readonly program?: readonly [file: string, ...args: string[]];
   /** Changes to this process's environment. */
   readonly environment: Settings;

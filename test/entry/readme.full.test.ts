@@ -40,7 +40,7 @@ describe('README.md', () => {
     await demo?.stop();
   });
 
-  /** Keeps what a command printed in the place of each placeholder. */
+  /** Keeps what a command printed for each placeholder. */
   function note(output: string): void {
     for (const [placeholder, pattern] of Object.entries(placeholders)) {
       const id = pattern.exec(output)?.[0];

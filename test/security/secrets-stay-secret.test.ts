@@ -52,7 +52,7 @@ describe('secrets', () => {
     return reply;
   };
 
-  async function sendKeysInEveryPlace(): Promise<void> {
+  async function sendKeysInEveryWay(): Promise<void> {
     const revoked = await own.addKey('live');
     await own.revoke(revoked);
     const mistyped = `${own.live.secret.slice(0, -1)}_`;
@@ -116,7 +116,7 @@ describe('secrets', () => {
 
   it('holds no key, no lead and no word of a body in logs, replies and metrics after bad requests and failures', async function () {
     this.timeout(startTimeoutMs);
-    await sendKeysInEveryPlace();
+    await sendKeysInEveryWay();
     await sendBadBodies();
     await failEverywhere();
     const log = await service.log();

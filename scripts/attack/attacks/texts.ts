@@ -90,13 +90,13 @@ export const texts: readonly Attack[] = [
     does: 'sends halves of surrogate pairs and NUL in values, names and crm_ids',
     answers: ['200', ...slowDown, ...refused],
     run: async (hostile) => {
-      const places = [
+      const bodiesOf = [
         (text: string) => `{"Industry":"${text}"}`,
         (text: string) => `{"Industry":"Retail","${text}":1}`,
         (text: string) => `{"Industry":"Retail","crm_id":"${text}"}`,
       ];
       const halves = ['\\ud800', '\\udc00x', '\\udfff\\ud800', '\\u0000', '\\uffff'];
-      const bodies = places.flatMap((place) => halves.map((half) => withRecord(hostile, place(half))));
+      const bodies = bodiesOf.flatMap((bodyOf) => halves.map((half) => withRecord(hostile, bodyOf(half))));
       await hostile.atRate(10, (index) =>
         hostile.callGzipped({ path: '/v1/score', body: bodies[index % bodies.length] ?? Buffer.of() }),
       );

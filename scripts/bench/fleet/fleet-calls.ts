@@ -13,7 +13,7 @@ export interface FleetCall {
 /** Organisations that are called, each with one of its models, and their leads. */
 export interface Called {
   readonly organisations: readonly FleetOrganisation[];
-  /** Place of the called model among the models of each organisation; -1 is the last. */
+  /** Index of the called model among the models of each organisation; -1 is the last. */
   readonly modelAt: number;
   /** Leads of each organisation that are scored again and again. */
   readonly hotLeads: number;

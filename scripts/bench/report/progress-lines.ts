@@ -26,7 +26,7 @@ export class ProgressLines {
 
   finished(line: string): void {
     this.done += 1;
-    const place = `[${String(this.done).padStart(2)}/${this.total}]`;
-    this.say(`${process.stderr.isTTY ? clearLine : ''}${place}  ${line}`);
+    const counter = `[${String(this.done).padStart(2)}/${this.total}]`;
+    this.say(`${process.stderr.isTTY ? clearLine : ''}${counter}  ${line}`);
   }
 }

@@ -15,7 +15,7 @@ export function checkJob(job: JobEvent, ledger: readonly LedgerEvent[]): string[
   const counted = ledger.reduce((sum, { records }) => sum + records, 0);
   if (counted !== scored) problems.push(`the ledger counts ${counted} records, its slices ${scored}`);
   if (wrongRow !== undefined) problems.push(`row ${wrongRow} of its results is not row ${wrongRow} of its file`);
-  if (wrongSlices > 0) problems.push(`${wrongSlices} slices are not in their place`);
+  if (wrongSlices > 0) problems.push(`${wrongSlices} slices are misplaced`);
   if (isComplete && shownRows !== rows) problems.push(`its results have ${shownRows} rows of ${rows}`);
   if (isComplete && shownScored !== scored) problems.push(`its results have ${shownScored} scores of ${scored}`);
   return problems.map((problem) => `${jobId}: ${problem}`);

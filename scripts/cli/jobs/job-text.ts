@@ -64,10 +64,10 @@ export function pauseText({ reason, message, resumes_at: resumesAt }: NonNullabl
   return `${sentence(message)} ${end} (${reason})`;
 }
 
-/** Why a job failed, with the place in the file unless the message names it. */
+/** Why a job failed, with the position in the file unless the message names it. */
 function failureText({ message, line, column }: NonNullable<JobReply['error']>): string {
-  const place = [line && `line ${line}`, column && `column ${column}`].filter((part) => part).join(', ');
-  return place === '' || message.includes(`line ${line}`) ? sentence(message) : `${sentence(message)} (${place})`;
+  const position = [line && `line ${line}`, column && `column ${column}`].filter((part) => part).join(', ');
+  return position === '' || message.includes(`line ${line}`) ? sentence(message) : `${sentence(message)} (${position})`;
 }
 
 /** An instant of the API, in UTC. */

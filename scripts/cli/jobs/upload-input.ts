@@ -107,7 +107,7 @@ const patchHeaders = (offset: number, bytes: number) => ({
 });
 
 /**
- * A refused request. A conflict means that the upload is complete, or that another request writes at the same place:
+ * A refused request. A conflict means that the upload is complete, or that another request writes at the same offset:
  * the state of the job says which.
  */
 async function refused({ client, job }: Upload, reply: HttpReply): Promise<Step> {

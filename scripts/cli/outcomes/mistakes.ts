@@ -47,9 +47,9 @@ export function mistakeSentences(groups: readonly MistakeGroup[], fileName: stri
   return groups
     .flatMap(({ what, rows, first, values }) => {
       const line = first[0]?.line ?? 0;
-      const place = `${fileName}, ${countText(rows)} rows, first in line ${line}`;
+      const where = `${fileName}, ${countText(rows)} rows, first in line ${line}`;
       return rows > maxRowsListed
-        ? [{ line, text: `${place}: ${what}${butIs(values)}` }]
+        ? [{ line, text: `${where}: ${what}${butIs(values)}` }]
         : first.map((row) => ({
             line: row.line,
             text: `${fileName}, line ${row.line}: ${what}${butIs(row.value === undefined ? [] : [row.value])}`,

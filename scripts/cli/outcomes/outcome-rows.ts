@@ -34,7 +34,7 @@ interface ReadOutcome {
   readonly lacksDate: boolean;
 }
 
-interface Places {
+interface ColumnIndexes {
   readonly crmId: number;
   readonly converted: number;
   readonly at: number | undefined;
@@ -57,7 +57,7 @@ export async function* outcomeRows(
   },
 ): AsyncGenerator<OutcomeRow> {
   const { columns, onNotice } = reading;
-  let places: Places | undefined;
+  let indexes: ColumnIndexes | undefined;
   const needed = [columns.crmId ?? 'crm_id', columns.converted ?? 'converted'].map(foldFieldName);
   const rules = {
     onNotice,
@@ -66,23 +66,23 @@ export async function* outcomeRows(
       return needed.some((name) => folded.has(name));
     },
     readHeader: async (names: readonly string[], { line }: { readonly line: number }) => {
-      places = await placesOf(names, line, columns);
-      return places.crmId;
+      indexes = await columnIndexes(names, line, columns);
+      return indexes.crmId;
     },
   };
   for await (const { cells, line, endByte, isEmpty, problem } of tableRows(input, rules)) {
-    if (isEmpty || places === undefined) continue;
-    const row = problem === undefined ? readRow(cells, places, reading) : { mistake: { what: problem } };
+    if (isEmpty || indexes === undefined) continue;
+    const row = problem === undefined ? readRow(cells, indexes, reading) : { mistake: { what: problem } };
     yield { line, endByte, ...row };
   }
 }
 
-async function placesOf(header: readonly string[], line: number, columns: OutcomeColumns): Promise<Places> {
+async function columnIndexes(header: readonly string[], line: number, columns: OutcomeColumns): Promise<ColumnIndexes> {
   const names = header.map((name) => name.trim());
-  const placeOf = (wanted: string, purpose: string) => columnOf(names, { wanted, line, purpose });
+  const indexOf = (wanted: string, purpose: string) => columnOf(names, { wanted, line, purpose });
   const required = async (wanted: string, option: string): Promise<number> => {
-    const place = await placeOf(wanted, option === '--crm-id' ? 'crm_id' : `column of ${option}`);
-    if (place !== undefined) return place;
+    const index = await indexOf(wanted, option === '--crm-id' ? 'crm_id' : `column of ${option}`);
+    if (index !== undefined) return index;
     const listed = listedNames(names.filter((each) => each !== ''));
     throw new InputFault(
       `The header (line ${line}) has no column "${wanted}". Name the column with ${option}. Existing columns: ${listed}`,
@@ -92,32 +92,32 @@ async function placesOf(header: readonly string[], line: number, columns: Outcom
   return {
     crmId: await required(columns.crmId ?? 'crm_id', '--crm-id'),
     converted: await required(columns.converted ?? 'converted', '--converted'),
-    at: columns.at === undefined ? await placeOf('at', 'column of --at') : await required(columns.at, '--at'),
+    at: columns.at === undefined ? await indexOf('at', 'column of --at') : await required(columns.at, '--at'),
     names,
   };
 }
 
 function readRow(
   record: readonly string[],
-  places: Places,
+  indexes: ColumnIndexes,
   reading: { readonly values: ConvertedValues; readonly now: Date; readonly correctsDates?: boolean },
 ): ReadOutcome | { readonly mistake: Mistake } {
   const { values, now, correctsDates } = reading;
-  const cell = textOfCell(record[places.crmId] ?? '');
-  const name = (place: number): string => `"${places.names[place] ?? ''}"`;
+  const cell = textOfCell(record[indexes.crmId] ?? '');
+  const name = (index: number): string => `"${indexes.names[index] ?? ''}"`;
   const read = idOfText(cell);
-  if ('problem' in read) return { mistake: { what: `${name(places.crmId)}: ${read.problem}` } };
+  if ('problem' in read) return { mistake: { what: `${name(indexes.crmId)}: ${read.problem}` } };
   const { id } = read;
-  if (id === null && cell === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
-  if (id === null) return { mistake: { what: `${name(places.crmId)} names no lead`, value: cell } };
+  if (id === null && cell === '') return { mistake: { what: `${name(indexes.crmId)} is empty` } };
+  if (id === null) return { mistake: { what: `${name(indexes.crmId)} names no lead`, value: cell } };
   const crmId = storedCrmId(id);
-  const value = (record[places.converted] ?? '').trim();
+  const value = (record[indexes.converted] ?? '').trim();
   const converted = values.read(value);
-  if (converted === undefined) return { mistake: { what: `${name(places.converted)} ${values.rule}`, value } };
-  const text = places.at === undefined ? '' : (record[places.at] ?? '').trim();
+  if (converted === undefined) return { mistake: { what: `${name(indexes.converted)} ${values.rule}`, value } };
+  const text = indexes.at === undefined ? '' : (record[indexes.at] ?? '').trim();
   const date = outcomeDate(text, { converted, nowMs: now.getTime() });
   if ('at' in date) {
-    const lacksDate = places.at !== undefined && date.isUndated === true;
+    const lacksDate = indexes.at !== undefined && date.isUndated === true;
     const corrected = correctsDates === true && date.isUndated !== true ? { isCorrected: true as const } : {};
     return { outcome: { crmId, converted, ...date, ...corrected }, sentId: id, value, lacksDate };
   }
@@ -125,5 +125,5 @@ function readRow(
     date.problem === 'no_date'
       ? 'must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z'
       : `must be at most ${maxDaysAhead} days in the future for a converted lead`;
-  return { mistake: { what: `${name(places.at ?? 0)} ${must}`, value: text } };
+  return { mistake: { what: `${name(indexes.at ?? 0)} ${must}`, value: text } };
 }

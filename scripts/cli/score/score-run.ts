@@ -164,7 +164,7 @@ export class ScoreRun {
     return { input, records, digest, notices, ids };
   }
 
-  /** Another file under the same name must not take the place of the output, or be counted without a word. */
+  /** Another file under the same name must not replace the output, or be counted without a word. */
   private async requireCommonRow(earlier: ResultPool): Promise<void> {
     const { path } = this.parts.options;
     const { records } = await this.read(await openInput(path));

@@ -209,12 +209,12 @@ npx leadscore model show ${model._id}
 
 npx leadscore console login ${organisation._id} --name Ada --role owner
 `);
-  const places = renderFields([
+  const listed = renderFields([
     ['Logs', `${service.shown(files.gateway_log)}, ${service.shown(files.workers_log)}`],
     ['Files', `${service.shown(files.leads)}, ${service.shown(files.scores)}`],
     ['Reference', `${url}/docs`],
   ]);
-  screen.block(`${places}\n`);
+  screen.block(`${listed}\n`);
   if (link !== undefined) {
     screen.heading('The console');
     screen.print(`${link}\n`);

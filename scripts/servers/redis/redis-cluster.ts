@@ -29,11 +29,11 @@ export interface RedisCluster {
   readonly tlsUrl: string | undefined;
   /** The masters at the time when the cluster was formed. */
   readonly nodes: readonly LocalServer[];
-  /** Kills a node and starts it again, with its place in the cluster. */
+  /** Kills a node and starts it again, with its id and its slots. */
   restart(index: number): Promise<void>;
   /** Starts a killed node again. */
   revive(index: number): Promise<LocalServer>;
-  /** The folder of a node's data, without its place in the cluster. */
+  /** The folder of a node's data, without its id and its slots. */
   dataOf(index: number): string;
   stop(): Promise<void>;
 }

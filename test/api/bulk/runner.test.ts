@@ -129,7 +129,7 @@ describe('the runner of bulk jobs', () => {
     expect(await own.predictions()).to.deep.equal([]);
   });
 
-  it('makes a job failed, with the place in the file, when the file cannot be read', async function () {
+  it('makes a job failed, with the position in the file, when the file cannot be read', async function () {
     this.timeout(60_000);
     const own = await workspace(service);
     const job = await BulkJob.create(own, 'crm_id,nothing that the model knows\n1,2\n');

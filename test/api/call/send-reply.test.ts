@@ -37,7 +37,7 @@ describe('a long reply', () => {
       { length: 10 },
       (_, field) => [`${field}`.padEnd(255, '問'), `${field}`.padEnd(255, '答')] as const,
     );
-    const drivers = column.map(() => fields.flatMap((_, place) => [place, -4_000, 'x'.repeat(200)]));
+    const drivers = column.map(() => fields.flatMap((_, index) => [index, -4_000, 'x'.repeat(200)]));
     const records = column.map((_, index) => ({ crmId: `L-${index}`, fields: {} }));
     const part = scoredPart(column, {
       ...{ likelihoods: column, matched: column.map(() => 1), previous: column },

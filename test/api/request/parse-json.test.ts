@@ -72,7 +72,7 @@ describe('parseJson', () => {
       expect(refusalBy(() => parseJson(text)).message).to.equal('The body is empty: send a JSON object.');
   });
 
-  it('says that a text ends too early, at every place where it can be cut off', () => {
+  it('says that a text ends too early, wherever it is cut off', () => {
     const text = '{"model_id":"mdl_1","records":[{"City":"K\\u00f6ln","visits":12,"known":true}]}';
     const parts = [...text].map((_, index) => text.slice(0, index + 1)).slice(0, -1);
     // A number or a word that is cut off may be another one, and so may the digits of an escape.
@@ -174,8 +174,8 @@ describe('boundValues', () => {
     await boundValues(body(19_900, 19_900, 19_900), limit);
     for (const text of [body(1, 20_001), body(20_001, 1), body(1, 1, 20_001)]) {
       const { message } = refusalOf(await failureOf(boundValues(text, limit)));
-      const place = '20000 values in one record or outside of records';
-      expect(message).to.equal(`The body has more than ${place}: send less.`);
+      const exceeded = '20000 values in one record or outside of records';
+      expect(message).to.equal(`The body has more than ${exceeded}: send less.`);
     }
   });
 
@@ -288,7 +288,7 @@ describe('parseInSteps', () => {
     expect(await inSteps('{"records":3,"records":[1,2]}')).to.deep.equal({ records: [1, 2] });
   });
 
-  it('names the place of an error in the whole text', async () => {
+  it('names the position of an error in the whole text', async () => {
     for (const text of [
       '{"records":[{"a":1},{"b":NaN},{"c":3}]}',
       '{"records":[{"a":1},{"b":2},{"c":}]}',

@@ -187,7 +187,7 @@ const broken: Readonly<Record<string, readonly [events: readonly HistoryEvent[],
     [job({ shownScored: 2 }), rowOfJob, counter(), run()],
     /its results have 2 scores of 3/,
   ],
-  'a missing slice': [[job({ wrongSlices: 1 }), rowOfJob, counter(), run()], /1 slices are not in their place/],
+  'a missing slice': [[job({ wrongSlices: 1 }), rowOfJob, counter(), run()], /1 slices are misplaced/],
   'a missing prediction': [[call(), row({ predictions: 2 }), counter(), run()], /2 predictions of 3/],
   'predictions of a call with a test key': [
     [call({ bucket: 'test' }), row({ bucket: 'test' }), counter({ bucket: 'test' }), run()],

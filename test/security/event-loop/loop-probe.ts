@@ -9,9 +9,9 @@ export const probeOptions = `--import=data:text/javascript,${encodeURIComponent(
 )}`;
 
 const everyMs = 1;
-/** Names the memory that the threads of a gateway share. Its places: the longest times, μs, and ticks of the timer. */
+/** Names the memory that the threads of a gateway share. Its elements: the longest times, μs, and ticks of the timer. */
 const memory = 'event loop probe';
-const [ofMainThread, ofLargeCalls, ticksOfLargeCalls, places] = [0, 1, 2, 3];
+const [ofMainThread, ofLargeCalls, ticksOfLargeCalls, length] = [0, 1, 2, 3];
 
 /**
  * Measures the longest time in which the event loop of a gateway's main thread ran no timer, in CPU time of the thread.
@@ -20,16 +20,16 @@ const [ofMainThread, ofLargeCalls, ticksOfLargeCalls, places] = [0, 1, 2, 3];
  */
 export function startProbe(): void {
   if (isMainThread && process.argv[1]?.endsWith(join('api', 'main.js')))
-    setEnvironmentData(memory, new Int32Array(new SharedArrayBuffer(places * Int32Array.BYTES_PER_ELEMENT)));
+    setEnvironmentData(memory, new Int32Array(new SharedArrayBuffer(length * Int32Array.BYTES_PER_ELEMENT)));
   const shared = getEnvironmentData(memory);
   if (!(shared instanceof Int32Array)) return;
-  const place = isMainThread ? ofMainThread : ofLargeCalls;
+  const index = isMainThread ? ofMainThread : ofLargeCalls;
   let beforeMs = threadCpuMs();
   setInterval(() => {
     const nowMs = threadCpuMs();
     const tookUs = Math.round(1_000 * (nowMs - beforeMs));
     beforeMs = nowMs;
-    if (tookUs > Atomics.load(shared, place)) Atomics.store(shared, place, tookUs);
+    if (tookUs > Atomics.load(shared, index)) Atomics.store(shared, index, tookUs);
     if (!isMainThread) Atomics.add(shared, ticksOfLargeCalls, 1);
   }, everyMs).unref();
   if (!isMainThread) return;
@@ -42,6 +42,6 @@ async function answer(shared: Int32Array): Promise<void> {
   // The turn in which the thread sent its last answer may go on. The second tick from now comes after it.
   const seen = Atomics.load(shared, ticksOfLargeCalls);
   while (Atomics.load(shared, ticksOfLargeCalls) < seen + 2) await pause(everyMs);
-  const longestUs = [ofMainThread, ofLargeCalls].map((place) => Atomics.exchange(shared, place, 0));
+  const longestUs = [ofMainThread, ofLargeCalls].map((index) => Atomics.exchange(shared, index, 0));
   process.send?.({ kind: 'probe', maxMs: Math.max(...longestUs) / 1_000 });
 }

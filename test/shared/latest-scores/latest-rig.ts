@@ -143,7 +143,7 @@ export class LatestRig {
   /** Reads leads from Redis; undefined where Redis does not know. */
   async read(crmIds: readonly string[], under = modelId): Promise<readonly (LeadScores | undefined)[]> {
     const { leads } = await this.latest.read({ organisationId: this.organisationId, modelId: under, crmIds });
-    return crmIds.map((_, place) => leads[place]);
+    return crmIds.map((_, index) => leads[index]);
   }
 
   /** Makes the hash, as the first look-up does. */

@@ -132,8 +132,8 @@ class Story {
     const reads = await Promise.all(models.map((modelId) => this.rig.read(leads, modelId)));
     for (const [index, modelId] of models.entries()) {
       const read = reads[index] ?? [];
-      for (const [place, crmId] of leads.entries()) {
-        const known = read[place];
+      for (const [row, crmId] of leads.entries()) {
+        const known = read[row];
         if (known === undefined) continue;
         this.checkLatest(crmId, known.latestId);
         if (known.own === undefined) continue;

@@ -52,14 +52,14 @@ describe('LatestScores', () => {
 
   it('has the latest prediction under any model, and the score of each of the last three models', async () => {
     const ids = callIds(4);
-    for (const [place, under] of byModel.entries()) await rig.score(ids[place] ?? '', [['L-1', 10 * place]], under);
+    for (const [index, under] of byModel.entries()) await rig.score(ids[index] ?? '', [['L-1', 10 * index]], under);
     const latestId = `${ids[3]}.0000`;
     const read = async (under: string) => (await rig.read(['L-1'], under))[0];
     expect(await read('mdl_A'), 'dropped').to.deep.equal({ latestId, own: undefined });
-    for (const place of [1, 2, 3])
-      expect(await read(byModel[place] ?? '')).to.deep.equal({
+    for (const index of [1, 2, 3])
+      expect(await read(byModel[index] ?? '')).to.deep.equal({
         latestId,
-        own: { id: `${ids[place]}.0000`, score: 10 * place },
+        own: { id: `${ids[index]}.0000`, score: 10 * index },
       });
     expect(await read('mdl_none')).to.deep.equal({ latestId, own: undefined });
   });

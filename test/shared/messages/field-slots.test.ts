@@ -308,7 +308,7 @@ describe('packerOf', () => {
     const text = fc.constantFrom('', 'a', '7', 'x'.repeat(70_000), ` ${'y'.repeat(4_096)} `);
     fc.assert(
       fc.property(fc.shuffledSubarray(names), fc.array(text, { maxLength: names.length }), (sent, texts) => {
-        const columns = sent.map((name, place) => ({ name, index: sent.length - 1 - place }));
+        const columns = sent.map((name, index) => ({ name, index: sent.length - 1 - index }));
         const members = columns.flatMap(({ name, index }) => (texts[index] ? [[name, texts[index]] as const] : []));
         expect(fields.packerOf(columns)(texts)).to.deep.equal(fields.pack(Object.fromEntries(members)));
       }),

@@ -131,7 +131,7 @@ describe('UsageRollups', () => {
     ];
     const instants = [monthStart - 1, monthStart, monthEnd - 1, monthEnd];
     for (const [index, on] of [counter, ...others].entries())
-      for (const [place, atMs] of instants.entries()) await record(10 ** index * (place + 1), atMs, on);
+      for (const [digit, atMs] of instants.entries()) await record(10 ** index * (digit + 1), atMs, on);
     nowMs = monthEnd + 26 * hourMs;
     for (const on of [counter, ...others]) await advance(on);
     expect(await days()).to.have.property('2026-02-28');

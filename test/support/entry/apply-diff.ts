@@ -1,14 +1,14 @@
 /**
  * Changes a text as a `diff` block of a document shows it. Lines begin with `-`, `+` or a space, and `@@` begins
- * another place. Each place is found by its unchanged and removed lines, which the text must have exactly once.
+ * another hunk. Each hunk is found by its unchanged and removed lines, which the text must have exactly once.
  * @throws Error with the lines that were found more than once, or not at all
  */
 export function applyDiff(text: string, diff: string): string {
-  const places = diff.replace(/\n$/, '').split(/^@@.*\n/m);
-  return places.reduce((changed, place) => applyPlace(changed, place.replace(/\n$/, '').split('\n')), text);
+  const hunks = diff.replace(/\n$/, '').split(/^@@.*\n/m);
+  return hunks.reduce((changed, hunk) => applyHunk(changed, hunk.replace(/\n$/, '').split('\n')), text);
 }
 
-function applyPlace(text: string, lines: readonly string[]): string {
+function applyHunk(text: string, lines: readonly string[]): string {
   const unknown = lines.find((line) => !/^[-+ ]|^$/.test(line));
   if (unknown !== undefined) throw new Error(`a line begins with neither "-", "+" nor a space: ${unknown}`);
   const without = (sign: string): string =>

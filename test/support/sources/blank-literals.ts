@@ -11,7 +11,7 @@ export interface Literal {
 /** A TypeScript source, split into code and literals. */
 export interface SplitSource {
   /**
-   * The source with the insides of its literals replaced by blanks. Every character keeps its place, so lines and
+   * The source with the insides of its literals replaced by blanks. Every character keeps its position, so lines and
    * offsets are those of the source. Quotes stay.
    */
   readonly code: string;
@@ -39,7 +39,7 @@ class Blanker {
   private at = 0;
   private readonly literals: Literal[] = [];
   private templateCount = 0;
-  /** Holes around the current place, innermost last. */
+  /** Holes around the current character, innermost last. */
   private readonly holes: Hole[] = [];
 
   constructor(private readonly source: string) {}

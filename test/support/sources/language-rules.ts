@@ -30,7 +30,7 @@ export const noBannedWords: LanguageRule = (prose) =>
     return word === undefined ? [] : [found(paragraph, `says "${word}"`, paragraph.text)];
   });
 
-/** No sentence begins with a word that puts a clause in the place of the subject. */
+/** No sentence begins with a word that puts a clause instead of the subject. */
 export const noInvertedOpenings: LanguageRule = (prose) =>
   prose.flatMap((paragraph) =>
     sentencesOf(paragraph).flatMap((sentence) => {

@@ -5,7 +5,7 @@ import { engineProblem } from '../../../worker/bundle-checks/trial/engine-proble
 const problem = (message: string): string => engineProblem('ONNX Runtime does not run it', new Error(message));
 
 describe('an error of ONNX Runtime', () => {
-  it('becomes its sentence and a remedy, without colours, source places and functions', () => {
+  it('becomes its sentence and a remedy, without colours, source positions and functions', () => {
     const message =
       "\u001b[1;31mNon-zero status code returned while running MatMul node. Name:'m' Status Message: " +
       '/onnxruntime_src/onnxruntime/core/providers/cpu/math/matmul_helper.h:62 onnxruntime::common::Status ' +

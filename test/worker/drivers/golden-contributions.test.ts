@@ -34,9 +34,9 @@ describe('contributions of golden records', () => {
       for (const [row, golden] of records.entries()) {
         expect(explanation.base).to.be.closeTo(golden.base, tolerance);
         for (const name of Object.keys(golden.contributions)) expect(names, name).to.include(name);
-        for (const [place, { field }] of fields.entries()) {
+        for (const [index, { field }] of fields.entries()) {
           const expected = golden.contributions[field] ?? 0;
-          const found = contributions[row * fields.length + place];
+          const found = contributions[row * fields.length + index];
           expect(found, `record ${row}, ${field}`).to.be.closeTo(expected, tolerance);
         }
       }

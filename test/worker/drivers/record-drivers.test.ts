@@ -24,8 +24,8 @@ function writerOf(manifest: Manifest) {
     featureRow.write({ cells, nowMs, out: new Float32Array(manifest.width), offset: 0, readings });
     const packed = writer.write({ contributions: Float64Array.from(contributions), cells, readings });
     return Array.from({ length: packed.length / 3 }, (_, driver) => {
-      const [place, contribution, value] = packed.slice(3 * driver, 3 * driver + 3);
-      return [writer.fields[Number(place)]?.[0], contribution, value];
+      const [index, contribution, value] = packed.slice(3 * driver, 3 * driver + 3);
+      return [writer.fields[Number(index)]?.[0], contribution, value];
     });
   };
 }
@@ -50,10 +50,10 @@ describe('DriverWriter', () => {
   it('returns at most ten drivers', () => {
     const drivers = numbers(15)(
       {},
-      Array.from({ length: 15 }, (_, place) => 1 + place / 100),
+      Array.from({ length: 15 }, (_, index) => 1 + index / 100),
     );
     expect(drivers.map(([field]) => field)).to.deep.equal(
-      [14, 13, 12, 11, 10, 9, 8, 7, 6, 5].map((place) => `c${place}`),
+      [14, 13, 12, 11, 10, 9, 8, 7, 6, 5].map((index) => `c${index}`),
     );
   });
 
@@ -119,8 +119,8 @@ describe('the value of a driver', () => {
   ];
   const write = writerOf(withFeatures(features, 9));
   const textOf = (field: string, value: unknown): unknown => {
-    const place = features.findIndex((feature) => feature.field === field);
-    const contributions = features.map((_, index) => (index === place ? 1 : 0));
+    const wanted = features.findIndex((feature) => feature.field === field);
+    const contributions = features.map((_, index) => (index === wanted ? 1 : 0));
     return write({ [field]: value }, contributions)[0]?.[2];
   };
 

@@ -51,11 +51,11 @@ function filled(type: string, value: unknown): Fields[] {
   const cells = Math.min(Math.floor(maxBodyBytes / bytes), maxChunkRecords * fieldsOfType);
   const records: Record<string, unknown>[] = [];
   for (let cell = 0; cell < cells; cell += 1) {
-    const place = cell % fieldsOfType;
-    if (place === 0) records.push({});
+    const index = cell % fieldsOfType;
+    if (index === 0) records.push({});
     // Different texts, because a reader caches short ones.
     const text = typeof value === 'string' ? `${value.slice(0, -3)}${String(cell % 1_000).padStart(3, '0')}` : value;
-    Object.assign(records.at(-1) ?? {}, { [`${type} ${place}`]: text });
+    Object.assign(records.at(-1) ?? {}, { [`${type} ${index}`]: text });
   }
   return records;
 }

@@ -34,7 +34,7 @@ export function engineProblem(doing: string, error: unknown): string {
   return `${doing}: ${sentence}. Remedy: ${remedy}`;
 }
 
-/** The sentence that says the reason, without colours, positions in sources and the names of C++ functions. */
+/** The sentence that says the reason, without colours, source positions and the names of C++ functions. */
 function sentenceOf(error: unknown): string {
   const text = stripVTControlCharacters(messageOf(error)).replace(/[\s\p{Cc}]+/gu, ' ');
   const reason = /(?:Status Message|ERROR_MESSAGE): ?(.*)$/i.exec(text)?.[1] ?? text;

@@ -22,7 +22,7 @@ export interface RecordRefusal {
 }
 
 /** Matches `records[17]` and an optional field: `.annual_revenue` or `["Annual Revenue"]`. */
-export const recordPlace = /records\[(\d+)\](?:\.([A-Za-z_$][\w$]*)|\[("(?:[^"\\]|\\.)*")\])?/;
+export const recordPath = /records\[(\d+)\](?:\.([A-Za-z_$][\w$]*)|\[("(?:[^"\\]|\\.)*")\])?/;
 
 const itemStart = /(?:^|; )(?=records\[\d+\])/g;
 const itemsEnd = /; and (\d+) more\.|\. GET \/v1\/|\. Nothing of the call|\.$/;
@@ -53,9 +53,9 @@ export function refusedRecords({ code, status, message }: ApiFailure, records: n
 }
 
 function refusedRecord(text: string): RefusedRecord | undefined {
-  const place = recordPlace.exec(text);
-  if (place?.index !== 0) return undefined;
-  const [whole, index, name, quoted] = place;
+  const path = recordPath.exec(text);
+  if (path?.index !== 0) return undefined;
+  const [whole, index, name, quoted] = path;
   const field = quoted === undefined ? name : String(parse(quoted));
   // The list of the names that were sent is for a call without the file at hand.
   const problem = text

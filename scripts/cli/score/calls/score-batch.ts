@@ -4,7 +4,7 @@ import type { Batch, BatchRow } from '../input/record-batches.js';
 import { type InputSums, readInputSummary } from '../output/input-sums.js';
 import type { ApiFailure, ReplyUsage, ReplyValidation, RowOutcome, ScoreReply } from './api-reply.js';
 import type { RecordedCalls } from './recorded-calls.js';
-import { RefusalMemory, recordPlace, refusedRecords } from './refused-records.js';
+import { RefusalMemory, recordPath, refusedRecords } from './refused-records.js';
 import { CallRefused } from './score-client.js';
 
 /** The constant part of all calls of a run. */
@@ -210,7 +210,7 @@ function refusal({ failure, mayBeCounted }: CallRefused, records: readonly FileR
   const last = records.at(-1)?.row ?? first;
   const rows = first === last ? `Row ${countText(first)} was` : `Rows ${countText(first)}-${countText(last)} were`;
   const docs = failure.docsUrl === undefined ? '' : `\nSee ${failure.docsUrl}`;
-  const message = withFilePlaces(failure.message, records);
+  const message = withFilePositions(failure.message, records);
   return new CliError(
     failure.status === 0
       ? `${rows} not scored: ${message}`
@@ -228,13 +228,13 @@ function refusal({ failure, mayBeCounted }: CallRefused, records: readonly FileR
   );
 }
 
-/** Replaces places such as `records[17].annual_revenue` by the row, line and field of the file. */
-function withFilePlaces(message: string, records: readonly FileRow[]): string {
-  const named = (place: string, index: string, name?: string, quoted?: string): string => {
+/** Replaces paths such as `records[17].annual_revenue` by the row, line and field of the file. */
+function withFilePositions(message: string, records: readonly FileRow[]): string {
+  const named = (path: string, index: string, name?: string, quoted?: string): string => {
     const record = records[Number(index)];
-    if (record === undefined) return place;
+    if (record === undefined) return path;
     const field = quoted ?? (name === undefined ? undefined : JSON.stringify(name));
     return `row ${record.row} (line ${record.line})${field === undefined ? '' : `, ${field}`}`;
   };
-  return message.replace(new RegExp(recordPlace, 'g'), named);
+  return message.replace(new RegExp(recordPath, 'g'), named);
 }

@@ -178,10 +178,10 @@ export async function* withFileName<Item>(input: InputFile, items: AsyncIterable
   } catch (error) {
     if (!(error instanceof InputFault)) throw error;
     const { line, column } = error;
-    const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
-    throw new CliError(`${input.name}: ${error.message}`, { code: 'bad_input', details: place });
+    const position = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+    throw new CliError(`${input.name}: ${error.message}`, { code: 'bad_input', details: position });
   }
 }
 
-/** Invalid input. The message must name the place and the problem. */
+/** Invalid input. The message must name the position and the problem. */
 export const badInput = (message: string): CliError => new CliError(message, { code: 'bad_input' });

@@ -76,8 +76,8 @@ async function openProgress({
   // Without a journal the other files of the folder mean nothing.
   if (earlier === undefined) await removeProgress(disk, folder);
   const content = earlier ?? (await beginJournal(disk, { folder, options }));
-  const places = { disk, outputPath, folder };
-  const progress = new RunProgress(undefined, places, { content, isNew: earlier === undefined });
+  const files = { disk, outputPath, folder };
+  const progress = new RunProgress(undefined, files, { content, isNew: earlier === undefined });
   return { progress, folder };
 }
 

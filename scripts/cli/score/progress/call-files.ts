@@ -32,8 +32,8 @@ export class CallFiles {
   /** Calls of earlier runs that were sent again. Their rows are those of a pool. */
   private readonly reopened = new Set<string>();
 
-  /** @param places undefined without progress: then only counts */
-  constructor(private readonly places: { readonly disk: Disk; readonly folder: string } | undefined) {}
+  /** @param files undefined without progress: then only counts */
+  constructor(private readonly files: { readonly disk: Disk; readonly folder: string } | undefined) {}
 
   /** Rows that the service has counted and that are not yet in the output. */
   get answeredRows(): number {
@@ -51,8 +51,8 @@ export class CallFiles {
   async begin({ body, rows }: Pick<SentCall, 'body' | 'rows'>): Promise<SentCall> {
     const id = randomUUID();
     const call: SentCall = { id, key: `leadscore-score-${id}`, sentAtMs: Date.now(), rows, body };
-    if (this.places !== undefined) {
-      const { disk, folder } = this.places;
+    if (this.files !== undefined) {
+      const { disk, folder } = this.files;
       const { body: _, ...head } = call;
       // The body has no line end. A line of its own saves quoting all of it once more.
       await disk.appendSafely(callPath(folder, id), `${JSON.stringify({ format: 2, ...head })}\n${body}\n`);
@@ -63,8 +63,8 @@ export class CallFiles {
 
   async keepReply({ id }: SentCall, { scores }: ScoreReply): Promise<void> {
     if (!this.reopened.has(id)) this.answered.set(id, scores.length);
-    if (this.places !== undefined) {
-      const { disk, folder } = this.places;
+    if (this.files !== undefined) {
+      const { disk, folder } = this.files;
       const path = callPath(folder, id);
       // A crash may have cut the line of an earlier reply.
       const line = `\n${JSON.stringify({ scores })}\n`;
@@ -84,7 +84,7 @@ export class CallFiles {
   /** Forgets calls whose scores are in the output, or that were not counted. */
   async remove(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
-      if (this.places !== undefined) await this.places.disk.remove(callPath(this.places.folder, id));
+      if (this.files !== undefined) await this.files.disk.remove(callPath(this.files.folder, id));
       this.answered.delete(id);
       this.open.delete(id);
     }

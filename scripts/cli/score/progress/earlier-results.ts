@@ -109,9 +109,9 @@ async function* linesAfter(
   const output = new FileParts(outputPath);
   const journal = new FileParts(journalPath(folder));
   for (let index = keptBatches; index < batches.length; index += 1) {
-    const place = batches[index];
-    if (place === undefined) return;
-    const kept = await readKept(journal, place);
+    const entry = batches[index];
+    if (entry === undefined) return;
+    const kept = await readKept(journal, entry);
     const from = batches[index - 1]?.bytes ?? begun.bytes;
     const text = (await output.bytes(from, kept.bytes)).toString('utf8');
     const outcomes = writtenResults(text, { ...form, ...begun });

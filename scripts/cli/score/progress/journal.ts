@@ -100,14 +100,14 @@ type JournalLine =
   | { readonly kept: KeptBatch }
   | { readonly resumed: Resumed };
 
-/** A batch that is in the output, and the place of its line in the journal. */
-export type KeptPlace = Pick<KeptBatch, 'rows' | 'digest' | 'bytes'> & { readonly offset: number };
+/** A batch that is in the output, and the offset of its line in the journal. */
+export type KeptEntry = Pick<KeptBatch, 'rows' | 'digest' | 'bytes'> & { readonly offset: number };
 
 /** The content of a journal. */
 export interface JournalContent {
   readonly head: JournalHead;
   readonly begun: Begun | undefined;
-  readonly batches: readonly KeptPlace[];
+  readonly batches: readonly KeptEntry[];
   readonly resumed: Resumed | undefined;
   /** Kept results that are in the output, since it was resumed. */
   readonly took: readonly NumberRange[];
@@ -137,7 +137,7 @@ export async function readJournal(path: string, calls: readonly string[]): Promi
   let resumed: Resumed | undefined;
   let took: NumberRange[] = [];
   let bytes = 0;
-  const batches: KeptPlace[] = [];
+  const batches: KeptEntry[] = [];
   for await (const { text, offset, end } of fileLines(path)) {
     const line = parseLine(text, path);
     bytes = end;
@@ -161,7 +161,7 @@ export async function readJournal(path: string, calls: readonly string[]): Promi
 }
 
 /** The line of a batch. */
-export async function readKept(journal: FileParts, { offset }: KeptPlace): Promise<KeptBatch> {
+export async function readKept(journal: FileParts, { offset }: KeptEntry): Promise<KeptBatch> {
   const line = parseLine(await journal.line(offset), journal.path);
   if ('kept' in line) return line.kept;
   throw unreadable(journal.path, `it has no batch at byte ${offset}`);

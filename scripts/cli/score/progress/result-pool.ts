@@ -80,7 +80,7 @@ export class PoolWriter {
   }
 }
 
-/** Digests and places of the lines of a pool's file. */
+/** Digests and offsets of the lines of a pool's file. */
 export interface PoolContent {
   readonly digests: Buffer;
   readonly offsets: Float64Array;
@@ -99,7 +99,7 @@ const free = -1;
 export class ResultPool {
   readonly size: number;
   private readonly digests: Buffer;
-  /** For each place of a hash table the first result; of several with one digest the lowest number. */
+  /** For each index of a hash table the first result; of several with one digest the lowest number. */
   private readonly table: Int32Array;
   /** For each result the next one with the same digest. */
   private readonly next: Int32Array;
@@ -116,43 +116,43 @@ export class ResultPool {
     this.digests =
       calls.length === 0 ? content.digests : Buffer.concat([content.digests, ...calls.map(({ rows }) => rows)]);
     this.size = this.digests.length / digestBytes;
-    let places = 2;
-    while (places < 1.5 * this.size) places *= 2;
-    this.table = new Int32Array(places).fill(free);
+    let length = 2;
+    while (length < 1.5 * this.size) length *= 2;
+    this.table = new Int32Array(length).fill(free);
     this.next = new Int32Array(this.size).fill(free);
     for (let number = this.size - 1; number >= 0; number -= 1) {
-      const place = this.placeOf(this.digests, number * digestBytes);
-      this.next[number] = this.table[place] ?? free;
-      this.table[place] = number;
+      const index = this.indexOf(this.digests, number * digestBytes);
+      this.next[number] = this.table[index] ?? free;
+      this.table[index] = number;
     }
   }
 
   /** Whether there is, or was, a result of a row. */
   has(digest: Buffer): boolean {
-    return this.size > 0 && this.table[this.placeOf(digest, 0)] !== free;
+    return this.size > 0 && this.table[this.indexOf(digest, 0)] !== free;
   }
 
   /** Takes the next result of a row out of the pool. */
   take(digest: Buffer): HeldResult | undefined {
     if (this.size === 0) return undefined;
-    const place = this.placeOf(digest, 0);
-    const number = this.table[place] ?? free;
+    const index = this.indexOf(digest, 0);
+    const number = this.table[index] ?? free;
     if (number < 0) return undefined;
     const next = this.next[number] ?? free;
-    // An emptied place still belongs to its digest, or the search for another digest would end at it.
-    this.table[place] = next === free ? -2 - number : next;
+    // An emptied entry still belongs to its digest, or the search for another digest would end at it.
+    this.table[index] = next === free ? -2 - number : next;
     return { number, outcome: () => this.outcomeOf(number) };
   }
 
-  /** The place of a digest, or the free place where it belongs. */
-  private placeOf(digests: Buffer, at: number): number {
+  /** The index of a digest, or the free index where it belongs. */
+  private indexOf(digests: Buffer, at: number): number {
     const mask = this.table.length - 1;
-    for (let place = digests.readUInt32LE(at) & mask; ; place = (place + 1) & mask) {
-      const entry = this.table[place] ?? free;
-      if (entry === free) return place;
+    for (let index = digests.readUInt32LE(at) & mask; ; index = (index + 1) & mask) {
+      const entry = this.table[index] ?? free;
+      if (entry === free) return index;
       const number = entry < free ? -2 - entry : entry;
       const of = number * digestBytes;
-      if (digests.compare(this.digests, of, of + digestBytes, at, at + digestBytes) === 0) return place;
+      if (digests.compare(this.digests, of, of + digestBytes, at, at + digestBytes) === 0) return index;
     }
   }
 

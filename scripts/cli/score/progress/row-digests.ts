@@ -8,7 +8,7 @@ export const digestBytes = 12;
 /** Digest of the text that is sent for a row. It recognises the row wherever an edited file has it. */
 export const textDigest = (text: string): Buffer => hash('sha256', text, 'buffer').subarray(0, digestBytes);
 
-/** In the place of the digest of a row that is not sent. */
+/** Instead of the digest of a row that is not sent. */
 export const noDigest = Buffer.alloc(digestBytes);
 
 /**

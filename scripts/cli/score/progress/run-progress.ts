@@ -20,7 +20,7 @@ import { digestBytes } from './row-digests.js';
 /** Sends a call of an earlier run again; undefined when it was not counted. */
 export type Replay = (call: EarlierCall, rows: number) => Promise<readonly RowOutcome[] | undefined>;
 
-export interface ProgressPlaces {
+export interface ProgressFiles {
   readonly disk: Disk;
   readonly outputPath: string;
   readonly folder: string;
@@ -42,16 +42,16 @@ export class RunProgress {
 
   /**
    * @param output undefined: `resume` opens it
-   * @param places undefined for a stream
+   * @param files undefined for a stream
    * @param earlier the journal, with at least its first line; `isNew` if this run has written it
    */
   constructor(
     private output: GrowingFile | undefined,
-    private readonly places: ProgressPlaces | undefined,
+    private readonly files: ProgressFiles | undefined,
     private readonly earlier: { readonly content: JournalContent; readonly isNew: boolean } | undefined,
   ) {
     this.hasEarlier = earlier?.isNew === false;
-    this.calls = new CallFiles(places);
+    this.calls = new CallFiles(files);
   }
 
   /** Batches of earlier runs that are in the output. */
@@ -86,10 +86,10 @@ export class RunProgress {
       readonly check: (pool: ResultPool) => Promise<void>;
     },
   ): Promise<void> {
-    const { places } = this;
+    const { files } = this;
     const earlier = this.earlier?.content;
-    if (places === undefined || earlier === undefined) return;
-    const { disk, folder, outputPath } = places;
+    if (files === undefined || earlier === undefined) return;
+    const { disk, folder, outputPath } = files;
     const results = await earlierResults(earlier, { keptBatches, disk, folder, outputPath, form });
     const { pool, poolNumber, openCalls } = results;
     const onScores = (rows: number): void => {
@@ -101,9 +101,9 @@ export class RunProgress {
     this.earlierScored = pool.scored;
     this.hasEarlier = this.pool.size > 0;
     this.isResumed = true;
-    const place = earlier.batches[keptBatches - 1];
-    this.rows = place?.rows ?? 0;
-    if (place !== undefined) this.figures = await this.figuresUpTo(place, folder);
+    const kept = earlier.batches[keptBatches - 1];
+    this.rows = kept?.rows ?? 0;
+    if (kept !== undefined) this.figures = await this.figuresUpTo(kept, folder);
     this.journal = await disk.openFile(journalPath(folder), earlier.bytes);
     const resumed = {
       rows: this.rows,
@@ -115,7 +115,7 @@ export class RunProgress {
     await this.journal.write(journalLine({ resumed }));
     await this.journal.sync();
     for (const path of results.obsolete) await disk.remove(path);
-    this.output = await disk.openFile(outputPath, place?.bytes ?? 0);
+    this.output = await disk.openFile(outputPath, kept?.bytes ?? 0);
   }
 
   /** Writes the header of the output. */
@@ -143,18 +143,18 @@ export class RunProgress {
 
   /** Whether `rows` and `figures` include those of earlier runs. */
   get knowsEarlier(): boolean {
-    return this.isResumed || this.places === undefined;
+    return this.isResumed || this.files === undefined;
   }
 
   /** Removes the progress of a complete run. */
   async removeProgress(): Promise<void> {
-    if (this.places !== undefined) await removeProgress(this.places.disk, this.places.folder);
+    if (this.files !== undefined) await removeProgress(this.files.disk, this.files.folder);
   }
 
   /** Removes progress and output of a run without results. */
   async removeAll(): Promise<void> {
     // An output that could not be opened is not of this run.
-    if (this.places !== undefined && this.output !== undefined) await this.places.disk.remove(this.places.outputPath);
+    if (this.files !== undefined && this.output !== undefined) await this.files.disk.remove(this.files.outputPath);
     await this.removeProgress();
   }
 
@@ -169,9 +169,9 @@ export class RunProgress {
   }
 
   /** The usage of the month is that of the last reply. */
-  private async figuresUpTo(place: JournalContent['batches'][number], folder: string): Promise<RunFigures> {
+  private async figuresUpTo(kept: JournalContent['batches'][number], folder: string): Promise<RunFigures> {
     const journal = new FileParts(journalPath(folder));
-    const { figures } = await readKept(journal, place);
+    const { figures } = await readKept(journal, kept);
     const last = this.batches.at(-1);
     const { usage } = last === undefined ? figures : (await readKept(journal, last)).figures;
     return usage === undefined ? figures : { ...figures, usage };

@@ -67,9 +67,9 @@ function changed(
 
 function spliced(text: string, { at, cut, put }: { at: number; cut: number; put: string }): string {
   // At the end of a value or member, where a change most likely breaks the syntax.
-  const ends = [...text.matchAll(/[[\]{},:]/g)].map(({ index }) => index);
-  const place = ends[at % ends.length] ?? 0;
-  return text.slice(0, place) + put + text.slice(place + cut);
+  const ends = [...text.matchAll(/[[\]{},:]/g)].map((match) => match.index);
+  const index = ends[at % ends.length] ?? 0;
+  return text.slice(0, index) + put + text.slice(index + cut);
 }
 
 function pathsOf(value: unknown, path: Path = []): Path[] {

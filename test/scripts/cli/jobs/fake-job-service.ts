@@ -35,7 +35,7 @@ export class FakeJobService extends FakeService {
   readonly requests: ArrivedRequest[] = [];
   /** Answers a request instead of the service. */
   answering: (request: ArrivedRequest) => Given = () => undefined;
-  /** Runs before each GET of a job: the place where a job goes on. @param poll from 0 */
+  /** Runs before each GET of a job: the job goes on here. @param poll from 0 */
   polled: (job: FakeJob, poll: number) => void = () => undefined;
   /** Runs when an upload is complete. */
   uploaded: (job: FakeJob) => void = (job) => {

@@ -64,7 +64,7 @@ describe('leadscore job create: the upload', () => {
     expect(desk.service.job.input.equals(bytes)).to.equal(true);
   });
 
-  it('goes on by HEAD and PATCH when the connection breaks at five places', async function () {
+  it('goes on by HEAD and PATCH when the connection breaks at five offsets', async function () {
     this.timeout(30_000);
     const text = await desk.writeRows('leads.csv', 20_300);
     // Within the first part, after a part, within one, before the last one, within it, and after the last byte.
@@ -105,7 +105,7 @@ describe('leadscore job create: the upload', () => {
     ]);
   });
 
-  it('waits for a place among the uploads, and after errors of the service', async () => {
+  it('waits for the permit of an upload, and after errors of the service', async () => {
     const text = await desk.writeRows('leads.csv', 2_000);
     const answers = [
       { status: 429, code: 'job_limit_exceeded', headers: { 'retry-after': '0' } },

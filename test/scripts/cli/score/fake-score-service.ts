@@ -28,7 +28,7 @@ export class FakeScoreService extends FakeService {
   /** Records counted. */
   used = 0;
   answering: Answering = () => undefined;
-  /** Why a record cannot be scored, as the service writes it after its place. */
+  /** Why a record cannot be scored, as the service writes it after its path. */
   problemOf: (record: ArrivedCall['records'][number]) => string | undefined = () => undefined;
   /** Body of `GET /v1/models/{id}`; undefined answers with 404. */
   model: unknown;

@@ -70,8 +70,8 @@ describe('Quota when Redis is emptied', () => {
           await story(counter);
           redis.stop();
           await rig.settleDown(counter);
-          const place = `emptied ${when} command ${point}`;
-          expect(await rig.quota.usage(counter), place).to.deep.equal({
+          const moment = `emptied ${when} command ${point}`;
+          expect(await rig.quota.usage(counter), moment).to.deep.equal({
             used: rig.ledger.sum(counter),
             leased: 0,
           });

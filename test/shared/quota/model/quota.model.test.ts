@@ -17,7 +17,7 @@ class Step implements fc.AsyncCommand<QuotaModel, Real> {
   constructor(
     readonly name: string,
     readonly may: (model: QuotaModel) => boolean,
-    readonly takePlace: (model: QuotaModel, real: Real) => Promise<void>,
+    readonly take: (model: QuotaModel, real: Real) => Promise<void>,
   ) {}
 
   check(model: QuotaModel): boolean {
@@ -25,7 +25,7 @@ class Step implements fc.AsyncCommand<QuotaModel, Real> {
   }
 
   async run(model: QuotaModel, real: Real): Promise<void> {
-    await this.takePlace(model, real);
+    await this.take(model, real);
     const { rig, counter } = real;
     const [used, leased] = await rig.redis.hmget(usageKey(counter), 'used', 'leased');
     const expected = model.known ? [String(model.used), String(model.leased)] : [null, null];

@@ -7,20 +7,20 @@ function manyTrees(trees: number, depth: number): { ensemble: TreeEnsemble; cove
   const perTree = 2 ** (depth + 1) - 1;
   const nodeCount = trees * perTree;
   const inner = 2 ** depth - 1;
-  const place = (node: number): number => node % perTree;
+  const inTree = (node: number): number => node % perTree;
   const child = (which: 1 | 2) =>
     Int32Array.from({ length: nodeCount }, (_, node) =>
-      place(node) < inner ? node - place(node) + 2 * place(node) + which : -1,
+      inTree(node) < inner ? node - inTree(node) + 2 * inTree(node) + which : -1,
     );
   const leafWeights = Array.from({ length: nodeCount }, (_, node) => node)
-    .filter((node) => place(node) >= inner)
-    .map((node) => ({ node, target: 0, weight: (place(node) % 5) / 100 }));
+    .filter((node) => inTree(node) >= inner)
+    .map((node) => ({ node, target: 0, weight: (inTree(node) % 5) / 100 }));
   const ensemble: TreeEnsemble = {
     inputs: Array.from({ length: 8 }, (_, column) => ({ column, weight: 1, offset: 0 })),
     firstCover: 0,
     nodeCount,
     roots: Array.from({ length: trees }, (_, tree) => tree * perTree),
-    decision: Uint8Array.from({ length: nodeCount }, (_, node) => (place(node) < inner ? atMostCode : leafCode)),
+    decision: Uint8Array.from({ length: nodeCount }, (_, node) => (inTree(node) < inner ? atMostCode : leafCode)),
     input: Int32Array.from({ length: nodeCount }, (_, node) => (node * 7) % 8),
     threshold: Float64Array.from({ length: nodeCount }, (_, node) => (node % 11) / 11),
     members: new Map(),
@@ -32,7 +32,7 @@ function manyTrees(trees: number, depth: number): { ensemble: TreeEnsemble; cove
   };
   const covers = Float32Array.from(
     { length: nodeCount },
-    (_, node) => 2 ** (depth - Math.floor(Math.log2(place(node) + 1))),
+    (_, node) => 2 ** (depth - Math.floor(Math.log2(inTree(node) + 1))),
   );
   return { ensemble, covers };
 }

@@ -54,7 +54,7 @@ describe('dueVersions', () => {
   const verdictOf = ({ _id, version }: Model): Promise<StoredVerdict | undefined> =>
     new ValidationStore(mongo.database).find(`${_id}:${version}`, 5_000);
 
-  it('places the night at 2:00 UTC', () => {
+  it('sets the night at 2:00 UTC', () => {
     const two = Date.UTC(2026, 4, 11, 2);
     expect(lastNightMs(two)).to.equal(two);
     expect(lastNightMs(two - 1)).to.equal(two - dayMs);
