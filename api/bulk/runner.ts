@@ -25,7 +25,7 @@ const resumeEveryMs = 5_000;
 
 /**
  * Runs bulk jobs. Organisations take turns, see `startTurns`; a turn serves the oldest job of its organisation that can
- * go on. Every second the runner looks for jobs in MongoDB, so an emptied Redis loses nothing.
+ * go on. Every second the runner polls MongoDB for jobs, so an emptied Redis loses nothing.
  */
 export class Runner implements Stoppable {
   readonly name = 'bulk runner';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextStep } from 'node:timers/promises';
 import type { BodyEncoding } from './content-type.js';
 
-/** The characters of windows-1252 from 0x80 to 0x9f. The decoder of Node 20 has control characters in their place. */
+/** The characters of windows-1252 from 0x80 to 0x9f. The decoder of Node 20 has control characters instead. */
 const fromEuro = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 const [euro, afterFromEuro] = [0x80, 0xa0];
 const megabyte = 1024 * 1024;

@@ -5,7 +5,7 @@ import type { CellKind, CellValue } from './untidy-cells.js';
 /** One record as a CRM would send it: flat, CRM field names as keys. */
 export type LeadRecord = Readonly<Record<string, CellValue>>;
 
-/** The fields that the demo model reads, with the look of their tidy cells. */
+/** The fields that the demo model reads, with the kind of their tidy cells. */
 export const modelFields = {
   'Lead Source': 'category',
   Industry: 'category',

@@ -4,7 +4,7 @@ import type { SeededRandom } from './seeded-random.js';
 export type CellValue = string | number | boolean | null;
 type Cell = Exclude<CellValue, null>;
 
-/** The look of a tidy cell: decides in which ways it can be untidy. */
+/** The kind of a tidy cell: decides in which ways it can be untidy. */
 export type CellKind = keyof typeof waysByKind;
 
 interface Way {

@@ -95,7 +95,7 @@ async function makeCliExecutable(root) {
 
 /**
  * Links `leadscore` into node_modules/.bin. If npx ran before `dist/` existed, its cache holds an empty folder for the
- * package, and npx never looks at `bin` in package.json again.
+ * package, and npx never reads `bin` in package.json again.
  * @param {string} root
  */
 export async function linkCommandLine(root) {

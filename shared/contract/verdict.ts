@@ -70,7 +70,7 @@ export const unresolved: Verdict = {
   summary: 'Unresolved: the validation state could not be read, so no gate is claimed.',
 };
 
-/** The pools look this often for versions whose grade is due. A version without a grade is due at once. */
+/** The pools check this often for versions whose grade is due. A version without a grade is due at once. */
 export const firstGradeWithinMinutes = 15;
 
 /** The verdict on a model that has never been graded. */

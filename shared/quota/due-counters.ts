@@ -12,12 +12,12 @@ import { integerReply, integersReply, luaCommand, stringsReply } from '../redis/
 import { allKeys } from '../redis/scan.js';
 import { counterOf, memberOf } from './leases.js';
 
-/** Counters that one script call claims, and that are looked at together. */
+/** Counters that one script call claims, and that are visited together. */
 const pageSize = 1_000;
-/** Less than the interval of sweeps: the next one looks at what a dead pool has claimed. */
+/** Less than the interval of sweeps: the next one visits what a dead pool has claimed. */
 const claimMs = 3_000;
 
-/** A counter whose look is due. */
+/** A counter whose visit is due. */
 export interface DueCounter {
   readonly counter: UsageCounter;
   /** Redis ms of its last mark, as Redis formats it. */
@@ -25,7 +25,7 @@ export interface DueCounter {
 }
 
 /** When a counter needs the sweep, in Redis ms; `undefined` for never. */
-export interface CounterLook {
+export interface CounterTimes {
   readonly nowMs: number;
   /** The earliest expiry of its leases. */
   readonly expiresMs: number | undefined;
@@ -34,31 +34,31 @@ export interface CounterLook {
   readonly recountMs: number | undefined;
 }
 
-/** The next look of a counter, or its end. */
-export interface NextLook extends DueCounter {
+/** The next visit of a counter, or its end. */
+export interface NextVisit extends DueCounter {
   readonly atMs: number;
   /** Takes the counter off the lists, unless it was marked since `mark`. */
   readonly isIdle?: boolean;
 }
 
 /**
- * The order in which active counters need a look of the sweep.
+ * The order in which active counters need a visit of the sweep.
  *
  * No lease is forgotten. A gateway marks a counter before it holds records, at least once a minute. A counter stays on
- * the lists for ten minutes after its last mark, and while it has leases. Its next look is at most a lease after the
- * last one. So a lease that is made after a look expires after the next. A recount that is requested after a look is
+ * the lists for ten minutes after its last mark, and while it has leases. Its next visit is at most a lease after the
+ * last one. So a lease that is made after a visit expires after the next. A recount that is requested after a visit is
  * due after the next, too.
  */
 export class DueCounters {
   private readonly claimPage;
-  private readonly lookAt;
-  private readonly setLooks;
+  private readonly readTimes;
+  private readonly setVisits;
 
   constructor(private readonly redis: Redis) {
     const file = (name: string) => `shared/quota/lua/schedule/${name}.lua`;
     this.claimPage = luaCommand(redis, { file: file('claim-due-counters'), reply: stringsReply });
-    this.lookAt = luaCommand(redis, { file: file('look-at-counter'), reply: integersReply });
-    this.setLooks = luaCommand(redis, { file: file('look-later'), reply: integerReply });
+    this.readTimes = luaCommand(redis, { file: file('read-counter-times'), reply: integersReply });
+    this.setVisits = luaCommand(redis, { file: file('schedule-visits'), reply: integerReply });
   }
 
   /** Claims all counters that are due, in pages. Another sweep does not get them for three seconds. */
@@ -88,18 +88,18 @@ export class DueCounters {
     }
   }
 
-  async look(counter: UsageCounter): Promise<CounterLook> {
-    const reply = await this.lookAt({ keys: [usageKey(counter), leasesKey(counter)], args: [] });
+  async timesOf(counter: UsageCounter): Promise<CounterTimes> {
+    const reply = await this.readTimes({ keys: [usageKey(counter), leasesKey(counter)], args: [] });
     const [nowMs = 0, ...times] = reply;
     const [expiresMs, countedMs, recountMs] = times.map((time) => (time < 0 ? undefined : time));
     return { nowMs, expiresMs, countedMs, recountMs };
   }
 
-  /** Sets the next looks of counters that were looked at. */
-  async lookLater(looks: readonly NextLook[]): Promise<void> {
-    if (looks.length === 0) return;
-    const args = looks.flatMap(({ counter, atMs, mark, isIdle }) => [memberOf(counter), atMs, isIdle ? mark : '']);
-    await this.setLooks({ keys: listKeys, args });
+  /** Sets the next visits of counters. */
+  async scheduleVisits(visits: readonly NextVisit[]): Promise<void> {
+    if (visits.length === 0) return;
+    const args = visits.flatMap(({ counter, atMs, mark, isIdle }) => [memberOf(counter), atMs, isIdle ? mark : '']);
+    await this.setVisits({ keys: listKeys, args });
   }
 }
 

@@ -81,7 +81,7 @@ export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter):
  */
 export const activeCountersKey = 'leadscore:active-counters';
 
-/** Sorted set of the active counters, scored by the Redis ms at which the sweep looks at them next. */
+/** Sorted set of the active counters, scored by the Redis ms at which the sweep visits them next. */
 export const dueCountersKey = `{${activeCountersKey}}:due`;
 
 /**

@@ -6,9 +6,9 @@ import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import type { ShapeOf } from '../../shared/contract/schema.js';
 import { storeVersion } from '../../shared/store/models/store-version.js';
 import {
+  appearances,
   type ConsolePage,
   holdReplies,
-  looks,
   openBrowser,
   openPage,
   unavailable,
@@ -59,9 +59,9 @@ describe('the comparison of two versions of a model', function () {
     return (await found.getByRole('cell').allInnerTexts()).slice(1).map((text) => text.replaceAll(/\s+/g, ' '));
   }
 
-  for (const look of looks) {
-    it(`shows what differs, and why a figure is missing, ${look.colorScheme} at ${look.viewport.width}`, async () => {
-      const opened = await openPage(browser, service, look);
+  for (const appearance of appearances) {
+    it(`shows what differs, and why a figure is missing, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
+      const opened = await openPage(browser, service, appearance);
       const { page } = opened;
       await opened.signIn('viewer', filled.id);
       await page.goto(`${service.url}${modelPath}`);
@@ -181,8 +181,8 @@ describe('the comparison of two versions of a model', function () {
     await opened.close();
   });
 
-  for (const look of looks.filter(({ colorScheme }) => colorScheme === 'light')) {
-    it(`offers the latest of many versions with long names, at ${look.viewport.width}`, async () => {
+  for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light')) {
+    it(`offers the latest of many versions with long names, at ${appearance.viewport.width}`, async () => {
       const crowded = await filledOrganisation(service);
       const versions = service.database.collection<Document & { _id: string }>('model_versions');
       const stored = await versions.findOne({ _id: `${crowded.model._id}:1.0.0` });
@@ -192,7 +192,7 @@ describe('the comparison of two versions of a model', function () {
         return { ...stored, _id: `${crowded.model._id}:${version}`, version, imported_at: importedAt };
       });
       await versions.insertMany(copies);
-      const opened = await openPage(browser, service, look);
+      const opened = await openPage(browser, service, appearance);
       const { page } = opened;
       await opened.signIn('admin', crowded.id);
       await page.goto(`${service.url}/models/${crowded.model._id}`);

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import type { Role } from '../../shared/contract/roles.js';
 import {
+  appearances,
   type ConsolePage,
   holdReplies,
-  looks,
   openBrowser,
   openPage,
   unavailable,
@@ -66,14 +66,14 @@ describe('the organisation menu of the console', function () {
     if (await button.isVisible()) await button.click();
   }
 
-  for (const look of looks) {
-    it(`switches and stays on the same kind of page, ${look.colorScheme} at ${look.viewport.width}`, async () => {
+  for (const appearance of appearances) {
+    it(`switches and stays on the same kind of page, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
       const opened = await memberOf(
         [
           [filled.id, 'owner'],
           [beta, 'owner'],
         ],
-        look,
+        appearance,
       );
       const { page } = opened;
       await page.goto(`${service.url}/models/${filled.model._id}`);
@@ -101,8 +101,8 @@ describe('the organisation menu of the console', function () {
       await opened.close();
     });
 
-    it(`lets an operator open any organisation, ${look.colorScheme} at ${look.viewport.width}`, async () => {
-      const opened = await openPage(browser, service, look);
+    it(`lets an operator open any organisation, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
+      const opened = await openPage(browser, service, appearance);
       const { page } = opened;
       await opened.signIn('operator');
       await page.goto(`${service.url}/fleet`);
@@ -211,8 +211,8 @@ describe('the organisation menu of the console', function () {
     await opened.close();
   });
 
-  for (const look of looks.filter(({ colorScheme }) => colorScheme === 'light')) {
-    it(`lists some of many organisations with long names, at ${look.viewport.width}`, async () => {
+  for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light')) {
+    it(`lists some of many organisations with long names, at ${appearance.viewport.width}`, async () => {
       const ids: string[] = [];
       for (let count = 0; count < many; count += 1) {
         const number = String(count).padStart(2, '0');
@@ -220,7 +220,7 @@ describe('the organisation menu of the console', function () {
       }
       const opened = await memberOf(
         ids.map((id) => [id, 'viewer'] as const),
-        look,
+        appearance,
       );
       const { page } = opened;
       await page.goto(service.url);

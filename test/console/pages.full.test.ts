@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
-import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -43,11 +43,11 @@ describe('the pages of the console', function () {
     await check(name);
   }
 
-  for (const look of looks) {
-    const words = `${look.colorScheme} at ${look.viewport.width}`;
+  for (const appearance of appearances) {
+    const words = `${appearance.colorScheme} at ${appearance.viewport.width}`;
 
     it(`sign in and load less than 120 kB, ${words}`, async () => {
-      const { page, loadedBytes, check, close } = await openPage(browser, service, look);
+      const { page, loadedBytes, check, close } = await openPage(browser, service, appearance);
       await page.goto(`${service.url}/login#${await service.newLink('owner', emptyId)}`);
       await page.getByRole('heading', { name: 'Sign in as Ada?' }).waitFor();
       await check('sign-in');
@@ -59,7 +59,7 @@ describe('the pages of the console', function () {
     });
 
     it(`show the data of an organisation without a violation, ${words}`, async () => {
-      const opened = await openPage(browser, service, look);
+      const opened = await openPage(browser, service, appearance);
       await opened.signIn('owner', filled.id);
       for (const each of pages) await open(opened, each);
       const { page, check } = opened;
@@ -87,7 +87,7 @@ describe('the pages of the console', function () {
     });
 
     it(`show an empty organisation without a violation, ${words}`, async () => {
-      const opened = await openPage(browser, service, look);
+      const opened = await openPage(browser, service, appearance);
       await opened.signIn('owner', emptyId);
       await open(opened, ['models-empty', '/models', 'No models yet']);
       await open(opened, ['playground-empty', '/playground', 'No models yet']);
@@ -97,7 +97,7 @@ describe('the pages of the console', function () {
     });
 
     it(`show all organisations and the queues to an operator without a violation, ${words}`, async () => {
-      const opened = await openPage(browser, service, look);
+      const opened = await openPage(browser, service, appearance);
       await opened.signIn('operator');
       await open(opened, ['orgs', '/orgs', 'Page 1']);
       await open(opened, ['fleet', '/fleet', 'All organisations']);

@@ -10,9 +10,9 @@ import { callsCollection } from '../../shared/store/calls/prediction-segment.js'
 import { ModelStore } from '../../shared/store/models/models.js';
 import { createModel } from '../../shared/store/models/store-version.js';
 import {
+  appearances,
   type ConsolePage,
   holdReplies,
-  looks,
   openBrowser,
   openPage,
   unavailable,
@@ -104,8 +104,8 @@ describe('a page of the console', function () {
     await close();
   });
 
-  for (const look of looks.filter(({ colorScheme }) => colorScheme === 'light')) {
-    it(`shows many keys and models with long names, some at first, at ${look.viewport.width}`, async () => {
+  for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light')) {
+    it(`shows many keys and models with long names, some at first, at ${appearance.viewport.width}`, async () => {
       const org = await service.newOrganisation();
       await service.act(setOrganisation, { org_id: org, name: longName });
       const bundle = checkBundle(sampleBundle({ name: longName }));
@@ -115,7 +115,7 @@ describe('a page of the console', function () {
         await service.act(createKey, { org_id: org, name: count === 0 ? longName : `Key ${count}`, kind: 'live' });
       }
       await addLeads(org);
-      const { page, signIn, check, close } = await openPage(browser, service, look);
+      const { page, signIn, check, close } = await openPage(browser, service, appearance);
       await signIn('owner', org);
       await page.getByRole('link', { name: `All ${many} models` }).waitFor();
       await check('overview-many');

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { type ServiceProcess, startService } from '../../scripts/servers/service-process.js';
-import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { eventually } from '../support/eventually.js';
 import { httpCall } from '../support/http/http-call.js';
@@ -36,7 +36,7 @@ describe('the story of a new admin in a browser', function () {
     processes.push(await startService({ kind: 'worker', log: 'ignore', environment: pool }));
     gatewayUrl = processes[0]?.url ?? '';
     organisationId = await service.newOrganisation();
-    opened = await openPage(browser, service, looks[0], [401, 403, 409]);
+    opened = await openPage(browser, service, appearances[0], [401, 403, 409]);
     page = opened.page;
   });
   after(async () => {
@@ -56,7 +56,7 @@ describe('the story of a new admin in a browser', function () {
     await page.goto(link);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('No models yet').waitFor();
-    const other = await openPage(browser, service, looks[0], [401]);
+    const other = await openPage(browser, service, appearances[0], [401]);
     await other.page.goto(link);
     await other.page.getByRole('alert').waitFor();
     await other.close();

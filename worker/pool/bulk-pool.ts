@@ -3,7 +3,7 @@ import { type PoolOptions, WorkerPool } from './pool.js';
 
 /** The timings of production. */
 export const bulkPoolTimings = {
-  lookEveryMs: 1_000,
+  pollEveryMs: 1_000,
   idleMs: 45_000, // after the end of a demand, which outlives the last mark by up to 15 s
 };
 
@@ -21,18 +21,18 @@ export class BulkPool implements Stoppable {
   readonly name = 'bulk worker pool';
   private readonly pool: WorkerPool;
   private timer: NodeJS.Timeout | undefined;
-  private isLooking = false;
+  private isPolling = false;
   private demandedMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: BulkPoolOptions) {
     this.pool = new WorkerPool({ ...options, workers: 0, lane: 'bulk' });
   }
 
-  /** Looks for a demand from now on. */
+  /** Polls for a demand from now on. */
   async start(): Promise<void> {
     if (this.options.workers === 0) return;
     await this.pool.start();
-    this.timer = setInterval(() => void this.look(), this.options.demand.lookEveryMs);
+    this.timer = setInterval(() => void this.poll(), this.options.demand.pollEveryMs);
   }
 
   /** Processes that take jobs. */
@@ -65,9 +65,9 @@ export class BulkPool implements Stoppable {
     await this.pool.stop();
   }
 
-  private async look(): Promise<void> {
-    if (this.isLooking) return;
-    this.isLooking = true;
+  private async poll(): Promise<void> {
+    if (this.isPolling) return;
+    this.isPolling = true;
     const { isDemanded, demand, logger, workers } = this.options;
     try {
       if (await isDemanded()) this.demandedMs = performance.now();
@@ -78,9 +78,9 @@ export class BulkPool implements Stoppable {
         this.pool.resize(wanted);
       }
     } catch (error) {
-      logger.debug({ error }, 'could not look for a demand of bulk jobs');
+      logger.debug({ error }, 'could not read the demand of bulk jobs');
     } finally {
-      this.isLooking = false;
+      this.isPolling = false;
     }
   }
 }

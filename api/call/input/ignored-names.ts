@@ -43,15 +43,15 @@ async function countAll(
   call: Pick<ScoringCall, 'records'>,
   sums: ReadonlyMap<string, { records: number }>,
 ): Promise<void> {
-  let looked = 0;
+  let checked = 0;
   for (const record of call.records) {
     for (const name in record.fields) {
-      looked += 1;
+      checked += 1;
       const sum = sums.get(name);
       if (sum !== undefined && !isOwnId(record, name)) sum.records += 1;
     }
-    if (looked < namesPerStep) continue;
-    looked = 0;
+    if (checked < namesPerStep) continue;
+    checked = 0;
     await nextStep();
   }
 }

@@ -76,7 +76,7 @@ export class JobClient {
   }
 
   /** One attempt to read a job. @throws AbortError when the command is stopped */
-  async look(jobId: string): Promise<{ readonly job: JobReply } | { readonly failure: ApiFailure }> {
+  async poll(jobId: string): Promise<{ readonly job: JobReply } | { readonly failure: ApiFailure }> {
     try {
       const reply = await this.reply({ method: 'GET', path: pathOf(jobId) });
       const body = parse(reply.body);

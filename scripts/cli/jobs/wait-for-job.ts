@@ -33,7 +33,7 @@ export async function waitForJob(jobId: string, { client, screen, download }: Jo
   const notes = new StateNotes(screen);
   try {
     for (let pollMs = firstPollMs; ; pollMs *= 1.5) {
-      const answer = await client.look(jobId);
+      const answer = await client.poll(jobId);
       follower?.check();
       if ('job' in answer) {
         const { job } = answer;

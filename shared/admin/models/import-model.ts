@@ -15,7 +15,7 @@ import { requireModel, settingsOf } from './read-models.js';
 
 /** Models of an organisation that are not deleted: gateways keep them in memory. */
 const maxModels = 1_000;
-/** Versions of a model. The grader looks at all of them every night. */
+/** Versions of a model. The grader checks all of them every night. */
 const maxVersions = 1_000;
 
 /** A bundle whose golden records came out as expected. */

@@ -14,7 +14,7 @@ export interface StoredVerdict {
   readonly summary: string;
   /** When the verdict was computed. */
   readonly graded_at: Date;
-  /** When the grader last looked for news since, and whether another grade is due; absent in a new verdict. */
+  /** When the grader last checked for news since, and whether another grade is due; absent in a new verdict. */
   readonly checked?: { readonly at: Date; readonly hasNews: boolean };
   /** The grade that the verdict was computed from, if any. */
   readonly grade?: StoredGrade;
@@ -61,7 +61,7 @@ export type VerdictHead = Pick<StoredVerdict, '_id' | 'graded_at' | 'checked'> &
 };
 
 /** When the grader last graded a version or found that its verdict still holds, Unix ms; 0 without a verdict. */
-export const lastLookMs = (verdict: VerdictHead | undefined): number => {
+export const lastCheckMs = (verdict: VerdictHead | undefined): number => {
   const checkedMs = verdict?.checked?.hasNews === false ? verdict.checked.at.getTime() : 0;
   return Math.max(verdict?.graded_at.getTime() ?? 0, checkedMs);
 };
@@ -96,7 +96,7 @@ export class ValidationStore {
     return new Map((await heads.toArray()).map((head) => [head._id, head]));
   }
 
-  /** Marks verdicts as looked at, with the result. The next grade removes the mark. */
+  /** Marks verdicts as checked, with the result. The next grade removes the mark. */
   async check(ids: readonly string[], checked: NonNullable<StoredVerdict['checked']>): Promise<void> {
     await this.collection.updateMany({ _id: { $in: [...ids] } }, { $set: { checked } });
   }

@@ -11,7 +11,13 @@ import {
 import type { Logger } from '../../process/logger.js';
 import { FollowedCache } from '../connection/followed-cache.js';
 import { type Model, overrideOf } from '../models/models.js';
-import { isAhead, lastLookMs, type StoredGrade, type StoredVerdict, type ValidationStore } from './model-validation.js';
+import {
+  isAhead,
+  lastCheckMs,
+  type StoredGrade,
+  type StoredVerdict,
+  type ValidationStore,
+} from './model-validation.js';
 
 const maxVerdictBytes = 64 * 1024 * 1024;
 /** Longer than for other data: a verdict changes once a night, and an old one holds while MongoDB does not answer. */
@@ -121,7 +127,7 @@ export class ModelVerdicts {
     const { state, failing_gate, summary } = stored;
     const verdict = { state, failing_gate, summary };
     const gates = stored.grade?.gates;
-    const isLate = nowMs - lastLookMs(stored) > lateMs;
+    const isLate = nowMs - lastCheckMs(stored) > lateMs;
     const dated = isLate ? withAge(verdict, stored) : withNextGrade(verdict, stored, nowMs);
     return { verdict: dated, stored, ...(gates && { gates }) };
   }
@@ -139,7 +145,7 @@ function withAge(verdict: Verdict, { graded_at: gradedAt }: StoredVerdict): Verd
  */
 function withNextGrade(verdict: Verdict, stored: StoredVerdict, nowMs: number): Verdict {
   if (verdict.state !== 'too_early_to_grade' || stored.grade === undefined) return verdict;
-  const isDue = stored.checked?.hasNews === true || lastLookMs(stored) < lastNightMs(nowMs);
+  const isDue = stored.checked?.hasNews === true || lastCheckMs(stored) < lastNightMs(nowMs);
   const next = isDue ? 'that is due now' : `after ${minuteText(nextNightMs(nowMs))}`;
   const counted = `; data until ${minuteText(stored.grade.as_of.getTime())} counts, newer data from the grade ${next}.`;
   return { ...verdict, summary: verdict.summary.replace(/\.$/, '') + counted };

@@ -21,9 +21,9 @@ describe('a call under an Idempotency-Key', () => {
   let kept: IdempotentReply | undefined;
   /** Count of reads of the stored reply, and their shortest timeout in ms. */
   let lookUps: number;
-  let minLookMs: number;
+  let minLookUpMs: number;
   /** Called after each read. */
-  let whenLooked: () => void;
+  let whenLookedUp: () => void;
   /** Whether the stored reply still exists when it is marked as replayed. */
   let stays: boolean;
   /** Replies that replace the recorded one. */
@@ -34,16 +34,16 @@ describe('a call under an Idempotency-Key', () => {
     redis = new Redis((await freshDatabases()).redisUrl, { replyMapping: 'legacy' });
     kept = undefined;
     lookUps = 0;
-    minLookMs = Number.POSITIVE_INFINITY;
-    whenLooked = () => undefined;
+    minLookUpMs = Number.POSITIVE_INFINITY;
+    whenLookedUp = () => undefined;
     stays = true;
     amended = [];
     const store = {
       find: async (_id: string, _nowMs: number, timeoutMs: number) => {
         lookUps += 1;
-        minLookMs = Math.min(minLookMs, timeoutMs);
+        minLookUpMs = Math.min(minLookUpMs, timeoutMs);
         const found = kept;
-        whenLooked();
+        whenLookedUp();
         return found;
       },
       markReplayed: async () => stays,
@@ -106,7 +106,7 @@ describe('a call under an Idempotency-Key', () => {
   });
 
   it('gets the reply of a call that ended between its read and its claim', async () => {
-    whenLooked = () => keep('scored');
+    whenLookedUp = () => keep('scored');
     const reply = await idempotencyKeys.once(callOf('one'), () => expect.fail('it was scored again'));
     expect(reply).to.deep.equal({ body: 'scored', isReplay: true });
     expect(lookUps).to.equal(2);
@@ -148,12 +148,12 @@ describe('a call under an Idempotency-Key', () => {
     await eventually(async () => expect((await claim()).holder).to.be.a('string'));
     const shortest: number[] = [];
     for (const body of ['the body', 'another body', 'a third']) {
-      minLookMs = Number.POSITIVE_INFINITY;
+      minLookUpMs = Number.POSITIVE_INFINITY;
       const second = idempotencyKeys.once(callOf('two', body, 400), async () => fresh);
       const error = await second.catch((thrown: unknown) => thrown);
       expect(error).to.have.property('message', 'Another call with this Idempotency-Key is still running.');
       expect(error).to.have.nested.property('options.retryAfterSeconds', 1);
-      shortest.push(minLookMs);
+      shortest.push(minLookUpMs);
     }
     // The longest of three, because a stalled process leaves a single call no time.
     expect(Math.max(...shortest)).to.be.above(1);

@@ -85,7 +85,7 @@ describe('the settled prefix of a bulk job', () => {
     expect(String(await slices.read(sliceId(job._id, 3), 'input'))).to.equal('rows');
   });
 
-  it('removes the rows of its slices without a look at those of other jobs', async () => {
+  it('removes the rows of its slices without a read of those of other jobs', async () => {
     await jobWith(Array.from({ length: 50 }, () => 0));
     const job = await jobWith([0, 0]);
     await jobWith(Array.from({ length: 50 }, () => 0));

@@ -46,7 +46,7 @@ describe('a failure in the console', () => {
     }
   });
 
-  it('asks to look when a change of several steps was interrupted', async () => {
+  it('asks to check when a change of several steps was interrupted', async () => {
     for (const effect of ['steps', undefined]) {
       const reply = await replyTo(new MongoTimeout(), { method: 'DELETE', ...(effect && { effect }) });
       expect(reply).to.include(outage);
@@ -54,7 +54,7 @@ describe('a failure in the console', () => {
     }
   });
 
-  it('asks to look when a change was not confirmed', async () => {
+  it('asks to check when a change was not confirmed', async () => {
     const reply = await replyTo(new CommitUnknown('the commit was not confirmed in time'));
     expect(reply).to.include(outage);
     expect(reply.message).to.include('Check whether it was made');

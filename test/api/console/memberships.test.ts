@@ -78,7 +78,7 @@ describe('a member of several organisations', () => {
         method === 'post' || method === 'patch' ? { body: { org_id: gamma, name: 'x', role: 'viewer' } } : {};
       const { status, body } = await member(method.toUpperCase(), at, call);
       const isOfOperator = action.role === 'operator';
-      // An input that misses members is refused before its organisation is looked at.
+      // An input that misses members is refused before its organisation is read.
       expect(isOfOperator ? [403] : [404, 422], `${action.name}: ${JSON.stringify(body)}`).to.include(status);
       expect(JSON.stringify(body)).to.not.include('Gamma');
     }

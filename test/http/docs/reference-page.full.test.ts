@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { looks, openBrowser } from '../../support/admin/console-browser.js';
+import { appearances, openBrowser } from '../../support/admin/console-browser.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
@@ -36,9 +36,9 @@ describe('the page /docs in a browser', function () {
 
   const itemsOf = (page: Page) => page.locator('.menu li:visible a');
 
-  for (const look of looks) {
-    it(`leads from the menu to an operation with its samples, ${look.colorScheme} at ${look.viewport.width}`, async () => {
-      const { page, problems } = await open(look);
+  for (const appearance of appearances) {
+    it(`leads from the menu to an operation with its samples, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
+      const { page, problems } = await open(appearance);
       await page.getByRole('link', { name: 'Score a batch of records', exact: false }).first().click();
       const operation = page.locator('#operations-Scoring-scoreRecords');
       const sample = operation.locator('.samples pre').first();
@@ -55,7 +55,7 @@ describe('the page /docs in a browser', function () {
         ['.samples', '.opblock-section'].map((part) => operation.locator(part).first().boundingBox()),
       );
       const isBeside = (samples?.x ?? 0) >= (parameters?.x ?? 0) + (parameters?.width ?? 0);
-      expect(isBeside, 'samples beside the parameters').to.equal(look.viewport.width > 1_000);
+      expect(isBeside, 'samples beside the parameters').to.equal(appearance.viewport.width > 1_000);
       const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
       expect(excess, 'pixels beyond the width of the page').to.equal(0);
       expect(problems).to.deep.equal([]);

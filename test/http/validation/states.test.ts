@@ -116,7 +116,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
       });
     });
 
-    it('returns 200 for a passed model that no grader has looked at for 72 hours', async () => {
+    it('returns 200 for a passed model that no grader has checked for 72 hours', async () => {
       const own = await workspace(service, { policy: 'warn' });
       await scoreLeads(own, leadsOf(rising), earlier);
       await sendOutcomes(own, leadsOf(rising));

@@ -41,7 +41,7 @@ const cached: Readonly<Record<string, (event: ChangeStreamDocument) => boolean>>
   orgs: ({ operationType }) => operationType === 'insert',
   api_keys: ({ operationType }) => operationType === 'insert',
   models: () => false,
-  // The mark of the nightly look.
+  // The mark of the nightly check.
   model_validation: (event) =>
     event.operationType === 'update' &&
     Object.keys(event.updateDescription.updatedFields ?? {}).every((field) => field.startsWith('checked')),

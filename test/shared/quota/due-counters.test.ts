@@ -52,7 +52,7 @@ describe('DueCounters', () => {
     expect(redis.sent).to.be.below(6);
   });
 
-  it('looks at all of many due counters, and not together again', async () => {
+  it('visits all of many due counters, and not together again', async () => {
     const nowMs = await redisNowMs(redis);
     const quiet = Array.from({ length: 2_500 }, freshCounter).map(memberOf);
     await redis.zadd(activeCountersKey, ...quiet.flatMap((member) => [nowMs, member]));

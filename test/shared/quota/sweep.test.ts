@@ -220,7 +220,7 @@ describe('sweepLeases', () => {
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
     });
 
-    it('when Redis was restarted, at its next look and a lease after the restart', async () => {
+    it('when Redis was restarted, at its next visit and a lease after the restart', async () => {
       await rig.reserve(counter, 'counted', 10);
       await rig.finish(counter, 'counted', 10);
       await cancelRecount();
@@ -326,7 +326,7 @@ describe('sweepLeases and idle counters', () => {
     const claimed: DueCounter[] = [];
     for await (const page of rig.quota.dueCounters.claim(await redisNowMs(rig.redis))) claimed.push(...page);
     expect(claimed.map((due) => due.counter)).to.deep.equal([counter]);
-    const drop = () => rig.quota.dueCounters.lookLater(claimed.map((due) => ({ ...due, isIdle, atMs: 1 })));
+    const drop = () => rig.quota.dueCounters.scheduleVisits(claimed.map((due) => ({ ...due, isIdle, atMs: 1 })));
     await markedBefore(10 * minuteMs);
     await drop();
     expect(await isActive()).to.equal(true);

@@ -38,14 +38,14 @@ describe('claimLease', () => {
     expect(claims.map(({ status }) => status)).to.have.members(['fulfilled', 'rejected']);
   });
 
-  it('refuses a length when another one was claimed after its first look', async () => {
+  it('refuses a length when another one was claimed after its first read', async () => {
     await redis.del(leaseLengthKey);
     const late: Redis = Object.create(redis);
-    let looks = 0;
+    let reads = 0;
     late.get = async (key: string) => {
       const known = await redis.get(key);
-      looks += 1;
-      if (looks === 1) await claimLease(redis, 30_000);
+      reads += 1;
+      if (reads === 1) await claimLease(redis, 30_000);
       return known;
     };
     expect(await failureOf(claimLease(late, 10_000))).to.be.instanceOf(UnusableServer);

@@ -13,7 +13,7 @@ const axe = readFileSync(projectFile('node_modules/axe-core/axe.min.js'), 'utf8'
 const rules = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] };
 
 /** The schemes and widths in which every page is tested. */
-export const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
+export const appearances = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [1440, 390].map((width) => ({ colorScheme, viewport: { width, height: 900 } })),
 );
 
@@ -56,7 +56,7 @@ export async function openPage(
   expected: readonly (number | string)[] = [401],
 ): Promise<ConsolePage> {
   // A slow browser would show colors in between to axe-core.
-  const context = await browser.newContext({ ...looks[0], reducedMotion: 'reduce', ...options });
+  const context = await browser.newContext({ ...appearances[0], reducedMotion: 'reduce', ...options });
   const page = await context.newPage();
   const problems: string[] = [];
   let bytes = 0;
@@ -76,12 +76,12 @@ export async function openPage(
     const sizes = await request.sizes().catch(() => undefined);
     bytes += sizes?.responseBodySize ?? 0;
   });
-  const look = `${options.viewport?.width ?? 1440}-${options.colorScheme ?? 'light'}`;
+  const appearance = `${options.viewport?.width ?? 1440}-${options.colorScheme ?? 'light'}`;
   return {
     page,
     loadedBytes: () => bytes,
     check: async (name) => {
-      await page.screenshot({ path: join(screenshots, `${name}-${look}.png`), fullPage: true });
+      await page.screenshot({ path: join(screenshots, `${name}-${appearance}.png`), fullPage: true });
       const found = await page.evaluate(`${axe}; axe.run(document, ${JSON.stringify(rules)})`);
       const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
       expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).to.deep.equal([]);

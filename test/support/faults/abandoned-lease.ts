@@ -17,7 +17,7 @@ export async function holdAndDie(own: TestWorkspace, records: number): Promise<s
   const callId = callIdGenerator()(clock.now(), own.id);
   const deadlineRedisMs = (await redisNowMs(redis)) + 1_000;
   await quota.reserve({ counter: own.counter(), callId, records, stop: 1_000, deadlineRedisMs });
-  // Looks follow each other by up to a lease of the pool, which is longer than this one.
+  // Visits follow each other by up to a lease of the pool, which is longer than this one.
   await redis.zrem(dueCountersKey, memberOf(own.counter()));
   return callId;
 }

@@ -45,13 +45,13 @@ const timings = {
   healthyMs: 10_000,
   killAfterMs: 2_000,
 };
-const demand = { lookEveryMs: 20, idleMs: 400 };
+const demand = { pollEveryMs: 20, idleMs: 400 };
 const withinMs = 8_000;
 
 describe('the bulk workers of a pool', () => {
   let directory: string;
   let pool: BulkPool;
-  let looks: number;
+  let polls: number;
   let isDemanded: () => boolean;
   let blamed: (readonly [DeathCause, ChunkInHand])[];
 
@@ -63,7 +63,7 @@ describe('the bulk workers of a pool', () => {
       timings,
       demand,
       isDemanded: async () => {
-        looks += 1;
+        polls += 1;
         return isDemanded();
       },
       logger: createLogger('silent', 'pool'),
@@ -75,7 +75,7 @@ describe('the bulk workers of a pool', () => {
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'leadscore-bulk-pool-'));
-    [looks, isDemanded, blamed] = [0, () => false, []];
+    [polls, isDemanded, blamed] = [0, () => false, []];
   });
   afterEach(async () => {
     await pool.stop();
@@ -86,14 +86,14 @@ describe('the bulk workers of a pool', () => {
   const started = async () =>
     (await lines('started')).filter((line) => line !== '').map((line) => line.split(' ') as [string, string]);
   const ready = (count: number) => eventually(() => expect(pool.readyCount).to.equal(count), withinMs);
-  const looked = async (times: number) => {
-    const before = looks;
-    await eventually(() => expect(looks).to.be.above(before + times), withinMs);
+  const polled = async (times: number) => {
+    const before = polls;
+    await eventually(() => expect(polls).to.be.above(before + times), withinMs);
   };
 
   it('are not started without a demand', async () => {
     await startPool(2);
-    await looked(5);
+    await polled(5);
     expect(await started()).to.deep.equal([]);
     expect([pool.wantedCount, pool.readyCount]).to.deep.equal([0, 0]);
   });
@@ -101,15 +101,15 @@ describe('the bulk workers of a pool', () => {
   it('are never started when there shall be none, whatever the demand', async () => {
     isDemanded = () => true;
     await startPool(0);
-    await pause(10 * demand.lookEveryMs);
-    expect([looks, pool.wantedCount]).to.deep.equal([0, 0]);
+    await pause(10 * demand.pollEveryMs);
+    expect([polls, pool.wantedCount]).to.deep.equal([0, 0]);
   });
 
   it('are started on demand for the lane bulk, and finish their chunks and end after the last demand', async () => {
     isDemanded = () => true;
     await startPool(2);
     await ready(2);
-    await looked(Math.ceil((2 * demand.idleMs) / demand.lookEveryMs));
+    await polled(Math.ceil((2 * demand.idleMs) / demand.pollEveryMs));
     const pids = (await started()).map(([pid]) => pid);
     expect((await started()).map(([, role]) => role)).to.deep.equal(['bulk', 'bulk']);
     const endedMs = performance.now();
@@ -141,7 +141,7 @@ describe('the bulk workers of a pool', () => {
     isDemanded = () => {
       throw new Error('Redis is away');
     };
-    await looked(Math.ceil((2 * demand.idleMs) / demand.lookEveryMs));
+    await polled(Math.ceil((2 * demand.idleMs) / demand.pollEveryMs));
     expect(await started()).to.have.length(1);
     expect(pool.readyCount).to.equal(1);
   });

@@ -10,7 +10,7 @@ import { missingRow } from '../../feature-row/cell-reading.js';
 const missingShare = 1 / 8;
 /** Numbers of drawn rows grow from row to row by a factor of ten, up to this many times. */
 const decades = 7;
-/** Values to keep for a column, and nodes of trees to look at for them. */
+/** Values to keep for a column, and nodes of trees to visit for them. */
 const maxNamed = 64;
 const maxNodes = 50_000;
 const maxAgeDays = 1_500;

@@ -4,7 +4,7 @@ import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/
 import type { Db } from '../../../shared/store/connection/connect.js';
 import {
   isAhead,
-  lastLookMs,
+  lastCheckMs,
   ValidationStore,
   type VerdictHead,
 } from '../../../shared/store/validation/model-validation.js';
@@ -21,8 +21,8 @@ interface Candidate extends VersionToGrade {
 
 /**
  * Lists the versions whose grade is due: current versions first, one of each organisation in turn. Without an
- * organisation it looks at the versions that were neither graded nor looked at since last night. A version without
- * news keeps its verdict, and is marked as looked at.
+ * organisation it checks the versions that were neither graded nor checked since last night. A version without
+ * news keeps its verdict, and is marked as checked.
  */
 export async function dueVersions(
   database: Db,
@@ -43,7 +43,7 @@ export async function dueVersions(
   const toCheck = candidates.filter(({ head }) => {
     if (head?.checked?.hasNews === true) return false;
     if (organisationId !== undefined || (head !== undefined && isAhead(head, nowMs))) return true;
-    return lastLookMs(head) < lastNightMs(nowMs);
+    return lastCheckMs(head) < lastNightMs(nowMs);
   });
   const hasNews = await newsOf(database, toCheck, nowMs);
   const [news, quiet]: [Candidate[], Candidate[]] = [[], []];
@@ -61,7 +61,7 @@ const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({
  * Finds out, in two reads for all candidates and one for each organisation, which of them another grade could judge
  * differently:
  * - one without a grade as of its own time;
- * - one that scored since it was graded or looked at;
+ * - one that scored since it was graded or checked;
  * - one with predictions, if its organisation has had outcomes since its grade;
  * - the current version of a model, if its predictions have matured since.
  */
@@ -74,7 +74,7 @@ async function newsOf(
     head?.grade !== undefined && !isAhead(head, nowMs) && head.grade.as_of.getTime() === head.graded_at.getTime();
   const known = candidates.filter(hasGrade);
   if (known.length === 0) return () => true;
-  const sinceMs = Math.min(...known.map(({ head }) => lastLookMs(head))) - overlapMs;
+  const sinceMs = Math.min(...known.map(({ head }) => lastCheckMs(head))) - overlapMs;
   const organisations = new Set(known.map(({ model }) => model.organisation_id));
   const lastCalls = await lastCallsSince(database, organisations, sinceMs);
   const lastOutcomes = await lastOutcomeChanges(database);
@@ -83,7 +83,7 @@ async function newsOf(
   return (candidate) => {
     const { key, head, model } = candidate;
     if (head?.grade === undefined || !hasGrade(candidate)) return true;
-    if ((lastCalls.get(key) ?? '') > callIdFloor(lastLookMs(head) - overlapMs, model.organisation_id)) return true;
+    if ((lastCalls.get(key) ?? '') > callIdFloor(lastCheckMs(head) - overlapMs, model.organisation_id)) return true;
     const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
     return (
       ((head.stored_rows ?? 0) > 0 && changedMs > head.grade.data_read_at.getTime() - overlapMs) || maturing.has(key)

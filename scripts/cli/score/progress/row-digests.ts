@@ -12,7 +12,7 @@ export const textDigest = (text: string): Buffer => hash('sha256', text, 'buffer
 export const noDigest = Buffer.alloc(digestBytes);
 
 /**
- * Running digest of the beginning of a file, header included. An unchanged file is recognised by it without a look at
+ * Running digest of the beginning of a file, header included. An unchanged file is recognised by it without a check of
  * its single rows. `keepsColumns`: the output repeats the columns of the file, so also cells count that are not sent.
  */
 export class FileDigest {

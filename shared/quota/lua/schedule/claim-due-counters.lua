@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- claim-due-counters.lua: claims active counters whose next look is due, the longest overdue first. Concurrent sweeps
+-- claim-due-counters.lua: claims active counters whose next visit is due, the longest overdue first. Concurrent sweeps
 -- claim different ones. When a sweep dies, its counters are due again at the end of the claim.
 --
--- KEYS[1] active counters, sorted by their last mark.   KEYS[2] active counters, sorted by their next look.
--- ARGV[1] Redis ms up to which a look is due.   ARGV[2] length of the claim, ms.   ARGV[3] max number of counters.
+-- KEYS[1] active counters, sorted by their last mark.   KEYS[2] active counters, sorted by their next visit.
+-- ARGV[1] Redis ms up to which a visit is due.   ARGV[2] length of the claim, ms.   ARGV[3] max number of counters.
 -- ARGV[4] 1 to begin with the counters of KEYS[1] that are missing in KEYS[2]: gateways write to KEYS[1] alone.
 --
 -- Returns member and last mark of each counter, in turn, both as strings. A counter without a mark, which a failover

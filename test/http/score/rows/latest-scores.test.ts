@@ -117,7 +117,7 @@ describe('latest scores of a lead', () => {
     const latest = new LatestScores(service.redis);
     const beforeSettling = invalidateSettled(latest);
     await eventually(async () => {
-      // The pool's own sweep may have looked at the counter just before. Its next look is due a longer lease later.
+      // The pool's own sweep may have visited the counter just before. Its next visit is due a longer lease later.
       await service.redis.zadd(dueCountersKey, 0, memberOf(own.counter()));
       await sweepLeases({ redis: service.redis, quota, ledger, beforeSettling });
       expect((await quota.usage(own.counter())).used).to.equal(2);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { NextLook } from '../../../../shared/quota/due-counters.js';
+import type { NextVisit } from '../../../../shared/quota/due-counters.js';
 import { memberOf } from '../../../../shared/quota/leases.js';
 import { redisNowMs } from '../../../../shared/redis/connect.js';
 import {
@@ -19,7 +19,7 @@ const claimMs = 3_000;
 type Step =
   | { readonly kind: 'reserve' | 'die'; readonly gateway: number }
   | {
-      readonly kind: 'settle all' | 'sweep' | 'die in a sweep' | 'begin slow sweep' | 'end slow sweep' | 'lose looks';
+      readonly kind: 'settle all' | 'sweep' | 'die in a sweep' | 'begin slow sweep' | 'end slow sweep' | 'lose visits';
     }
   | { readonly kind: 'pass'; readonly ms: number };
 
@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   only('die in a sweep'),
   only('begin slow sweep'),
   only('end slow sweep'),
-  only('lose looks'),
+  only('lose visits'),
 );
 
 describe('DueCounters against forgetting', () => {
@@ -48,8 +48,8 @@ describe('DueCounters against forgetting', () => {
   });
   after(() => rig.close());
 
-  /** Looks of a slow sweep that it has not stored yet. */
-  let held: NextLook[];
+  /** Visits of a slow sweep that it has not stored yet. */
+  let held: NextVisit[];
   let gateways: QuotaRig[];
   let open: { readonly callId: string; readonly gateway: QuotaRig }[];
   let counter: UsageCounter;
@@ -66,7 +66,7 @@ describe('DueCounters against forgetting', () => {
       const { markedAtMs } = quota.activeCounters as unknown as { markedAtMs: Map<string, number> };
       for (const [member, atMs] of markedAtMs) markedAtMs.set(member, atMs - ms);
     }
-    held = held.map((look) => ({ ...look, atMs: look.atMs - ms, mark: String(Number(look.mark) - ms) }));
+    held = held.map((visit) => ({ ...visit, atMs: visit.atMs - ms, mark: String(Number(visit.mark) - ms) }));
   }
 
   async function take(next: Step): Promise<void> {
@@ -81,15 +81,15 @@ describe('DueCounters against forgetting', () => {
     }
     if (next.kind === 'die in a sweep') for await (const _ of dueCounters.claim(await redisNowMs(rig.redis)));
     if (next.kind === 'begin slow sweep') {
-      const store = dueCounters.lookLater;
-      dueCounters.lookLater = async (looks) => {
-        held.push(...looks);
+      const store = dueCounters.scheduleVisits;
+      dueCounters.scheduleVisits = async (visits) => {
+        held.push(...visits);
       };
       await rig.sweep();
-      dueCounters.lookLater = store;
+      dueCounters.scheduleVisits = store;
     }
-    if (next.kind === 'end slow sweep') await dueCounters.lookLater(held.splice(0));
-    if (next.kind === 'lose looks') await rig.redis.del(dueCountersKey);
+    if (next.kind === 'end slow sweep') await dueCounters.scheduleVisits(held.splice(0));
+    if (next.kind === 'lose visits') await rig.redis.del(dueCountersKey);
     if (next.kind === 'settle all')
       for (const { gateway, callId } of open.splice(0)) await gateway.quota.release(counter, callId);
     if (next.kind === 'reserve' || next.kind === 'die') {
@@ -105,7 +105,7 @@ describe('DueCounters against forgetting', () => {
     }
   }
 
-  it('looks at a counter before any of its leases is late, whatever sweeps and gateways die or are slow', async function () {
+  it('visits a counter before any of its leases is late, whatever sweeps and gateways die or are slow', async function () {
     this.timeout(60_000);
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {
@@ -119,12 +119,12 @@ describe('DueCounters against forgetting', () => {
           await rig.redis.hdel(usageKey(counter), 'recount_at'); // which would keep the counter on the lists
           const [expiry] = (await rig.redis.zrange(leasesKey(counter), 0, '0', 'WITHSCORES')).slice(1);
           if (expiry === undefined) continue;
-          const [mark, look] = await Promise.all(
+          const [mark, visit] = await Promise.all(
             [activeCountersKey, dueCountersKey].map((key) => rig.redis.zscore(key, memberOf(counter))),
           );
           expect(mark, 'a counter with a lease is marked').to.be.a('string');
           const latestMs = Math.max(Number(expiry), (await redisNowMs(rig.redis)) + claimMs);
-          if (look !== null) expect(Number(look), 'its look is not late').to.be.at.most(latestMs);
+          if (visit !== null) expect(Number(visit), 'its visit is not late').to.be.at.most(latestMs);
         }
       }),
       { numRuns: 150 },

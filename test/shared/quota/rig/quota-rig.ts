@@ -63,7 +63,7 @@ export class QuotaRig {
     return sweepLeases({ redis: this.redis, quota: this.quota, ledger: this.ledger });
   }
 
-  /** Makes all counters due, as when the list was lost. For a test that changed what the sweep looks for. */
+  /** Makes all counters due, as when the list was lost. For a test that changed what the sweep visits. */
   async sweepAll(): Promise<SweepCounts> {
     await this.redis.del(dueCountersKey);
     return await this.sweep();
@@ -82,7 +82,7 @@ export class QuotaRig {
     }
   }
 
-  /** Makes a counter's leases, looks, call states, recounts and rows older, as if time had passed. */
+  /** Makes a counter's leases, visits, call states, recounts and rows older, as if time had passed. */
   async age(counter: UsageCounter, byMs: number): Promise<void> {
     const { redis } = this;
     this.ageMs += byMs;

@@ -62,7 +62,7 @@ describe('the verdict on a model', () => {
     }
   });
 
-  it('says its date when the grader has not looked at it for 72 hours', async () => {
+  it('says its date when the grader has not checked it for 72 hours', async () => {
     const late = '; this verdict is of 2026-02-07, and no grade has followed.';
     const gradedMs = nowMs - 72 * hourMs;
     const checked = (hasNews: boolean) => ({ at: new Date(nowMs - hourMs), hasNews });
@@ -133,8 +133,8 @@ describe('the verdict on a model', () => {
     expect(await summaryOf({})).to.equal(`${start}; data until 2026-02-10 11:00 UTC counts, ${tonight}`);
     const yesterday = storedOf({ gradedMs: nowMs - 11 * hourMs });
     expect(await summaryOf(yesterday)).to.equal(`${start}; data until 2026-02-10 01:00 UTC counts, ${due}`);
-    const lookedAt = { ...yesterday, checked: { at: new Date(nowMs - 9 * hourMs), hasNews: false } };
-    expect(await summaryOf(lookedAt)).to.equal(`${start}; data until 2026-02-10 01:00 UTC counts, ${tonight}`);
+    const checked = { ...yesterday, checked: { at: new Date(nowMs - 9 * hourMs), hasNews: false } };
+    expect(await summaryOf(checked)).to.equal(`${start}; data until 2026-02-10 01:00 UTC counts, ${tonight}`);
     const hasNews = { checked: { at: new Date(nowMs), hasNews: true } };
     expect(await summaryOf(hasNews)).to.equal(`${start}; data until 2026-02-10 11:00 UTC counts, ${due}`);
   });

@@ -50,7 +50,7 @@ export class CountingService {
   private answer(key: string, body: string): HttpReply {
     const fate = this.fateOf();
     if (fate === 'lost before') throw new Error('the connection was lost');
-    // The service looks at the key of the caller before it looks for a stored reply.
+    // The service checks the key of the caller before it looks for a stored reply.
     if (fate === 'key refused') return refusal(401, 'invalid_api_key', 'The key was revoked.');
     if (fate === 'internal error') return refusal(500, 'internal_error', 'It failed.');
     const reply = this.replyTo(key, body, fate);

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- look-at-counter.lua: reads when a counter needs the sweep.
+-- read-counter-times.lua: reads when a counter needs the sweep.
 --
 -- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.
 --
