@@ -12,7 +12,7 @@ import { blockMs } from './dispatch/reply-stream.js';
 interface ConnectionSettings {
   /** Ms for Redis to answer one command. */
   readonly maxCommandMs: number;
-  /** Whether the commands of one turn of the event loop share a write. */
+  /** Whether the commands of one iteration of the event loop share a write. */
   readonly pipelined: boolean;
   readonly maxPoolSize: number;
 }

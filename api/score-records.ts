@@ -27,7 +27,7 @@ export interface ScoringDeps {
  * 3. Reserve holds the call's records in the month's quota. A single is scored meanwhile, which saves a round trip.
  * 4. Dispatch sends the records to the workers and waits for their scores.
  * 5. Record writes the ledger row, the predictions and the stored reply, all or nothing. This is the commit point.
- * 6. Settle turns the reservation into usage. The readings of the fields join the sums of the day.
+ * 6. Settle converts the reservation to usage. The readings of the fields join the sums of the day.
  */
 export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: ScoringDeps): Promise<Reply> {
   const { admission, idempotencyKeys, metering, dispatcher, recorder, fieldDays } = deps;

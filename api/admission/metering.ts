@@ -67,7 +67,7 @@ export class CallReservation {
   }
 
   /**
-   * Turns the reservation into usage after the call was recorded. When Redis does not confirm in time, the sweep
+   * Converts the reservation to usage after the call was recorded. When Redis does not confirm in time, the sweep
    * settles it.
    * @throws RecordedButUnanswered when the lease is lost: the call cannot be counted
    */

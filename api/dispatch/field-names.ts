@@ -10,7 +10,7 @@ export const maxNameCharacters = 256 * 1024;
 const charactersPerStep = 16 * 1024;
 
 /**
- * Matches the different field names of a call with the fields of its model, in several turns of the event loop.
+ * Matches the different field names of a call with the fields of its model, in several iterations of the event loop.
  * @throws ApiError refusedRequest when they have too many characters, unless the call is tolerant
  */
 export async function sentNamesOf(

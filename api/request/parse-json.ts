@@ -13,7 +13,8 @@ const maxLevels = 32;
 const escapedNul = '\\u0000';
 
 /**
- * Decodes, bounds and parses a body, each in a turn of the event loop. Long lists of records take several turns.
+ * Decodes, bounds and parses a body, each in an iteration of the event loop. Long lists of records take several
+ * iterations.
  * @throws ApiError unreadableRequest, refusedRequest; what `limit.refuse` throws
  */
 export async function parseJsonBody(body: Buffer, limit: ValueLimit): Promise<unknown> {

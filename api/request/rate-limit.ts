@@ -60,7 +60,7 @@ export class RateLimit {
   }
 
   /**
-   * Takes a slot if one is free. A refused call takes none. A key's calls of one turn of the event loop share one
+   * Takes a slot if one is free. A refused call takes none. A key's calls of one iteration of the event loop share one
    * command, which decides them in order.
    * @param leftMs longest wait, if shorter than the timeout of this limit
    * @throws the error of Redis or the connection; TimedOut

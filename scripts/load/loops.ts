@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextIteration, setTimeout as pause } from 'node:timers/promises';
 
-/** Lateness of a Node timer, ms. An exact loop spends the rest of the time in turns of the event loop. */
+/** Lateness of a Node timer, ms. An exact loop spends the rest of the time in iterations of the event loop. */
 const timerSlackMs = 2;
 
 /** Callers side by side. Each calls again when its last call has ended. `call` gets the number of earlier calls. */
@@ -41,7 +41,7 @@ export async function openLoop(
   for (let dueMs = performance.now(); !isOver(dueMs); dueMs += gapMs()) {
     const sleepMs = Math.floor(dueMs - performance.now() - (isExact ? timerSlackMs : 0));
     if (sleepMs > 0) await pause(sleepMs);
-    while (isExact && performance.now() < dueMs && !isOver(dueMs)) await nextTurn();
+    while (isExact && performance.now() < dueMs && !isOver(dueMs)) await nextIteration();
     if (isOver(dueMs) || failures.length > 0) break;
     if (inFlight.size >= maxInFlight) throw new Error(`the service is too slow: ${inFlight.size} calls are in flight`);
     const calling = call(dueMs)
@@ -50,7 +50,7 @@ export async function openLoop(
       .finally(() => inFlight.delete(calling));
     inFlight.add(calling);
     // Late calls would otherwise go out in one burst, before the process reads any answer or the end of the loop.
-    await nextTurn();
+    await nextIteration();
   }
   await Promise.all(inFlight);
   if (failures.length > 0) throw failures[0];

@@ -6,7 +6,7 @@ export interface BatcherOptions<Item, Result> {
   readonly run: (items: readonly Item[], first: Item) => Promise<readonly (Result | Error)[]>;
   /**
    * Whether items gather under load: a batch then leaves when as many items wait as are in flight, or `maxItems`.
-   * Without it, every batch leaves at the end of its turn.
+   * Without it, every batch leaves at the end of its iteration.
    */
   readonly gathers?: boolean;
   /** Resolves at the end of an item's work outside the batcher; the item is in flight until then. */
@@ -37,7 +37,7 @@ const defaultMaxItems = 128;
 /**
  * Runs items together that were added under the same key. Items never wait for a timer:
  *
- * 1. At the end of a turn of the event loop, all items of the turn leave as one batch, up to `maxItems`.
+ * 1. At the end of an iteration of the event loop, all items of the iteration leave as one batch, up to `maxItems`.
  * 2. With `gathers`, a batch waits until as many items of its key wait as are in flight.
  *
  * So a lone item leaves at once, and batches grow with the load until half of the items gather.

@@ -13,7 +13,7 @@ export interface Repeated {
 }
 
 /**
- * Runs `work` now and every `everyMs`, one run at a time: a turn that comes during a run is left out.
+ * Runs `work` now and every `everyMs`, one run at a time: a run that would begin during another is left out.
  * @param work never rejects
  */
 export function repeatEvery(everyMs: number, work: () => Promise<void>): Repeated {

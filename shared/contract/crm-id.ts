@@ -29,7 +29,7 @@ const maxPlaceholder = 20; // characters; longer texts are not folded
 /** No placeholder has these characters and a digit, and no shortened number. Most ids do, and folding takes long. */
 const withDigit = /^[a-z_-]*\d[\w-]*$/i;
 
-/** `1.20214E+17`: a spreadsheet has cut off digits. A form turns the plus sign into a space. */
+/** `1.20214E+17`: a spreadsheet has cut off digits. A form converts the plus sign to a space. */
 const scientific = /^[+-]?\d(?:[.,]\d+)?e[+ ]\d{2,3}$/i;
 
 /** Reads the text of an id as all endpoints and files do. The id is the text itself: see `storedCrmId`. */

@@ -44,7 +44,7 @@ interface RefusedCell {
 
 /**
  * The value of a record in one slot, in a form that survives JSON:
- * - `undefined` or null: not sent. JSON turns undefined into null inside arrays.
+ * - `undefined` or null: not sent. JSON converts undefined to null inside arrays.
  * - `[]`: sent as null or as an empty array.
  * - a scalar, or an array of at least two scalars or nulls: as sent.
  * - `[[]]`: an array that contained an array or an object. `{}`: an object. The nested content is dropped.

@@ -106,7 +106,7 @@ interface ReserveCall extends CallOfCounter {
 
 /**
  * The quota's Lua scripts as typed commands. Each script's head is its contract. All commands are idempotent. Reserves
- * of one counter in one turn of the event loop share a script call, and so do settles.
+ * of one counter in one iteration of the event loop share a script call, and so do settles.
  */
 export interface QuotaCommands {
   /** @param call `deadlineRedisMs` is the Redis time after which the script must not hold records */

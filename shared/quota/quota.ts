@@ -114,7 +114,7 @@ export class Quota {
   }
 
   /**
-   * Turns the records held by a recorded call into usage. Idempotent.
+   * Converts the records held by a recorded call to usage. Idempotent.
    * @param how.stop the hard stop, for a call that is not answered yet. When a counter was lost twice while the call
    * ran, it may have been rebuilt with this call and with others that got its records. Above the stop, this call must
    * give way.

@@ -19,7 +19,7 @@ export interface RedisConnectionOptions {
   readonly commandTimeoutMs?: number;
   /** Max ms for which a command of a `blocking` connection blocks inside Redis; BullMQ's 10 s by default. */
   readonly maxBlockMs?: number;
-  /** Whether commands of one turn of the event loop share a write. Not for connections whose order matters. */
+  /** Whether commands of one iteration of the event loop share a write. Not for connections whose order matters. */
   readonly pipelined?: boolean;
   /** Ms for which an overdue reply is still awaited before the connection is replaced; see `connectRedis`. */
   readonly minPatienceMs?: number;

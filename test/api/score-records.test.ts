@@ -49,19 +49,19 @@ function heldSteps() {
     if (ending === undefined) throw new Error(`${name} has not begun`);
     if (error === undefined) ending.done();
     else ending.fail(error);
-    await turn();
+    await nextIteration();
   };
   return { begun, end, deps };
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextIteration = () => new Promise((resolve) => setImmediate(resolve));
 const callOf = (lane: ScoringCall['lane']) => scoringCall({ lane, deadline: deadlineIn(3_600_000) });
 const single = callOf('singles');
 const batch = callOf('batches');
 
 async function begin(call: ScoringCall, deps: ScoringDeps) {
   const reply = scoreRecords(call, () => 'the reply', deps).catch((error: unknown) => error);
-  await turn();
+  await nextIteration();
   return reply;
 }
 
@@ -69,7 +69,7 @@ describe('scoreRecords', () => {
   it('reserves, scores, records, settles and sums up a batch, in this order', async () => {
     const { begun, end, deps } = heldSteps();
     const reply = begin(batch, deps);
-    await turn();
+    await nextIteration();
     for (const [index, name] of (['reserve', 'score', 'record', 'settle'] as const).entries()) {
       expect(begun).to.have.length(index + 1);
       await end(name);
@@ -81,7 +81,7 @@ describe('scoreRecords', () => {
   it('scores a single while it is reserved, and records it after both', async () => {
     const { begun, end, deps } = heldSteps();
     const reply = begin(single, deps);
-    await turn();
+    await nextIteration();
     expect(begun).to.have.members(['reserve', 'score']);
     await end('score');
     expect(begun).to.have.length(2);
@@ -95,7 +95,7 @@ describe('scoreRecords', () => {
     const { begun, end, deps } = heldSteps();
     let hasHungUp = false;
     const reply = begin({ ...batch, hasHungUp: () => hasHungUp }, deps);
-    await turn();
+    await nextIteration();
     await end('reserve');
     hasHungUp = true;
     await end('score');
@@ -106,7 +106,7 @@ describe('scoreRecords', () => {
   it('does not score a batch before it is reserved', async () => {
     const { begun, deps } = heldSteps();
     void begin(callOf('batches'), deps);
-    await turn();
+    await nextIteration();
     expect(begun).to.deep.equal(['reserve']);
   });
 
@@ -115,7 +115,7 @@ describe('scoreRecords', () => {
       const { begun, end, deps } = heldSteps();
       const noRoom = new Error('past the stop');
       const reply = begin(single, deps);
-      await turn();
+      await nextIteration();
       await end('score', failure);
       await end('reserve', noRoom);
       expect(await reply).to.equal(noRoom);

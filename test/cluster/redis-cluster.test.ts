@@ -86,7 +86,7 @@ describe('the quota on a Redis Cluster', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('counts on every node, also within one turn of the event loop', async () => {
+  it('counts on every node, also within one iteration of the event loop', async () => {
     await Promise.all(counters.map((counter, index) => rig.reserve(counter, `call ${index}`, 10)));
     await Promise.all(counters.map((counter, index) => rig.finish(counter, `call ${index}`, 10)));
     for (const counter of counters) expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });

@@ -168,7 +168,7 @@ describe('the organisation menu of the console', function () {
     const wasDrawn = await page.evaluate(`(async () => {
       const button = document.querySelector('.organisations button');
       button.click();
-      for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+      for (let microtask = 0; microtask < 10; microtask += 1) await Promise.resolve();
       const state = button.getAttribute('aria-expanded');
       document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
       return state;

@@ -34,7 +34,7 @@ export class BalancedCallers {
   private readonly gateways = new Set<string>();
   private readonly running: Promise<void>[];
   private isOver = false;
-  private turn = 0;
+  private calls = 0;
 
   constructor(
     urls: readonly string[],
@@ -83,7 +83,7 @@ export class BalancedCallers {
 
   private nextGateway(): string {
     const urls = [...this.rotation];
-    const url = urls[this.turn++ % urls.length];
+    const url = urls[this.calls++ % urls.length];
     if (url === undefined) throw new Error('no gateway is in rotation');
     return url;
   }

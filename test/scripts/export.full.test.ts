@@ -83,7 +83,7 @@ describe('the Python exporter', () => {
     expect(exitCode, output).to.equal(0);
   });
 
-  it('has an example that turns a CSV into a bundle that model check passes', async function () {
+  it('has an example that converts a CSV to a bundle that model check passes', async function () {
     this.timeout(100_000);
     const leads = join(directory, 'leads.csv');
     const bundle = join(directory, 'bundle');

@@ -17,13 +17,13 @@ export async function beatsDuring(work: () => Promise<unknown>, everyMs = 50): P
   return beats;
 }
 
-/** The turns of the event loop that `work` takes. Work that waits for nothing takes none. */
-export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
+/** The iterations of the event loop that `work` takes. Work that waits for nothing takes none. */
+export async function iterationsDuring(work: () => Promise<unknown>): Promise<number> {
+  let iterations = 0;
   let isOver = false;
-  // Waits before `work` does, so a turn is counted before the step of `work` that it runs.
+  // Waits before `work` does, so a iteration is counted before the step of `work` that it runs.
   const count = (): void => {
-    turns += 1;
+    iterations += 1;
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
@@ -32,17 +32,17 @@ export async function turnsDuring(work: () => Promise<unknown>): Promise<number>
   } finally {
     isOver = true;
   }
-  return turns;
+  return iterations;
 }
 
 /**
- * The CPU time of this thread, in ms, in the longest turn of the event loop while `work` runs. A turn
+ * The CPU time of this thread, in ms, in the longest iteration of the event loop while `work` runs. A iteration
  * in which the heap of the whole test process is collected is not the work's own. It is another one in each attempt, so
- * the shortest of the longest turns counts.
- * @param work is repeated, up to three times, until its longest turn is below `limitMs`
+ * the shortest of the longest iterations counts.
+ * @param work is repeated, up to three times, until its longest iteration is below `limitMs`
  */
-export const longestTurnMs = (work: () => Promise<unknown>, limitMs: number): Promise<number> =>
-  bestMs(limitMs, () => measureTurns(work));
+export const longestIterationMs = (work: () => Promise<unknown>, limitMs: number): Promise<number> =>
+  bestMs(limitMs, () => measureIterations(work));
 
 /**
  * The shortest of up to three measurements, ms. Other work on the machine lengthens one measurement, and rarely three.
@@ -61,17 +61,17 @@ export async function durationMs(work: () => Promise<unknown>): Promise<number> 
   return performance.now() - startMs;
 }
 
-async function measureTurns(work: () => Promise<unknown>): Promise<number> {
+async function measureIterations(work: () => Promise<unknown>): Promise<number> {
   let longestMs = 0;
   let beforeMs = threadCpuMs();
   let isOver = false;
-  const turn = (): void => {
+  const iteration = (): void => {
     const nowMs = threadCpuMs();
     longestMs = Math.max(longestMs, nowMs - beforeMs);
     beforeMs = nowMs;
-    if (!isOver) setImmediate(turn);
+    if (!isOver) setImmediate(iteration);
   };
-  turn();
+  iteration();
   try {
     await work();
   } finally {

@@ -4,8 +4,8 @@ const statistics = '/proc/thread-self/schedstat';
 
 /**
  * CPU time of this thread, ms. A thread that waits for a processor uses none, so other work on the machine hardly
- * changes it. The threads of the garbage collector and of the compiler do not count, because they hold up no turn. One
- * collection of a large heap can add 50 ms to the CPU time of the process. Only Linux reports the thread alone;
+ * changes it. The threads of the garbage collector and of the compiler do not count, because they hold up no iteration.
+ * One collection of a large heap can add 50 ms to the CPU time of the process. Only Linux reports the thread alone;
  * elsewhere this is the CPU time of all threads.
  */
 export const threadCpuMs: () => number = statisticsExist()

@@ -40,7 +40,7 @@ export async function runCheck(request: CheckRequest): Promise<BundleCheck> {
     env: workerEnvironment(),
     // A model may make native code print.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    // JSON would turn NaN into null.
+    // JSON would convert NaN to null.
     serialization: 'advanced',
     ...(signal === undefined ? {} : { signal }),
     killSignal: 'SIGKILL',

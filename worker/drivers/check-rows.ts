@@ -11,7 +11,7 @@ const checkedRows = 32;
 /** Golden lines to read for them: some are blank or cannot be featurized. */
 const readLines = 4 * checkedRows;
 
-/** The parts of a loaded model that turn records into rows. */
+/** The parts of a loaded model that convert records to rows. */
 export interface Featurizer {
   readonly manifest: Manifest;
   readonly knownFields: KnownFields;

@@ -31,7 +31,7 @@ interface RowRequest extends RowTarget {
   readonly slotRow?: number;
 }
 
-/** Turns packed records into a model's input rows. */
+/** Converts packed records to a model's input rows. */
 export interface FeatureRow {
   readonly width: number;
   /** Unreadable scalars that were treated as missing, counted since compilation. */

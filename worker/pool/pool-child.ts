@@ -58,7 +58,7 @@ export class PoolChild {
     return this.process.pid;
   }
 
-  /** Notes that its event loop turns. */
+  /** Notes that its event loop runs. */
   noteHeartbeat(): void {
     this.lastHeartbeatMs = performance.now();
     if (this.lane !== 'singles') this.cpuMsAtHeartbeat = processStat(this.pid)?.cpuMs;
@@ -100,7 +100,7 @@ export class PoolChild {
 
 /** A message of a worker process to its pool, over the IPC channel. */
 export interface ChildMessage {
-  /** `ready`: it takes jobs. `heartbeat`: its event loop turns. `worn`: a heartbeat that asks for a replacement. */
+  /** `ready`: it takes jobs. `heartbeat`: its event loop runs. `worn`: a heartbeat that asks for a replacement. */
   readonly kind: 'ready' | 'heartbeat' | 'worn';
   /** Unreadable cells of records since the message before. */
   readonly unreadable: number;

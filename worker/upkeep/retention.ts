@@ -36,9 +36,8 @@ export interface RetentionOptions {
 }
 
 /**
- * Removes predictions that are past retention, in one pass a day through the organisations, some of which take their
- * turns at once. Then removes their latest scores in Redis. The ledger keeps the counts. Can be run again after any
- * failure.
+ * Removes predictions that are past retention, in one pass a day through the organisations, several at once. Then
+ * removes their latest scores in Redis. The ledger keeps the counts. Can be run again after any failure.
  * @returns removed segments, of up to a hundred predictions each
  * @throws errors of MongoDB and Redis; MongoTimeout when MongoDB does not answer in time
  */
@@ -70,10 +69,10 @@ export async function removeOldPredictions(options: RetentionOptions): Promise<n
   };
 
   for (let { afterId } = pass; ; ) {
-    const turns = await call(() => predictions.organisationsAfter(afterId, organisationsAtOnce));
-    const last = turns.at(-1);
+    const next = await call(() => predictions.organisationsAfter(afterId, organisationsAtOnce));
+    const last = next.at(-1);
     if (last === undefined) break;
-    let ranges: IdRange[] = turns.map((organisationId) => ({
+    let ranges: IdRange[] = next.map((organisationId) => ({
       fromId: fromDay === undefined ? callIdPrefix(organisationId) : firstKeptId(fromDay, organisationId),
       beforeId: firstKeptId(keptFromDay, organisationId),
     }));

@@ -32,7 +32,7 @@ const maxInFlight = 400;
 /** Sends calls to the gateways in turn, and checks that each is scored. */
 export class FleetCaller {
   private readonly agent = new Agent({ keepAlive: true });
-  private turn = 0;
+  private calls = 0;
 
   constructor(private readonly service: Pick<FleetService, 'gateways'>) {}
 
@@ -55,8 +55,8 @@ export class FleetCaller {
 
   private async ask(path: string, secret: string, body?: string): Promise<string> {
     const { gateways } = this.service;
-    this.turn += 1;
-    const url = `${gateways[this.turn % gateways.length]}${path}`;
+    this.calls += 1;
+    const url = `${gateways[this.calls % gateways.length]}${path}`;
     return (await sendCall(url, { secret, body, agent: this.agent })).body.toString();
   }
 }

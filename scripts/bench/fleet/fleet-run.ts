@@ -224,10 +224,10 @@ export class FleetRun {
     // All calls of cold organisations are batches: fewer of them compile the same code.
     const count = (warmUpCalls + workers * warmUpCallsPerWorker) / (isCold ? 10 : 1);
     function* mixed(): Generator<() => Promise<void>> {
-      for (let turn = 0; turn < count; turn += 1) {
-        const calls = called[turn % called.length];
+      for (let call = 0; call < count; call += 1) {
+        const calls = called[call % called.length];
         if (calls === undefined) return;
-        const isBatch = turn % 16 < called.length;
+        const isBatch = call % 16 < called.length;
         yield () => caller.send(isBatch || isCold ? calls.batch() : calls.single());
       }
     }
@@ -246,7 +246,7 @@ export class FleetRun {
   ): Promise<void> {
     const { size, say } = this.deps;
     const measured = planned.map((): Window[] => []);
-    for (let turn = 0; turn < size.windows; turn += 1)
+    for (let window = 0; window < size.windows; window += 1)
       for (const [index, { stage, ...load }] of planned.entries())
         measured[index]?.push(await measureWindow(stage, { ...load, windowMs: size.windowMs }));
     for (const [index, { table, label }] of planned.entries()) {

@@ -87,7 +87,7 @@ export async function compareWithFloor(
   return rows;
 }
 
-/** Turns the body of a webhook into a batch of one. */
+/** Converts the body of a webhook to a batch of one. */
 function batchBody({ shape, body }: SampledCall): string {
   if (shape !== 'webhook') return body;
   const { model_id, crm_id, record } = JSON.parse(body) as Record<'model_id' | 'crm_id' | 'record', object>;

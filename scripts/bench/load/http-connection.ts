@@ -26,15 +26,15 @@ export class HttpConnection {
     socket.on('close', () => this.fail(new Error('the gateway closed the connection')));
   }
 
-  /** @param calls.turn chooses the API key */
+  /** @param calls.caller chooses the API key */
   static async open(
     { host, port, secrets }: GatewayAddress,
-    calls: { readonly shape: CallShape; readonly turn: number },
+    calls: { readonly shape: CallShape; readonly caller: number },
   ): Promise<HttpConnection> {
     const socket = connect({ host, port });
     await once(socket, 'connect');
     const path = calls.shape === 'webhook' ? '/v1/webhooks/score' : '/v1/score';
-    const authorization = `Authorization: Bearer ${secrets[calls.turn % secrets.length]}`;
+    const authorization = `Authorization: Bearer ${secrets[calls.caller % secrets.length]}`;
     const head = `POST ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n${authorization}\r\nContent-Type: application/json`;
     return new HttpConnection(socket, head);
   }

@@ -15,8 +15,8 @@ interface Caller {
 interface LoadTarget {
   readonly groups: ProcessGroups;
   readonly bodies: BodySource;
-  /** @param turn number of the earlier callers */
-  open(turn: number): Promise<Caller>;
+  /** @param caller number of the earlier callers */
+  open(caller: number): Promise<Caller>;
 }
 
 /** One call in 29 of a window is compared with the floor, up to these numbers. */

@@ -11,7 +11,7 @@ import { batchRecords, RequestBodies } from './request-bodies.js';
  */
 serveCalls(async ({ gateway, source }: Preparation) => {
   const bodies = await RequestBodies.from(source);
-  const connection = await HttpConnection.open(gateway, { shape: 'batch', turn: 0 });
+  const connection = await HttpConnection.open(gateway, { shape: 'batch', caller: 0 });
   for (const body of bodies.ofKnownLeads('batch'))
     checkReply(await connection.call(body), { shape: 'batch', records: batchRecords });
   connection.close();
@@ -19,6 +19,6 @@ serveCalls(async ({ gateway, source }: Preparation) => {
     runLoad(plan, {
       groups: target.groups,
       bodies: bodies.source(plan),
-      open: (turn) => HttpConnection.open(target.gateway, { shape: plan.shape, turn }),
+      open: (caller) => HttpConnection.open(target.gateway, { shape: plan.shape, caller }),
     });
 });

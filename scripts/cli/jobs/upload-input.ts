@@ -160,7 +160,7 @@ function offsetOf(reply: HttpReply): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** Turns a request without an answer into a failure. */
+/** Converts a request without an answer to a failure. */
 async function failing(
   reply: Promise<HttpReply>,
 ): Promise<{ readonly reply: HttpReply } | { readonly failure: ApiFailure }> {

@@ -1,4 +1,4 @@
-"""Turns a trained model into a bundle that Leadscore scores with: see `export_bundle` and docs/models.md."""
+"""Converts a trained model to a bundle that Leadscore scores with: see `export_bundle` and docs/models.md."""
 
 from leadscore_export.convert.converted_model import OnnxFile
 from leadscore_export.errors import ExportError, UnusableRecord

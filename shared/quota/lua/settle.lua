@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- settle.lua: turns the leases of some recorded calls of one counter into usage, each exactly once. Takes the calls in
+-- settle.lua: converts the leases of some recorded calls of one counter to usage, each exactly once. Takes the calls in
 -- order, as if each had been sent alone. Runs even when memory is full. Comes right after note-scores.lua of the same
 -- calls.
 --

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AuthAttempts, unknownKeysAllowed } from '../../../api/auth/auth-attempts.js';
 import { ApiError } from '../../../shared/contract/errors.js';
@@ -56,7 +56,7 @@ describe('AuthAttempts', () => {
     const repeat = () =>
       attempts.find(from(caller), 'same', async () => {
         lookUps += 1;
-        await nextTurn();
+        await nextIteration();
         return undefined;
       });
     await Promise.all([repeat(), repeat()]);
@@ -109,7 +109,7 @@ describe('AuthAttempts', () => {
     const all = Promise.all(flood);
     while (ends.length > 0) {
       for (const end of ends.splice(0)) end();
-      await nextTurn();
+      await nextIteration();
     }
     expect(new Set(await all)).to.deep.equal(new Set(['key']));
     expect(maxInFlight).to.equal(4);

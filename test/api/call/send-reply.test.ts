@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { ScoreOutcome } from '../../../api/call/score-outcome.js';
 import { scoreReplyWriter, sendReply } from '../../../api/call/score-reply.js';
-import { longestTurnMs, turnsDuring } from '../../support/beats.js';
+import { iterationsDuring, longestIterationMs } from '../../support/beats.js';
 import { noUsage, scoredPart, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
 
-const maxTurnMs = 50;
+const maxIterationMs = 50;
 
 describe('a long reply', () => {
   async function sent(body: string): Promise<string | Buffer> {
@@ -17,20 +17,20 @@ describe('a long reply', () => {
     for (const filler of ['', 'x']) {
       const text = `${filler}${'\u{1f600}'.repeat(700_000)}`;
       let body: string | Buffer = '';
-      const turns = await turnsDuring(async () => {
+      const iterations = await iterationsDuring(async () => {
         body = await sent(text);
       });
       expect(Buffer.isBuffer(body)).to.equal(true);
       expect(String(body) === text, 'the same text').to.equal(true);
-      expect(turns).to.equal(3);
+      expect(iterations).to.equal(3);
     }
   });
 
   it('is sent at once, as text, when it is short', async () => {
-    expect(await turnsDuring(async () => expect(await sent('{"score":50}')).to.equal('{"score":50}'))).to.equal(0);
+    expect(await iterationsDuring(async () => expect(await sent('{"score":50}')).to.equal('{"score":50}'))).to.equal(0);
   });
 
-  it('is written in turns of less than 50 ms of CPU time, for a thousand explained records', async () => {
+  it('is written in iterations of less than 50 ms of CPU time, for a thousand explained records', async () => {
     const count = 1_000;
     const column = Array.from({ length: count }, () => 50);
     const fields = Array.from(
@@ -58,11 +58,11 @@ describe('a long reply', () => {
       text = write(own);
       await sent(text);
     };
-    expect(await turnsDuring(writeAll)).to.be.above(20);
-    const turnMs = await longestTurnMs(writeAll, maxTurnMs);
+    expect(await iterationsDuring(writeAll)).to.be.above(20);
+    const iterationMs = await longestIterationMs(writeAll, maxIterationMs);
     expect(text.length).to.be.above(9_000_000);
     const reply = JSON.parse(text) as { scores: readonly { crm_id: string; drivers: readonly unknown[] }[] };
     expect(reply.scores.map(({ crm_id }) => crm_id)).to.deep.equal(records.map(({ crmId }) => crmId));
-    expect(turnMs, 'ms of CPU time').to.be.below(maxTurnMs);
+    expect(iterationMs, 'ms of CPU time').to.be.below(maxIterationMs);
   });
 });

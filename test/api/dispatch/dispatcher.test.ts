@@ -1,4 +1,4 @@
-import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextIteration, setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { ScoredRows } from '../../../api/call/score-outcome.js';
 import type { ScoringCall } from '../../../api/call/scoring-call.js';
@@ -9,7 +9,7 @@ import { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { partitionsOf } from '../../../shared/messages/partitions.js';
 import type { ChunkFailure, ChunkReply, OutgoingPayload, PartReply } from '../../../shared/messages/score-job.js';
-import { turnsDuring } from '../../support/beats.js';
+import { iterationsDuring } from '../../support/beats.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
 import { deadlineIn, emptyModel, keyOf, scoredPart, scoringCall } from '../../support/scoring/scoring-call.js';
@@ -64,7 +64,7 @@ function dispatcherWith(
 describe('Dispatcher', () => {
   const single = (timeoutMs = 5_000) => callOf(1, { lane: 'singles', deadline: deadlineIn(timeoutMs) });
 
-  it('sends singles of one turn in one chunk for each model', async () => {
+  it('sends singles of one iteration in one chunk for each model', async () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRow));
     const models = [model, { ...model, id: 'other' }];
     await Promise.all([...models, ...models].map((each) => dispatcher.score(single(), each, neverEnds)));
@@ -84,9 +84,9 @@ describe('Dispatcher', () => {
       dispatcher.score(callOf(1, { apiKey: keyOf('other') }), { ...model, id: 'other' }, neverEnds),
     ];
     await eventually(() => expect(organisations()).to.deep.equal(['org', 'other']));
-    for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
+    for (let iteration = 0; iteration < 5; iteration += 1) await nextIteration();
     calls.push(dispatcher.score(callOf(1), { ...model, version: '2' }, neverEnds));
-    for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
+    for (let iteration = 0; iteration < 5; iteration += 1) await nextIteration();
     expect(organisations()).to.deep.equal(['org', 'other']);
     for (const end of ends.splice(0)) end();
     // The rest of the batch is warm, and the other version may have its first chunk.
@@ -95,7 +95,7 @@ describe('Dispatcher', () => {
     await Promise.all(calls);
     const explained = dispatcher.score(callOf(500, { explain: true }), model, neverEnds);
     await eventually(() => expect(ends).to.have.length(1));
-    for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
+    for (let iteration = 0; iteration < 5; iteration += 1) await nextIteration();
     expect(ends, 'chunks that ask for drivers').to.have.length(1);
     ends[0]?.();
     await eventually(() => expect(ends).to.have.length(2));
@@ -136,14 +136,14 @@ describe('Dispatcher', () => {
     };
     const { dispatcher, sent } = dispatcherWith(answer, { windowSize: 1 });
     const first = dispatcher.score(single(), model, neverEnds);
-    await turnOfTheLoop();
-    await turnOfTheLoop();
+    await nextIteration();
+    await nextIteration();
     const late = failureOf(dispatcher.score(single(20), model, neverEnds));
     const inTime = dispatcher.score(single(), model, neverEnds);
     await new Promise((resolve) => setTimeout(resolve, 40));
     ends[0]?.();
     await first;
-    while (ends.length < 2) await turnOfTheLoop();
+    while (ends.length < 2) await nextIteration();
     ends[1]?.();
     expect(await late).to.be.instanceOf(ApiError);
     await inTime;
@@ -157,7 +157,7 @@ describe('Dispatcher', () => {
       return [scoredRow];
     });
     const scored = dispatcher.score(callOf(1_000), model, neverEnds);
-    while (sent.length < 4) await turnOfTheLoop();
+    while (sent.length < 4) await nextIteration();
     for (const end of ends) end();
     await scored;
     expect(sent).to.have.length(4);
@@ -187,7 +187,7 @@ describe('Dispatcher', () => {
     expect(sent.map(({ partition }) => partition)).to.deep.equal([first, second, first]);
   });
 
-  it('cuts a batch of long records into chunks of a million characters, each in a turn of the event loop', async () => {
+  it('cuts a batch of long records into chunks of a million characters, each in an iteration of the event loop', async () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) =>
       parts.map(({ rows }) => scoredPart(rows.map(() => 50))),
     );
@@ -196,7 +196,7 @@ describe('Dispatcher', () => {
     const records = Array.from({ length: 40 }, (_, index) => ({ crmId: `L-${index}`, fields }));
     const ofLists = { ...model, knownFields: compileKnownFields({ features: [list] }) };
     let rows: ScoredRows | undefined;
-    const turns = await turnsDuring(async () => {
+    const iterations = await iterationsDuring(async () => {
       rows = await dispatcher.score(callOf(0, { records }), ofLists, neverEnds);
     });
     expect(sent.map(({ parts }) => parts.map((part) => [part.firstRow, part.rows.length]))).to.deep.equal([
@@ -208,7 +208,7 @@ describe('Dispatcher', () => {
       records.map(({ crmId }) => crmId),
     );
     expect(rows?.fields).to.have.length(40);
-    expect(turns).to.be.at.least(2);
+    expect(iterations).to.be.at.least(2);
   });
 
   it('sends one chunk at a time for an organisation whose chunks bring back megabytes of stored fields', async () => {
@@ -221,7 +221,7 @@ describe('Dispatcher', () => {
     const score = (organisation: string) =>
       dispatcher.score(callOf(1, { apiKey: keyOf(organisation) }), model, neverEnds);
     const settled = async () => {
-      for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
+      for (let iteration = 0; iteration < 5; iteration += 1) await nextIteration();
     };
     const all = [score('org')];
     await settled();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { sentNamesOf } from '../../../api/dispatch/field-names.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
-import { turnsDuring } from '../../support/beats.js';
+import { iterationsDuring } from '../../support/beats.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const knownFields = compileKnownFields({ features: [{ type: 'number', field: 'size', label: 'Size', columns: [0] }] });
@@ -22,11 +22,11 @@ describe('sentNamesOf', () => {
     expect(refusal.message).to.match(/more than 262144 characters in total: send fewer fields, for example only those/);
   });
 
-  it('ends a turn of the event loop after each 16,384 characters, also within one record', async () => {
+  it('ends an iteration of the event loop after each 16,384 characters, also within one record', async () => {
     const inOne = [{ crmId: null, fields: Object.assign({}, ...recordsOf(maxNames).map(({ fields }) => fields)) }];
     for (const records of [recordsOf(maxNames), inOne]) {
-      const turns = await turnsDuring(() => sentNamesOf({ records }, knownFields));
-      expect(turns, `${records.length} records`).to.equal(16);
+      const iterations = await iterationsDuring(() => sentNamesOf({ records }, knownFields));
+      expect(iterations, `${records.length} records`).to.equal(16);
     }
   });
 });

@@ -42,13 +42,13 @@ describe('ReplyStream', () => {
     expect(await waiting).to.deep.equal({ chunk: 'one', parts: [] });
   });
 
-  it('ends a turn of the event loop after a long reply', async () => {
+  it('ends an iteration of the event loop after a long reply', async () => {
     const chunks = ['first', 'second', 'third', 'last'];
     const order: string[] = [];
     const waiting = chunks.map(async (chunk) => {
       await replies.waitFor(chunk, 5_000);
       order.push(chunk);
-      if (chunk === 'first') setImmediate(() => order.push('another turn'));
+      if (chunk === 'first') setImmediate(() => order.push('another iteration'));
     });
     // All are in the stream before it is read.
     const commands = redis.multi();
@@ -56,7 +56,7 @@ describe('ReplyStream', () => {
       commands.xadd(replyStreamKey(gatewayId), '*', 'r', JSON.stringify({ chunk, filler: 'x'.repeat(300_000) }));
     await commands.exec();
     await Promise.all(waiting);
-    expect(order.indexOf('another turn'), order.join()).to.be.within(1, 3);
+    expect(order.indexOf('another iteration'), order.join()).to.be.within(1, 3);
   });
 
   it('trims the stream to the last reply after an idle read', async () => {

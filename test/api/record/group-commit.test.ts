@@ -31,7 +31,7 @@ function recorder(
 }
 
 describe('groupCommit', () => {
-  it('commits entries of one turn of the event loop together', async () => {
+  it('commits entries of one iteration of the event loop together', async () => {
     const { groups, commit } = recorder();
     await Promise.all(['a', 'b', 'c'].map((name) => commit(entryOf(name))));
     expect(groups).to.deep.equal([['a', 'b', 'c']]);
@@ -45,16 +45,16 @@ describe('groupCommit', () => {
           releases.push(() => resolve(names.map(() => undefined)));
         }),
     );
-    const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const nextIteration = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const all = [commit(entryOf('a'))];
-    await turn();
+    await nextIteration();
     all.push(commit(entryOf('b')));
-    await turn();
+    await nextIteration();
     all.push(commit(entryOf('c')));
-    await turn();
+    await nextIteration();
     expect(groups).to.deep.equal([['a'], ['b']]);
     all.push(commit(entryOf('d')));
-    await turn();
+    await nextIteration();
     expect(groups).to.deep.equal([['a'], ['b'], ['c', 'd']]);
     for (const release of releases) release();
     await Promise.all(all);

@@ -1,4 +1,4 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LargeBodies, laneOf, largeBytes, type QueuedCall } from '../../../api/request/large-bodies.js';
 import { CallerGone } from '../../../api/request/read-body.js';
@@ -38,13 +38,13 @@ describe('LargeBodies', () => {
 
   async function end(...names: string[]): Promise<void> {
     for (const name of names) ends.get(name)?.();
-    await turnOfTheLoop();
-    await turnOfTheLoop();
+    await nextIteration();
+    await nextIteration();
   }
 
   it('runs two large calls at once, and the next when one ends', async () => {
     const all = ['1', '2', '3', '4'].map((name) => begin(name, callOf('a', large)));
-    await turnOfTheLoop();
+    await nextIteration();
     expect(began).to.deep.equal(['1', '2']);
     await end('2');
     expect(began).to.deep.equal(['1', '2', '3']);
@@ -57,7 +57,7 @@ describe('LargeBodies', () => {
     batchWorkers = 8;
     await largeBodies.inTurn(callOf('b', small), async () => undefined);
     const all = Array.from({ length: 10 }, (_, index) => begin(`${index}`, callOf('a', large)));
-    await turnOfTheLoop();
+    await nextIteration();
     expect(began).to.have.length(8);
     await end(...ends.keys());
     await end(...ends.keys());
@@ -70,7 +70,7 @@ describe('LargeBodies', () => {
 
   it('runs a call of a small body in turn when it is large otherwise', async () => {
     const all = ['1', '2', '3'].map((name) => begin(name, { ...callOf('a', small), isLarge: true }));
-    await turnOfTheLoop();
+    await nextIteration();
     expect(began).to.deep.equal(['1', '2']);
     await end('1', '2');
     await end('3');
@@ -79,7 +79,7 @@ describe('LargeBodies', () => {
 
   it('runs large calls of organisations in round robin, and small calls at once', async () => {
     const all = ['a1', 'a2', 'a3', 'a4', 'b1'].map((name) => begin(name, callOf(name.slice(0, 1), large)));
-    await turnOfTheLoop();
+    await nextIteration();
     expect(began).to.deep.equal(['a1', 'a2']);
     expect(await largeBodies.inTurn(callOf('c', small), async () => 'at once')).to.equal('at once');
     await end('a1');
@@ -111,7 +111,7 @@ describe('LargeBodies', () => {
   it('refuses a call that has waited until less than the hold time is left, and runs one that has not waited', async () => {
     largeBodies = new LargeBodies(() => 2, 60_000);
     const running = ['first', 'second'].map((name) => begin(name, callOf('a', large)));
-    await turnOfTheLoop();
+    await nextIteration();
     expect(began).to.deep.equal(['first', 'second']);
     const late = await failureOf(largeBodies.inTurn(callOf('a', large, { timeoutMs: 60_001 }), async () => 'begun'));
     expect(late)

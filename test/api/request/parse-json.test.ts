@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { boundValues, parseInSteps, parseJson, parseJsonBody, valuesIn } from '../../../api/request/parse-json.js';
 import { ApiError } from '../../../shared/contract/errors.js';
-import { turnsDuring } from '../../support/beats.js';
+import { iterationsDuring } from '../../support/beats.js';
 import { failureOf } from '../../support/failure-of.js';
 import { threadCpuMsOf } from '../../support/thread-cpu.js';
 
@@ -144,7 +144,10 @@ describe('boundValues', () => {
   it('counts the values of a large body in steps of half a million characters', async () => {
     for (const part of ['x', '\u0345', '\\"', '{},', '[1],', '"records":[],']) {
       const text = part.repeat(Math.floor((8 * 1024 * 1024) / part.length));
-      expect(await turnsDuring(() => valuesIn(text)), `turns between the steps, ${part}`).to.be.within(14, 16);
+      expect(await iterationsDuring(() => valuesIn(text)), `iterations between the steps, ${part}`).to.be.within(
+        14,
+        16,
+      );
     }
   });
 

@@ -16,8 +16,8 @@ let keys = 0;
 /** No slot expires while a test runs. */
 const longWindowUs = 3_600_000_000;
 
-/** Calls that are sent in one turn, and by how much the earlier slots are aged before it. */
-const turn = fc.record({
+/** Calls that are sent in one iteration, and by how much the earlier slots are aged before it. */
+const iteration = fc.record({
   rate: fc.integer({ min: 1, max: 12 }),
   slotIds: fc.array(
     fc.nat({ max: 30 }).map((number) => `call ${number}`),
@@ -229,7 +229,7 @@ describe('RateLimit', () => {
   }
 });
 
-describe('RateLimit, for calls of one turn of the event loop', () => {
+describe('RateLimit, for calls of one iteration of the event loop', () => {
   let redis: Redis;
 
   before(async () => {
@@ -300,10 +300,10 @@ describe('RateLimit, for calls of one turn of the event loop', () => {
       });
     };
     await fc.assert(
-      fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 8 }), async (turns) => {
+      fc.asyncProperty(fc.array(iteration, { minLength: 1, maxLength: 8 }), async (iterations) => {
         const together = freshKey();
         const alone = freshKey();
-        for (const { rate, slotIds, ageUs } of turns) {
+        for (const { rate, slotIds, ageUs } of iterations) {
           await Promise.all([age(together, ageUs), age(alone, ageUs)]);
           const oneByOne = [];
           for (const slotId of slotIds) oneByOne.push(...(await take(alone, rate, [slotId])));

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { BodyMemory } from '../../../api/request/body-memory.js';
 import { bodyText, CallerGone, readBody } from '../../../api/request/read-body.js';
 import { ApiError } from '../../../shared/contract/errors.js';
-import { turnsDuring } from '../../support/beats.js';
+import { iterationsDuring } from '../../support/beats.js';
 import { failureOf } from '../../support/failure-of.js';
 import { type RawCall, RawConnection, requestBytes } from '../../support/http/raw-connection.js';
 
@@ -162,13 +162,13 @@ describe('readBody', () => {
         expect((await failureOf(bodyText(Buffer.from(bytes)))).message).to.equal('The body must be UTF-8.');
     });
 
-    it('decodes each megabyte in a turn of the event loop, wherever characters begin', async () => {
+    it('decodes each megabyte in an iteration of the event loop, wherever characters begin', async () => {
       for (const start of ['', 'a', 'ab', 'abc']) {
         const sent = start + 'é語🦊'.repeat(300_000);
-        const turns = await turnsDuring(async () => {
+        const iterations = await iterationsDuring(async () => {
           expect((await bodyText(Buffer.from(sent))) === sent, start).to.equal(true);
         });
-        expect(turns, 'turns between three megabytes').to.equal(2);
+        expect(iterations, 'iterations between three megabytes').to.equal(2);
       }
     });
   });

@@ -53,7 +53,7 @@ describe('metrics', () => {
     expect(text, 'the probes of balancers').to.not.match(/path="\/(readyz|healthz)"/);
   });
 
-  it('reports the longest turn of the event loop of a gateway since the last scrape', () =>
+  it('reports the longest iteration of the event loop of a gateway since the last scrape', () =>
     eventually(
       async () => expect(await read(gatewayUrl, 'nodejs_eventloop_lag_max_seconds')).to.be.above(0),
       2_000,

@@ -39,17 +39,17 @@ describe('loops of a load', () => {
     });
 
   for (const isExact of [false, true])
-    it(`open${isExact ? ', exact' : ''}: lets the event loop turn between calls that are late`, async () => {
-      const turnsAtCalls: number[] = [];
-      const isOver = () => turnsAtCalls.length === 3;
-      let turns = 0;
+    it(`open${isExact ? ', exact' : ''}: lets the event loop run between calls that are late`, async () => {
+      const iterationsAtCalls: number[] = [];
+      const isOver = () => iterationsAtCalls.length === 3;
+      let iterations = 0;
       const count = (): void => {
-        turns += 1;
+        iterations += 1;
         if (!isOver()) setImmediate(count);
       };
       setImmediate(count);
-      await openLoop({ gapMs: () => 0, isOver, isExact }, async () => void turnsAtCalls.push(turns));
-      expect(turnsAtCalls).to.deep.equal([0, 1, 2]);
+      await openLoop({ gapMs: () => 0, isOver, isExact }, async () => void iterationsAtCalls.push(iterations));
+      expect(iterationsAtCalls).to.deep.equal([0, 1, 2]);
     });
 
   it('open: does not wait for a call that is due after the end', async () => {

@@ -41,7 +41,7 @@ describe('the event loop of a gateway', function () {
   });
 
   /** The longest time since the last call in which an event loop of the gateway ran no timer, ms. */
-  function longestTurnMs(): Promise<number> {
+  function longestIterationMs(): Promise<number> {
     const { process: gateway } = service.stack.gateways[0] ?? expect.fail('no gateway');
     return new Promise((resolve) => {
       const listener = (message: unknown) => {
@@ -54,16 +54,16 @@ describe('the event loop of a gateway', function () {
     });
   }
 
-  /** Sends a body, and expects a clear answer and short turns of the event loop. */
+  /** Sends a body, and expects a clear answer and short iterations of the event loop. */
   async function send(
     { name, path, body, type = 'application/json', headers }: HostileBody,
     mostMs = maxMs,
     attempts = 3,
   ): Promise<void> {
-    const turnMs = await bestMs(
+    const iterationMs = await bestMs(
       mostMs,
       async () => {
-        await longestTurnMs();
+        await longestIterationMs();
         const reply = await fetch(`${service.url(0)}${path}`, {
           method: 'POST',
           headers: { authorization: `Bearer ${own.live.secret}`, 'content-type': type, ...headers },
@@ -77,12 +77,12 @@ describe('the event loop of a gateway', function () {
           '400 record_limit_exceeded',
           '422 bad_request',
         ]);
-        return longestTurnMs();
+        return longestIterationMs();
       },
       attempts,
     );
-    measured.set(name, Math.round(turnMs));
-    expect(turnMs, `${name}: ms of CPU time in one turn`).to.be.below(mostMs);
+    measured.set(name, Math.round(iterationMs));
+    expect(iterationMs, `${name}: ms of CPU time in one iteration`).to.be.below(mostMs);
   }
 
   it('is not blocked for long by wide records, in any format', async () => {

@@ -9,7 +9,7 @@ export const probeOptions = `--import=data:text/javascript,${encodeURIComponent(
 )}`;
 
 const everyMs = 1;
-/** Names the memory that the threads of a gateway share. Its elements: the longest times, μs, and ticks of the timer. */
+/** Names the memory that the threads of a gateway share: the longest times, μs, and ticks of the timer. */
 const memory = 'event loop probe';
 const [ofMainThread, ofLargeCalls, ticksOfLargeCalls, length] = [0, 1, 2, 3];
 
@@ -39,7 +39,7 @@ export function startProbe(): void {
 }
 
 async function answer(shared: Int32Array): Promise<void> {
-  // The turn in which the thread sent its last answer may go on. The second tick from now comes after it.
+  // The iteration in which the thread sent its last answer may go on. The second tick from now comes after it.
   const seen = Atomics.load(shared, ticksOfLargeCalls);
   while (Atomics.load(shared, ticksOfLargeCalls) < seen + 2) await pause(everyMs);
   const longestUs = [ofMainThread, ofLargeCalls].map((index) => Atomics.exchange(shared, index, 0));

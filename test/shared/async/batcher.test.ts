@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Batcher, type BatcherOptions } from '../../../shared/async/batcher.js';
 import { beatsDuring } from '../../support/beats.js';
@@ -27,12 +27,12 @@ function held(options: Partial<BatcherOptions<string, string>> = {}) {
   return { sent, ends, batcher: new Batcher<string, string>({ run, ...options }) };
 }
 
-const turns = async () => {
-  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+const iterations = async () => {
+  for (let iteration = 0; iteration < 4; iteration += 1) await nextIteration();
 };
 
 describe('Batcher', () => {
-  it('runs the items of one turn together, each key by itself, in the order of arrival', async () => {
+  it('runs the items of one iteration together, each key by itself, in the order of arrival', async () => {
     const { sent, batcher } = numbered();
     const replies = Promise.all([...'abcde'].map((item) => batcher.add('ace'.includes(item) ? 'one' : 'two', item)));
     expect(await replies).to.deep.equal(['a in 1', 'b in 2', 'c in 1', 'd in 2', 'e in 1']);
@@ -42,12 +42,12 @@ describe('Batcher', () => {
     ]);
   });
 
-  it('includes items that are added in microtasks of the turn, and none of the next turn', async () => {
+  it('includes items that are added in microtasks of the iteration, and none of the next iteration', async () => {
     const { sent, batcher } = numbered();
     const first = batcher.add('key', 'a');
     for (let wait = 0; wait < 10; wait += 1) await undefined;
     const second = batcher.add('key', 'b');
-    await nextTurn();
+    await nextIteration();
     const third = batcher.add('key', 'c');
     await Promise.all([first, second, third]);
     expect(sent).to.deep.equal([['a', 'b'], ['c']]);
@@ -56,9 +56,9 @@ describe('Batcher', () => {
   it('does not wait for the batch before when there is no limit in flight', async () => {
     const { sent, ends, batcher } = held();
     const replies = [batcher.add('key', 'a')];
-    await turns();
+    await iterations();
     replies.push(batcher.add('key', 'b'));
-    await turns();
+    await iterations();
     expect(sent).to.deep.equal([['a'], ['b']]);
     for (const end of ends) end();
     expect(await Promise.all(replies)).to.deep.equal(['a', 'b']);
@@ -68,7 +68,7 @@ describe('Batcher', () => {
     const { sent, batcher } = held({ gathers: true });
     for (const item of 'abcdefgh') {
       void batcher.add('key', item);
-      await turns();
+      await iterations();
     }
     expect(sent).to.deep.equal([['a'], ['b'], ['c', 'd'], ['e', 'f', 'g', 'h']]);
   });
@@ -77,11 +77,11 @@ describe('Batcher', () => {
     const { sent, ends, batcher } = held({ gathers: true });
     for (const item of 'abc') {
       void batcher.add('key', item);
-      await turns();
+      await iterations();
     }
     expect(sent).to.deep.equal([['a'], ['b']]);
     ends[0]?.();
-    await turns();
+    await iterations();
     expect(sent).to.deep.equal([['a'], ['b'], ['c']]);
   });
 
@@ -91,17 +91,17 @@ describe('Batcher', () => {
     const { sent, batcher } = numbered({ gathers: true, endOf });
     await Promise.all([batcher.add('key', 'a'), batcher.add('key', 'b')]);
     void batcher.add('key', 'c');
-    await turns();
+    await iterations();
     expect(sent).to.deep.equal([['a', 'b']]);
     ended.get('a')?.();
-    await turns();
+    await iterations();
     expect(sent).to.deep.equal([['a', 'b'], ['c']]);
   });
 
   it('runs a full batch without waiting, if it gathers', async () => {
     const { sent, batcher } = held({ gathers: true, maxItems: 3 });
     for (const item of 'abcdefgh') void batcher.add('key', item);
-    await turns();
+    await iterations();
     expect(sent).to.deep.equal([
       ['a', 'b', 'c'],
       ['d', 'e', 'f'],
@@ -112,9 +112,9 @@ describe('Batcher', () => {
     const { sent, batcher } = held({ gathers: true });
     void batcher.add('one', 'a');
     void batcher.add('one', 'b');
-    await turns();
+    await iterations();
     void batcher.add('two', 'c');
-    await turns();
+    await iterations();
     expect(sent).to.deep.equal([['a', 'b'], ['c']]);
   });
 
@@ -122,17 +122,17 @@ describe('Batcher', () => {
     const { sent, ends, batcher } = held({ gathers: true, maxHoldMs: 60 });
     void batcher.add('key', 'slow');
     void batcher.add('key', 'slow too');
-    await turns();
+    await iterations();
     void batcher.add('key', 'next');
     const beats = await beatsDuring(async () => {
-      while (sent.length < 2) await nextTurn();
+      while (sent.length < 2) await nextIteration();
     });
     expect(beats, 'of 50 ms').to.be.below(20);
     void batcher.add('key', 'third');
-    await turns();
+    await iterations();
     ends[0]?.();
     void batcher.add('key', 'fourth');
-    await turns();
+    await iterations();
     expect(sent, 'the end of the slow batch is not counted again').to.deep.equal([
       ['slow', 'slow too'],
       ['next'],

@@ -12,7 +12,7 @@ function held(): { readonly done: Promise<void>; readonly end: () => void } {
   return { done, end };
 }
 
-const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
+const nextIteration = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('FairQueue', () => {
   it('runs no more items at once than its size, and the rest in the order of arrival', async () => {
@@ -27,14 +27,14 @@ describe('FairQueue', () => {
         return done;
       });
     const all = ['a', 'b', 'c', 'd'].map(start);
-    await turnOfTheLoop();
+    await nextIteration();
     expect(running).to.deep.equal(['a', 'b']);
     ends[0]?.();
-    await turnOfTheLoop();
+    await nextIteration();
     expect(running).to.deep.equal(['a', 'b', 'c']);
     ends[1]?.();
     ends[2]?.();
-    await turnOfTheLoop();
+    await nextIteration();
     ends[3]?.();
     await Promise.all(all);
     expect(running).to.deep.equal(['a', 'b', 'c', 'd']);
@@ -139,16 +139,16 @@ describe('FairQueue', () => {
     const all = Array.from({ length: 12 }, () => queue.run('org', 1_000, send));
     size = 4;
     ends[0]?.();
-    await turnOfTheLoop();
+    await nextIteration();
     expect(ends, 'begun items, one of them ended').to.have.length(5);
     size = 6;
     all.push(queue.run('org', 1_000, send));
-    await turnOfTheLoop();
+    await nextIteration();
     expect(ends, 'begun items').to.have.length(7);
     expect(queue.depth).to.equal(6);
     while (queue.depth > 0) {
       for (const end of ends) end();
-      await turnOfTheLoop();
+      await nextIteration();
     }
     for (const end of ends) end();
     await Promise.all(all);
@@ -171,7 +171,7 @@ describe('FairQueue', () => {
       };
       const end = async (name: string) => {
         ends.get(name)?.();
-        await turnOfTheLoop();
+        await nextIteration();
       };
       return { queue, ran, run, end };
     }
@@ -179,7 +179,7 @@ describe('FairQueue', () => {
     it('runs an item in its first partition, and in another one while that is full and the other half empty', async () => {
       const { ran, run } = partitioned(() => 2);
       for (const name of ['a', 'b', 'c', 'd']) run(name, 'org', [0, 1]);
-      await turnOfTheLoop();
+      await nextIteration();
       expect(ran).to.deep.equal(['a in 0', 'b in 0', 'c in 1']);
     });
 
@@ -187,7 +187,7 @@ describe('FairQueue', () => {
       const { ran, run, end } = partitioned(() => 1);
       for (const name of ['a', 'b']) run(name, 'org', [0]);
       run('c', 'org', [1]);
-      await turnOfTheLoop();
+      await nextIteration();
       expect(ran).to.deep.equal(['a in 0', 'c in 1']);
       await end('a');
       expect(ran.at(-1)).to.equal('b in 0');
@@ -198,7 +198,7 @@ describe('FairQueue', () => {
       for (const partition of [0, 1, 2]) run(`first ${partition}`, 'wide', [partition]);
       for (const partition of [0, 1, 2]) run(`wide ${partition}`, 'wide', [partition]);
       run('narrow', 'narrow', [2]);
-      await turnOfTheLoop();
+      await nextIteration();
       await end('first 0');
       await end('first 2');
       expect(ran.slice(3)).to.deep.equal(['wide 0 in 0', 'narrow in 2']);

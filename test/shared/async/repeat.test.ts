@@ -16,11 +16,11 @@ describe('repeatEvery', () => {
     const { work, ends } = heldWork();
     const repeated = repeatEvery(everyMs, work);
     expect(ends).to.have.length(1);
-    let turns = 0;
+    let runs = 0;
     const beside = repeatEvery(everyMs, async () => {
-      turns += 1;
+      runs += 1;
     });
-    await eventually(() => expect(turns).to.be.greaterThan(4));
+    await eventually(() => expect(runs).to.be.greaterThan(4));
     expect(ends).to.have.length(1);
     ends[0]?.();
     await eventually(() => expect(ends).to.have.length(2));

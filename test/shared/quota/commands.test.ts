@@ -94,7 +94,7 @@ describe('quotaCommands', () => {
   });
 
   describe('settle', () => {
-    it('1: turns the lease into usage, and keeps the state of the call for two leases', async () => {
+    it('1: converts the lease to usage, and keeps the state of the call for two leases', async () => {
       await reserve('call', 400);
       expect(await settle('call')).to.deep.equal({ code: 1, used: 400, leased: 0 });
       expect(await redis.exists(leasesKey(counter))).to.equal(0);

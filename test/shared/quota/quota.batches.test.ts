@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
@@ -26,8 +26,8 @@ const sent = fc.record<Sent>({
   records: fc.integer({ min: 1, max: 400 }),
   late: fc.nat({ max: 5 }).map((dice) => dice === 0),
 });
-/** The commands of one turn. `forget`: Redis loses the first counter before them. */
-const turn = fc.record({
+/** The commands of one iteration. `forget`: Redis loses the first counter before them. */
+const iteration = fc.record({
   what: fc.constantFrom<'reserve' | 'settle' | 'release'>('reserve', 'reserve', 'settle', 'release'),
   calls: fc.array(sent, { minLength: 1, maxLength: 25 }),
   forget: fc.nat({ max: 19 }).map((dice) => dice === 0),
@@ -86,7 +86,7 @@ describe('quotaCommands in batches', () => {
     };
   }
 
-  it('sends one script call for each counter in a turn', async () => {
+  it('sends one script call for each counter in a iteration', async () => {
     const counters = [freshCounter(), freshCounter()];
     for (const counter of counters) await rig.reserve(counter, 'earlier', 1);
     const deadlineRedisMs = await rig.deadline();
@@ -109,7 +109,7 @@ describe('quotaCommands in batches', () => {
     const { quota } = new QuotaRig(rig.redisUrl, { redis }); // has marked no counter yet
     const names = await commandsOf(async () => {
       const slow = redis.eval(busyScript, 0);
-      await nextTurn(); // now it is in flight, and the next automatic pipeline waits for its reply
+      await nextIteration(); // now it is in flight, and the next automatic pipeline waits for its reply
       await Promise.all([slow, quota.reserve(call)]);
     });
     expect(names.map(([name]) => name)).to.deep.equal(['eval', 'zadd', 'evalsha']);
@@ -175,7 +175,7 @@ describe('quotaCommands in batches', () => {
   it('replies and changes Redis as single commands would, and never exceeds the stop', async function () {
     this.timeout(60_000);
     await fc.assert(
-      fc.asyncProperty(fc.array(turn, { minLength: 2, maxLength: 12 }), async (turns) => {
+      fc.asyncProperty(fc.array(iteration, { minLength: 2, maxLength: 12 }), async (iterations) => {
         const together = [freshCounter(), freshCounter(), freshCounter()] as const;
         const alone = [freshCounter(), freshCounter(), freshCounter()] as const;
         const nowMs = await redisNowMs(redis);
@@ -188,7 +188,7 @@ describe('quotaCommands in batches', () => {
           return commands.reserve({ counter, callId, records, stop, leaseMs, deadlineRedisMs });
         };
         const of = (counters: typeof together, { counter }: Sent) => counters[counter];
-        for (const { what, calls, forget } of turns) {
+        for (const { what, calls, forget } of iterations) {
           if (forget) await redis.del([together, alone].map(([first]) => usageKey(first)));
           const replies = await Promise.all(calls.map((call) => send(what, of(together, call), call)));
           for (const [index, call] of calls.entries())

@@ -12,7 +12,7 @@ export interface FaultServiceOptions {
   readonly gateways?: readonly Link[];
   /** Path of each runner of bulk jobs to its servers; no runner by default. */
   readonly runners?: readonly Link[];
-  /** Added to the clock of the service, ms. By default the month does not turn within an hour. */
+  /** Added to the clock of the service, ms. By default no month begins within an hour. */
   readonly clockOffsetMs?: number;
   /** Deadline of every call, ms; the default of the service when omitted. A lease lasts three deadlines. */
   readonly deadlineMs?: number;
@@ -68,7 +68,7 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
   redis.on('error', () => undefined); // tests cause errors
   const mongo = await connectMongo(cluster.mongoUrl, { name: 'leadscore-fault-tests' });
   const running = () => cluster.gateways.flatMap((slot) => slot.service ?? []);
-  let turn = 0;
+  let calls = 0;
   return {
     cluster,
     redis,
@@ -88,7 +88,7 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
     },
     url: (gateway) => {
       const urls = cluster.gateways.flatMap((slot) => slot.url ?? []);
-      const url = gateway === undefined ? urls[turn++ % urls.length] : cluster.gateways[gateway]?.url;
+      const url = gateway === undefined ? urls[calls++ % urls.length] : cluster.gateways[gateway]?.url;
       if (url === undefined) throw new Error(`the service has no gateway ${gateway ?? ''}`);
       return url;
     },

@@ -13,14 +13,14 @@ import { callsCollection, segmentsOf } from '../../../shared/store/calls/predict
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
 import { beginChunk } from '../../../worker/scoring/score-chunk.js';
-import { longestTurnMs } from '../../support/beats.js';
+import { longestIterationMs } from '../../support/beats.js';
 import { gateway, type LaneRig, laneRig } from '../../support/lane-rig.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { freshMongoUrl, testServers } from '../../support/service/servers.js';
 import { itInFull } from '../../support/tier.js';
 
-/** A turn of the event loop takes less CPU time than this, for any body that the gateway accepts. */
-const maxTurnMs = 250;
+/** An iteration of the event loop takes less CPU time than this, for any body that the gateway accepts. */
+const maxIterationMs = 250;
 const maxBodyBytes = 8 * 1024 * 1024;
 const maxList = 65_536;
 const maxValue = 4_096;
@@ -111,7 +111,7 @@ describe('a hostile chunk', () => {
       return (chunk) =>
         beginChunk(chunk, { registry, latest, predictions, lookupTimeoutMs: 60_000, retentionDays: 365 });
     });
-    await expectShortTurns('first', [partOf([{ 'text 0': 'Alpha' }])]);
+    await expectShortIterations('first', [partOf([{ 'text 0': 'Alpha' }])]);
   });
   after(async () => {
     await rig.close();
@@ -129,18 +129,18 @@ describe('a hostile chunk', () => {
   });
 
   /** Scores the parts as one chunk, and returns its reply. */
-  async function expectShortTurns(chunk: string, parts: readonly OutgoingPart[]): Promise<ChunkReply> {
-    const turnMs = await longestTurnMs(async () => {
+  async function expectShortIterations(chunk: string, parts: readonly OutgoingPart[]): Promise<ChunkReply> {
+    const iterationMs = await longestIterationMs(async () => {
       const completed = once(rig.worker, 'completed');
       await rig.send(chunk, { inJob: false, parts });
       await completed;
-    }, maxTurnMs);
-    process.stdout.write(`    measured ${turnMs.toFixed(0)} ms of CPU time in the longest turn\n`);
+    }, maxIterationMs);
+    process.stdout.write(`    measured ${iterationMs.toFixed(0)} ms of CPU time in the longest iteration\n`);
     const [[, [, text]] = ['', []]] = (await rig.redis.xrevrange(replyStreamKey(gateway), '+', '-', 'COUNT', 1)) as [
       string,
       string[],
     ][];
-    expect(turnMs, 'ms of CPU time in the longest turn').to.be.below(maxTurnMs);
+    expect(iterationMs, 'ms of CPU time in the longest iteration').to.be.below(maxIterationMs);
     const reply = JSON.parse(text ?? '') as ChunkReply;
     expect(reply.chunk).to.equal(chunk);
     expect(reply).not.to.have.property('failure');
@@ -149,15 +149,15 @@ describe('a hostile chunk', () => {
 
   for (const [what, records] of Object.entries(hostile))
     (ofFirstTier.has(what) ? it : itInFull)(
-      `leaves turns of the event loop to other chunks: ${what}`,
+      `leaves iterations of the event loop to other chunks: ${what}`,
       async function () {
         this.timeout(120_000);
-        const { parts } = await expectShortTurns(what, [partOf(records())]);
+        const { parts } = await expectShortIterations(what, [partOf(records())]);
         expect(parts[0]).to.have.property('scores');
       },
     );
 
-  it('leaves turns of the event loop to other chunks when stored lists fill in its records', async function () {
+  it('leaves iterations of the event loop to other chunks when stored lists fill in its records', async function () {
     this.timeout(120_000);
     const text = repeated('\ufdfa;', maxStoredLength - 8 * fieldsOfType);
     const crmIds = Array.from({ length: maxChunkRecords }, (_, index) => `lead ${index}`);
@@ -173,7 +173,7 @@ describe('a hostile chunk', () => {
       callId: callIdGenerator()(Date.now(), scored.org),
     });
     await mongo.db().collection<{ _id: string }>(callsCollection).insertMany(segments);
-    const { parts } = await expectShortTurns('stored', [
+    const { parts } = await expectShortIterations('stored', [
       partOf(
         crmIds.map(() => ({ 'text 0': 'Alpha' })),
         (index) => crmIds[index] ?? null,

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type ChunkInHand, CrashNote, CrashNoteWriter, noted } from '../../../worker/pool/crash-note.js';
 
@@ -18,7 +18,7 @@ describe('a crash note', () => {
   const read = async () => note.read();
 
   it('names the chunk whose synchronous work runs, and none while the chunk waits', async () => {
-    const work = async () => [noted(() => note.read()), note.read(), await nextTurn(), noted(() => note.read())];
+    const work = async () => [noted(() => note.read()), note.read(), await nextIteration(), noted(() => note.read())];
     expect(await writer.forChunk(one, work)).to.deep.equal([one, undefined, undefined, one]);
     expect(note.read()).to.equal(undefined);
   });
@@ -33,7 +33,7 @@ describe('a crash note', () => {
 
   it('names the chunk of each native run, one after another', async () => {
     const run = async () => {
-      await nextTurn();
+      await nextIteration();
       return note.read();
     };
     const runs = [one, other].map((chunk) => writer.forChunk(chunk, () => writer.duringRun(run)));
@@ -47,7 +47,7 @@ describe('a crash note', () => {
       start = resolve;
     });
     const run = writer.forChunk(one, () => writer.duringRun(() => started.then(read)));
-    await nextTurn();
+    await nextIteration();
     expect(writer.forChunk(other, () => noted(() => note.read()))).to.deep.equal(other);
     start();
     expect(await run).to.deep.equal(one);

@@ -91,7 +91,7 @@ function largest(
 function excessOf(one: number, other: number, { probability, logOdds }: Tolerance): number {
   if (Number.isNaN(one) || Number.isNaN(other))
     return Number.isNaN(one) && Number.isNaN(other) ? 0 : Number.POSITIVE_INFINITY;
-  // The slope of the logistic function turns a difference of log-odds into one of probabilities.
+  // The slope of the logistic function converts a difference of log-odds to one of probabilities.
   const slope = Math.max(one * (1 - one), other * (1 - other));
   return Math.abs(one - other) - probability - logOdds * slope;
 }

@@ -17,7 +17,7 @@ export interface TreeInput {
 
 /**
  * The trees of one ONNX operator of any version, as arrays over all nodes of all trees. A node may have several
- * parents: converters turn a split on a set of categories into a chain of `equalCode` nodes with one true child.
+ * parents: converters write a split on a set of categories as a chain of `equalCode` nodes with one true child.
  */
 export interface TreeEnsemble {
   readonly inputs: readonly TreeInput[];
@@ -66,7 +66,7 @@ export interface NodeDecision {
 }
 
 /**
- * Normalizes a node's decision. Converters turn a set of categories into a chain of `equalCode` nodes on one column
+ * Normalizes a node's decision. Converters write a set of categories as a chain of `equalCode` nodes on one column
  * with one true child. Such a chain becomes one decision: the value is in the chain's set.
  * - Its share equals the chain's, because the shares of the false branches multiply along a chain.
  * - The shared subtree is walked once instead of once per node.

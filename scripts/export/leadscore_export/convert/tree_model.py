@@ -111,7 +111,7 @@ def tree_onnx(
         ["label", OUTPUT_NAME],
         domain="ai.onnx.ml",
         classlabels_int64s=[0, 1],
-        # ONNX Runtime turns one score s into [1 - s, s] if no weight is negative, as in a forest.
+        # ONNX Runtime converts one score s to [1 - s, s] if no weight is negative, as in a forest.
         post_transform="NONE" if model.is_probability else "LOGISTIC",
         **attributes,
     )

@@ -1,1 +1,1 @@
-"""Turns CRM records into the input rows of a model, as the service does."""
+"""Converts CRM records to the input rows of a model, as the service does."""

@@ -1,4 +1,4 @@
-"""Turns CRM records into the input rows of a model, as the service does (docs/models.md, "Values")."""
+"""Converts CRM records to the input rows of a model, as the service does (docs/models.md, "Values")."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_UNIX_MS = 253_402_300_799_999  # the last of the year 9999
 
 
 class Featurizer:
-    """Turns records into rows of `width` numbers.
+    """Converts records to rows of `width` numbers.
 
     `features`: The model's inputs, in the order of the columns.
     `missing_tokens`: Further texts that mean missing in every field, such as "unknown".

@@ -161,7 +161,7 @@ def _feature(field: str, column: Any) -> Feature:
         return Boolean(field, impute=None if has_gaps else float(_floats(column).mean() > 0.5))
     if kind in _MOMENTS:
         raise ExportError(
-            f'the column "{field}" holds {column.dtype.name}. The service turns a date into days before the '
+            f'the column "{field}" holds {column.dtype.name}. The service converts a date to days before the '
             f'request: use Featurizer([..., Date("{field}")]), and train on its rows'
         )
     return _text_feature(field, column)

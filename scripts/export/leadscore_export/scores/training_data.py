@@ -1,4 +1,4 @@
-"""Checks X, y and sample_weight, and says how to turn other forms into those of a training set."""
+"""Checks X, y and sample_weight, and says how to convert other forms to those of a training set."""
 
 from __future__ import annotations
 

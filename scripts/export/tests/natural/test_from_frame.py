@@ -137,11 +137,11 @@ def test_refuses_a_frame_other_than_that_of_training(tmp_path: Path) -> None:
     model, frame, y = trained()
     raw = np.linspace(0.1, 0.9, len(y))
     given: dict[str, Any] = {"y": y, "folder": tmp_path / "never", "oof_raw": raw}
-    turned = frame.assign(**{"Lead Source": frame["Lead Source"].cat.reorder_categories(
+    reordered = frame.assign(**{"Lead Source": frame["Lead Source"].cat.reorder_categories(
         frame["Lead Source"].cat.categories[::-1]
     )})  # fmt: skip
     with pytest.raises(ExportError, match=r"on row .* of X, ONNX gives .* but the trainer gives"):
-        export(model, turned, frame, **given)
+        export(model, reordered, frame, **given)
     with pytest.raises(ExportError, match="columns have another order than the features"):
         export(model, frame, frame[frame.columns[::-1]], **given)
     with pytest.raises(ExportError, match='it lacks the field "Region"'):

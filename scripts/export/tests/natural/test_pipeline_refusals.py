@@ -159,11 +159,11 @@ def test_refuses_what_reaches_the_classifier_otherwise() -> None:
 def test_tells_how_to_export_before_it_asks_for_skl2onnx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
     rows = FRAME[["Region", "Asked For Demo"]].to_numpy(dtype=np.float32)
-    model = Pipeline([("turn", PCA(1, random_state=0)), ("classify", LINE)]).fit(rows, Y)
+    model = Pipeline([("rotate", PCA(1, random_state=0)), ("classify", LINE)]).fit(rows, Y)
     with pytest.raises(ExportError) as caught:
         convert_model(model, 2)
     text = str(caught.value)
-    assert text.startswith('the step "turn" (PCA) has no converter here')
+    assert text.startswith('the step "rotate" (PCA) has no converter here')
     assert text.index("Do such a step in the table") < text.index("pip install skl2onnx")
     scaled = Pipeline([("scale", StandardScaler()), ("classify", TREES)]).fit(rows, Y)
     with pytest.raises(ExportError, match="trees need no scaler"):

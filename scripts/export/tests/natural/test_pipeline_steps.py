@@ -149,7 +149,7 @@ def test_whole_table_steps_follow_a_column_transformer() -> None:
     for steps in (
         [("scale", RobustScaler()), ("classify", LINE)],
         [("best", SelectKBest(k=1)), ("classify", TREES)],
-        [("turn", PCA(2, random_state=0)), ("classify", LINE)],
+        [("rotate", PCA(2, random_state=0)), ("classify", LINE)],
     ):
         model = Pipeline([("prepare", prepare), *steps])
         own = model.fit(FRAME, Y).predict_proba(ASKED)[:, 1]

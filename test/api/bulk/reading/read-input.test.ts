@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { parseRows } from '../../../../api/bulk/rows/parse-rows.js';
-import { longestTurnMs } from '../../../support/beats.js';
+import { longestIterationMs } from '../../../support/beats.js';
 import { faultOf, knownFields, type ReadWith, readAll } from './file-rig.js';
 
 const mib = 1024 * 1024;
@@ -266,7 +266,7 @@ describe('reading the file of a bulk job', () => {
 
   it('keeps the event loop free on hostile files', async function () {
     this.timeout(60_000);
-    const maxTurnMs = 100; // nothing but other files waits for a runner
+    const maxIterationMs = 100; // nothing but other files waits for a runner
     const hostile = [
       `Size,b\n"${'x'.repeat(10 * mib)}`,
       '\n'.repeat(10 * mib),
@@ -282,8 +282,8 @@ describe('reading the file of a bulk job', () => {
       ...hostileJson.map((each) => [each, jsonl] as const),
     ]) {
       const bytes = Buffer.from(file);
-      const turnMs = await longestTurnMs(() => readAll(bytes, how).catch(() => undefined), maxTurnMs);
-      expect(turnMs, JSON.stringify(file.slice(0, 20))).to.be.below(maxTurnMs);
+      const iterationMs = await longestIterationMs(() => readAll(bytes, how).catch(() => undefined), maxIterationMs);
+      expect(iterationMs, JSON.stringify(file.slice(0, 20))).to.be.below(maxIterationMs);
     }
   });
 });

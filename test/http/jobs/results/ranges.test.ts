@@ -78,12 +78,12 @@ describe('GET /v1/jobs/{job_id}/results and /errors', () => {
     await expectRandomRanges(50);
   });
 
-  /** Five ranges at once, in some turns of each of four files. */
-  async function expectRandomRanges(turns: number): Promise<void> {
+  /** Five ranges at once, in some rounds of each of four files. */
+  async function expectRandomRanges(rounds: number): Promise<void> {
     await settleSlices(service, jobId, texts(0, 20), { header });
     for (const path of ['results', 'errors', 'results?compression=gzip', 'errors?compression=gzip']) {
       const { bytes: whole } = await download(own, `${jobId}/${path}`);
-      for (let turn = 0; turn < turns; turn += 1)
+      for (let round = 0; round < rounds; round += 1)
         await Promise.all(Array.from({ length: 5 }, () => expectRandomRange(path, whole)));
     }
   }

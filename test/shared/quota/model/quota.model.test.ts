@@ -85,7 +85,7 @@ async function releaseLate(callId: string, model: QuotaModel, { rig, counter }: 
   model.call(callId).alive = false;
 }
 
-/** One of several calls sent in the same turn. */
+/** One of several calls sent in the same iteration. */
 interface AtOnce {
   readonly callId: string;
   readonly records: number;
@@ -95,7 +95,7 @@ interface AtOnce {
   readonly elsewhere: boolean;
 }
 
-/** Reserves in one turn. Late calls have ids of their own: a late call releases the records of its id. */
+/** Reserves in one iteration. Late calls have ids of their own: a late call releases the records of its id. */
 const reserveTogether = (sent: readonly AtOnce[]) => {
   const inTime = new Set(sent.flatMap(({ callId, late }) => (late ? [] : [callId])));
   const distinct = sent.filter(({ callId, late }) => !late || !inTime.has(callId));
@@ -126,7 +126,7 @@ const reserveTogether = (sent: readonly AtOnce[]) => {
   );
 };
 
-/** Settles the calls that have a row, in one turn. */
+/** Settles the calls that have a row, in one iteration. */
 const settleTogether = (ids: readonly string[]) => {
   const may = (model: QuotaModel) => (callId: string) => {
     const { alive, recordedAge } = model.call(callId);

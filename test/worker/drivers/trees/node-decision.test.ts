@@ -5,7 +5,7 @@ import { justBelow } from '../../../../worker/drivers/trees/tree-ensemble.js';
 const float32 = fc.float({ noNaN: true });
 
 describe('justBelow', () => {
-  it('turns x < t into x <= justBelow(t) for every float32 x', () => {
+  it('converts x < t to x <= justBelow(t) for every float32 x', () => {
     const threshold = fc.oneof(float32, fc.double({ noNaN: true }));
     const near = (value: number) => [
       Math.fround(value),

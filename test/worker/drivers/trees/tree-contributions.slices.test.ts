@@ -52,10 +52,10 @@ describe('contributions of many records', () => {
     const explainer = explained(manyTrees(60, 9));
     const count = 200;
     const rows = Float32Array.from({ length: 8 * count }, (_, at) => ((at * 37) % 101) / 101);
-    let turns = 0;
+    let iterations = 0;
     let isDone = false;
     const tick = (): void => {
-      turns += 1;
+      iterations += 1;
       if (!isDone) setImmediate(tick);
     };
     setImmediate(tick);
@@ -63,8 +63,8 @@ describe('contributions of many records', () => {
     const contributions = await explainer.contributions({ rows, count });
     const tookMs = performance.now() - startedMs;
     isDone = true;
-    // A slice is 12 ms plus the rest of one tree and block, so there are far more turns than one per 50 ms.
-    expect(turns).to.be.greaterThan(Math.max(2, tookMs / 50));
+    // A slice is 12 ms plus the rest of one tree and block, so there are far more iterations than one per 50 ms.
+    expect(iterations).to.be.greaterThan(Math.max(2, tookMs / 50));
     for (const row of [0, 63, 64, 127, 199]) {
       const alone = await explainer.contributions({ rows: rows.slice(8 * row, 8 * row + 8), count: 1 });
       expect(Array.from(contributions.slice(8 * row, 8 * row + 8))).to.deep.equal(Array.from(alone));

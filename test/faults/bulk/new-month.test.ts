@@ -10,9 +10,9 @@ import { startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 /**
- * Times from the start of the service to the turn of the month. A busy machine needs a longer one until the job pauses.
+ * Times from the start of the service to the new month. A busy machine needs a longer one until the job pauses.
  */
-const turnsInMs = [30_000, 120_000, 300_000] as const;
+const beginsInMs = [30_000, 120_000, 300_000] as const;
 const exactWithinMs = 30_000;
 const limit = 1_600;
 const file = jobFile(2_500);
@@ -20,11 +20,11 @@ const file = jobFile(2_500);
 interface PausedJob {
   readonly own: TestWorkspace;
   readonly job: BulkJob;
-  /** As it was read before the turn. */
+  /** As it was read before the month began. */
   readonly before: Job;
 }
 
-describe('a bulk job at the turn of a month', () => {
+describe('a bulk job when a month begins', () => {
   let service: FaultService | undefined;
 
   const stop = async (): Promise<void> => {
@@ -36,11 +36,11 @@ describe('a bulk job at the turn of a month', () => {
     await stop();
   });
 
-  /** Starts a service, and a job that pauses at its limit. @returns undefined if the month turned before the pause */
-  async function pausedBefore(turnMs: number): Promise<PausedJob | undefined> {
+  /** Starts a service, and a job that pauses at its limit. @returns undefined if the month began before the pause */
+  async function pausedBefore(beginMs: number): Promise<PausedJob | undefined> {
     service = await faultService({
       ...{ gateways: ['direct'], runners: ['direct'] },
-      clockOffsetMs: monthEndMs(turnMs) - turnMs,
+      clockOffsetMs: monthEndMs(beginMs) - beginMs,
     });
     const own = await workspace(service, { limit });
     const job = await BulkJob.create(own, file.text);
@@ -49,16 +49,16 @@ describe('a bulk job at the turn of a month', () => {
       expect(read.state).to.be.oneOf(['paused', 'completed']);
       return read;
     }, jobWithinMs);
-    return Date.now() < turnMs ? { own, job, before } : undefined;
+    return Date.now() < beginMs ? { own, job, before } : undefined;
   }
 
   it('pauses at the limit, resumes by itself in the next month, and counts each row in the month of its slice', async function () {
-    this.timeout(turnsInMs.reduce((sum, ms) => sum + ms + startTimeoutMs + 2 * jobWithinMs, 0));
+    this.timeout(beginsInMs.reduce((sum, ms) => sum + ms + startTimeoutMs + 2 * jobWithinMs, 0));
     let paused: PausedJob | undefined;
-    let turnMs = 0;
-    for (const inMs of turnsInMs) {
-      turnMs = Date.now() + inMs;
-      paused = await pausedBefore(turnMs);
+    let beginMs = 0;
+    for (const inMs of beginsInMs) {
+      beginMs = Date.now() + inMs;
+      paused = await pausedBefore(beginMs);
       if (paused !== undefined) break;
       await stop();
     }
@@ -69,8 +69,8 @@ describe('a bulk job at the turn of a month', () => {
     expect(state).to.equal('paused');
     expect(pause?.reason).to.equal('quota_exceeded');
     expect(settled.slices).to.equal(1);
-    await job.until('completed', turnMs - Date.now() + jobWithinMs);
-    const [first, second] = [monthOf(monthEndMs(turnMs) - 1), monthOf(monthEndMs(turnMs))];
+    await job.until('completed', beginMs - Date.now() + jobWithinMs);
+    const [first, second] = [monthOf(monthEndMs(beginMs) - 1), monthOf(monthEndMs(beginMs))];
     expect(monthOf(clock.now())).to.equal(second);
     await expectJobExact(job, file, exactWithinMs);
     const sumOf = (month: string) => stores.ledger.sum({ organisationId: own.id, bucket: 'live', month });
