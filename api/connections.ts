@@ -19,7 +19,7 @@ interface ConnectionSettings {
 
 const settingsOf: Readonly<Record<ScoringProcess['name'], ConnectionSettings>> = {
   gateway: { maxCommandMs: 2_000, pipelined: true, maxPoolSize: defaultPoolSize },
-  // It has the lowest priority, so a busy machine withholds the processor from it for seconds. No caller waits for it.
+  // The runner has the lowest priority, so a busy machine withholds the processor from it for seconds. No caller waits.
   bulk: { maxCommandMs: 10_000, pipelined: true, maxPoolSize: defaultPoolSize },
   console: { maxCommandMs: 2_000, pipelined: false, maxPoolSize: 10 },
 };

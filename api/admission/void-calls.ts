@@ -15,8 +15,9 @@ const maxStopMs = 15_000;
 const maxPending = 256;
 
 /**
- * Voids calls of this gateway that were recorded, or may have been, and were not answered with 200. Some at once; the
- * others wait. Each step is retried until it succeeds. A gateway waits for these retries before it stops.
+ * Voids calls of this gateway that were recorded, or may have been, and were not answered with 200. Several calls are
+ * voided at once; the others wait. Each step is retried until it succeeds. A gateway waits for these retries before it
+ * stops.
  */
 export class CallVoider {
   private readonly inFlight = new Set<Promise<void>>();

@@ -60,7 +60,7 @@ export async function settlePrefix(
       sums = totalsWith(sums, slice);
     }
     if (ready.length === 0) return totals;
-    // One was voided since it was read. The slices before it are settled by the next turn.
+    // A slice was voided since it was read. The slices before it are settled by the next turn.
     if (!(await slices.settle(ready))) return totals;
     const settled = ready.map(({ slice }) => slice._id);
     // Before the prefix moves: a runner that dies in between repeats both.

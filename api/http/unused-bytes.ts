@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import { type Addressed, type CallerAddress, networkOf } from '../auth/client-ip.js';
 
-/** These take a gateway 0.1 to 0.2 of a processor, as each chunk of 64 KiB is garbage. See docs/security.md. */
+/** So many take a gateway 0.1 to 0.2 of a processor, as each chunk of 64 KiB is garbage. See docs/security.md. */
 export const bytesPerSecond = 32 * 1024 * 1024;
-/** After a quiet time this is read without a pause: two bodies of the largest size. */
+/** Bytes that are read without a pause after a quiet time: two bodies of the largest size. */
 export const burstBytes = 16 * 1024 * 1024;
 /** Small enough that a sender waits for some milliseconds of each other sender. */
 export const turnBytes = 256 * 1024;
@@ -15,7 +15,7 @@ const maxWaiting = 512;
 
 /**
  * Bounds what it costs to read bytes that nothing uses: bodies of calls that are refused already, and bytes after
- * malformed HTTP. They must be read, because a client that sends its whole body first would not find its answer
+ * malformed HTTP. Such bytes must be read, because a client that sends its whole body first would not find its answer
  * on a connection that was closed. A sender pauses between its turns, so TCP slows it down. Networks take turns.
  */
 export class UnusedBytes {

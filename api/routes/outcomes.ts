@@ -37,7 +37,7 @@ interface ReportedLeads {
 }
 
 /**
- * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by the plan, and idempotent. Its rate is
+ * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by the plan, and idempotent. The rate is
  * that of scoring, because a call costs the gateway as much. Works in every state of the organisation. Calls of test
  * keys are validated and answered, but not stored.
  */

@@ -13,7 +13,7 @@ const maxPerVersion = 2;
 /** A worker process in the register. */
 export interface RegisteredWorker {
   readonly id: string;
-  /** It can serve the partitions below this number. */
+  /** The process can serve the partitions below this number. */
   readonly partitions: number;
 }
 

@@ -35,8 +35,8 @@ const callsPerBatch = 1_000;
 const counterTtlMs = 70 * 24 * 60 * 60 * 1_000;
 
 /**
- * Rebuilds counters from the ledger that Redis does not know (a new month, or Redis was emptied) or does not trust. It
- * does not trust those of an earlier run: a restart or a failover may have lost the newest writes.
+ * Rebuilds from the ledger the counters that Redis does not know: in a new month, or when Redis was emptied. Also those
+ * of an earlier run of Redis: a restart or a failover may have lost the newest writes.
  *
  * 1. Takes the counter's lock. Without it, waits until the counter is known.
  * 2. Marks the counter as active for the sweep: that list was lost with the counter.

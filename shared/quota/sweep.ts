@@ -81,7 +81,7 @@ export async function sweepLeases(deps: SweepDeps): Promise<SweepCounts> {
   const endMs = performance.now() + maxRecountsMs;
   await eachAtOnce([...withExpired, ...toRecount], maxInFlight, async (due) => {
     const { counter } = due;
-    // It is due again when the claim ends.
+    // The counter is due again when the claim ends.
     if (performance.now() > endMs && toRecount.has(due)) return;
     try {
       const ended = await endExpiredLeases(counter, { redis, commands, ledger, leaseMs, beforeSettling });

@@ -93,7 +93,7 @@ async function checkArchive(
     ...{ path: archive, nowMs: clock.now(), timeoutMs, signal },
     onRead: ({ manifest, notes }) => {
       const storing = uploads.update(upload._id, { state: 'scoring', manifest, notes: notes.slice(0, maxNotes) });
-      // Its error is thrown after the process has ended. Unhandled until then, it would end the pool.
+      // An error of `storing` is thrown after the process has ended. Unhandled until then, it would end the pool.
       storing.catch(() => undefined);
       stored.push(storing);
     },

@@ -11,7 +11,7 @@ export interface PartitionWorkersOptions extends Omit<LaneWorkerOptions, 'partit
   readonly self: RegisteredWorker;
 }
 
-/** Others have taken up the partitions of a process that stops after this time. */
+/** Other processes have taken up the partitions of a process that stops after this time. */
 const handOverMs = 2 * registerEveryMs;
 
 /**

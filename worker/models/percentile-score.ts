@@ -6,8 +6,8 @@ const tolerance = 1e-6;
 /**
  * Compiles the fit score of a raw probability: 100 times its interpolated mid-rank among a model's quantiles, half up.
  * The position is linear between two quantiles, and the middle of those within 1e-6 of the raw probability. It is 0
- * below the first quantile and 100 above the last. It stays in float64: dividing by 100 and multiplying again would
- * push halves to either side. Source: docs/models.md, "From raw to what a caller reads".
+ * below the first quantile and 100 above the last. The position stays in float64: dividing by 100 and multiplying again
+ * would push halves to either side. Source: docs/models.md, "From raw to what a caller reads".
  * @param quantiles 101 ascending raw probabilities, percentiles 0 to 100
  * @returns a function from a raw probability to an integer 0..100, NaN for NaN
  * @throws RangeError when there are not 101 quantiles

@@ -22,7 +22,7 @@ export interface SweepsOptions {
 const maxClaimMs = 500;
 
 /**
- * Starts the sweep. Each one claims Redis again. Then it does these at once:
+ * Starts the sweep. Each run claims Redis again, and then does these at once:
  * - ends expired leases, and voids calls that are to be voided;
  * - evicts latest scores when Redis is short of memory;
  * - clears stuck checks for stalled jobs.

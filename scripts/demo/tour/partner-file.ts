@@ -8,7 +8,7 @@ import type { DemoService } from './demo-service.js';
 import { type ScoreTarget, scorePass } from './score-calls.js';
 import type { Screen } from './screen.js';
 
-/** Each is scored twice. */
+/** Leads of the file. Each is scored twice. */
 export const partnerLeads = 20;
 export const renamed = { column: 'Lead Source', as: 'Lead Sources' } as const;
 export const unknownIndustry = 'Biotech';

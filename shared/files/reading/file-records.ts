@@ -131,7 +131,7 @@ export class FileRecords {
     for (; at < rest.length; at += 1) {
       const byte = rest[at];
       if (byte !== lineFeed && byte !== carriageReturn) break;
-      // Its LF may be in the next piece.
+      // The LF of a CRLF may be in the next piece.
       if (byte === carriageReturn && at + 1 === rest.length && !isEnd) break;
       if (byte === lineFeed || rest[at + 1] !== lineFeed) this.line += 1;
     }

@@ -38,12 +38,12 @@ const segmentsPerStep = 500;
 /**
  * Erases the data of a lead:
  * - predictions lose its id and fields;
- * - stored replies, and results of bulk jobs, lose its id in every form that a caller may have sent. They also lose
- *   everything derived from its fields;
+ * - stored replies, and results of bulk jobs, lose its id in every form that a caller may have sent. Replies and
+ *   results also lose everything derived from its fields;
  * - its outcome is deleted.
  *
- * Its counted usage stays. A call that is recorded meanwhile keeps the lead in both its predictions and its reply, and
- * a later erasure finds it by its predictions.
+ * The counted usage of the lead stays. A call that is recorded meanwhile keeps the lead in both its predictions and its
+ * reply, and a later erasure finds it by its predictions.
  * @param lead.crmId as it is stored
  * @param lead.arrivedBy erases only data of calls that had arrived by then, by Redis's clock, and no outcome
  * @returns whether anything was stored of the lead

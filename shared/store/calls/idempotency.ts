@@ -158,7 +158,7 @@ export class IdempotencyStore {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const reasons: ReadonlySet<string> = new Set(['top_reason_1', 'top_reason_2', 'top_reason_3']);
-/** They quote values of the records. */
+/** Members of a reply that quote values of the records. */
 const reports: ReadonlySet<string> = new Set(['input', 'input_summary']);
 
 /**

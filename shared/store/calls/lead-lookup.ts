@@ -87,7 +87,7 @@ export async function readShortHistories<Segment extends Document>(
   { organisationId: org, crmIds, signal }: Pick<LeadQuery, 'organisationId' | 'crmIds'> & { signal?: AbortSignal },
   projection: Document,
 ): Promise<readonly Segment[] | undefined> {
-  // One tells whether any of the leads was ever scored.
+  // One segment tells whether any of the leads was ever scored.
   const most = longHistories.has(org) ? 0 : shortHistory * crmIds.length;
   const segments = await database
     .collection<PredictionSegment>(callsCollection)

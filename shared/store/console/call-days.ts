@@ -78,7 +78,7 @@ export function latencyQuantile(latency: CallCounts['latency'], quantile: number
 export const dayOf = (atMs: number): Date => new Date(Math.floor(atMs / dayMs) * dayMs);
 
 const timeoutMs = 10_000;
-/** They are decoded and summed within some ms. */
+/** So many documents are decoded and summed within some ms. */
 const daysAtOnce = 200;
 const rememberedSeconds = 400 * 24 * 60 * 60;
 

@@ -8,7 +8,7 @@ import { type FieldDay, type FieldDayStore, maxCoverageDays, type SlotDay, type 
 interface FieldCounts {
   /** The field was sent with a value. */
   readonly sent: number;
-  /** It was not sent, or without a value, and no earlier prediction filled it in. */
+  /** The field was not sent, or without a value, and no earlier prediction filled it in. */
   readonly missing: number;
   readonly filled: number;
   readonly unread: number;

@@ -5,7 +5,7 @@ import { inSession } from '../connection/transaction.js';
 
 /** An administrator's permission to use a model version that has not passed validation. */
 export interface Override {
-  /** It applies to this version only. */
+  /** The override applies to this version only. */
   readonly version: string;
   readonly by: string;
   readonly at: Date;

@@ -163,7 +163,7 @@ async function removeUnfinishedImports(database: Db, storage: BundleStorage, bef
 
 export interface NewModel {
   readonly organisationId: string;
-  /** Its manifest gives name, family and version. */
+  /** The manifest of the bundle gives name, family and version. */
   readonly bundle: CheckedBundle;
   /** See `storeVersion`. */
   readonly explainMethod?: ExplainMethod;

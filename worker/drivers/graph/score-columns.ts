@@ -61,7 +61,7 @@ export function regressorColumns(node: OnnxNode, operand: TreeOperand): SumColum
   return columnsOfScores(scores, postTransformOf(attributes.text('post_transform', 'NONE')));
 }
 
-/** Both are indexed by the numbers of the standard. */
+/** Both lists are indexed by the numbers of the standard. */
 const postTransforms = ['NONE', 'SOFTMAX', 'LOGISTIC', 'SOFTMAX_ZERO', 'PROBIT'];
 const aggregates = ['AVERAGE', 'SUM', 'MIN', 'MAX'];
 

@@ -35,7 +35,7 @@ export interface RefreshOptions {
 interface EarlierGrade {
   /** The database's clock when it read. */
   readonly readAt: Date;
-  /** Its first day. It did not check earlier days for changes. */
+  /** The first day of the grade, which did not check earlier days for changes. */
   readonly fromDay: number;
 }
 

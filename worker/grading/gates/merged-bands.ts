@@ -2,7 +2,7 @@ import type { BandCount } from '../statistics/cochran-armitage.js';
 
 /** Neighbouring score bands that are tested as one. */
 export interface MergedBand extends BandCount {
-  /** Its first and last band: 0 is scores 0-19, 4 is scores 80-100. */
+  /** The first and the last of these bands: 0 is scores 0-19, 4 is scores 80-100. */
   readonly first: number;
   readonly last: number;
 }
