@@ -8,7 +8,7 @@ import { ApiError } from '../../../shared/contract/errors.js';
 import { failureOf } from '../../support/failure-of.js';
 import { deadlineIn, emptyModel, reservationIn, scoredRows, scoringCall } from '../../support/scoring/scoring-call.js';
 
-/** Its sessions send nothing, because the writes of these tests do not use them. */
+/** A client whose sessions send nothing, because the writes of these tests do not use them. */
 const client = new MongoClient('mongodb://localhost');
 
 /** A call of a test key under an Idempotency-Key, which is recorded in a transaction. */

@@ -15,7 +15,7 @@ export interface BadInputRig {
   readonly strictModel: Model;
   readonly deletedModel: Model;
   readonly foreignModel: Model;
-  /** Its quota is used up. */
+  /** A workspace whose quota is used up. */
   readonly exhausted: TestWorkspace;
   /** One record below its backstop, and one below the cap of its test key. */
   readonly nearlyExhausted: TestWorkspace;

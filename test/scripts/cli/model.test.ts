@@ -86,7 +86,7 @@ describe('leadscore model', () => {
       ['linear', {}],
       ['linear', { manifest: { explain: { kind: 'baseline', values: zeros } } }],
       ['tree', { model: 'tree' }],
-      // Its trees have no covers, because the manifest names none.
+      // The trees have no covers, because the manifest names none.
       ['occlusion', { model: 'tree', manifest: { explain: { kind: 'linear', means: zeros } } }],
     ] as const) {
       const path = await desk.writeBundle(options);

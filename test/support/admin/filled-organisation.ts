@@ -15,7 +15,7 @@ import type { AdminDesk } from './admin-desk.js';
 /** An organisation with all that the pages of the console show. */
 export interface FilledOrganisation {
   readonly id: string;
-  /** Its version has passed. */
+  /** A model whose version has passed. */
   readonly model: Model;
   /** A lead with three scores. */
   readonly crmId: string;

@@ -59,7 +59,7 @@ describe('leads that are erased once more', () => {
     await mongo.database.collection('erasures').distinct('crm_id', { due_at: { $exists: true } });
 
   it('do not wait for one that cannot be erased, which is tried again five minutes later', async () => {
-    // Its ids are no list: an erasure cannot go through them.
+    // The ids of the first document are no list: an erasure cannot go through them.
     await documents().insertOne({ _id: called('damaged'), ...columns, ...ofOne, crm_ids: 'L-1' });
     await documents().insertOne({ _id: called('sound'), ...columns, ...ofOne, crm_ids: ['L-2'] });
     for (const crmId of ['L-1', 'L-2']) await asked(crmId);

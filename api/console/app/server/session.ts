@@ -6,7 +6,7 @@ import type { ShapeOf } from '../../../../shared/contract/schema.js';
 
 export type Session = ShapeOf<typeof sessionOutput>;
 
-/** The signed-in person, and the organisation whose pages are open. */
+/** The organisation whose pages are open, and the signed-in person. */
 export interface OpenOrganisation {
   readonly session: Session;
   /** Empty while an operator has not chosen an organisation. */

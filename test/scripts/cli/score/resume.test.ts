@@ -16,7 +16,7 @@ describe('leadscore score after an interruption', () => {
     await desk.writeRows('leads.csv', 4_000);
     desk.service.answering = async (call) => {
       if (!call.records.some((record) => record.n === '2500')) return undefined;
-      // Its neighbours are answered first.
+      // The calls before and after it are answered first.
       await Promise.all([1_001, 3_001].map((n) => desk.service.arrival(n)));
       return { status: 429, code: 'quota_exceeded', message: 'The backstop is reached.' };
     };
