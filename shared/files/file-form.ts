@@ -9,6 +9,8 @@ export interface FileShape {
   readonly delimiter: string;
   /** CSV: the column with the crm_id, or undefined. JSONL: the member. */
   readonly crm_id_field: string | undefined;
+  /** CSV only: empty cells that each row has after the columns. Absent without them. */
+  readonly surplus?: number;
   /** CSV only: the footer of a report, whose rows are not scored. */
   readonly footer?: { readonly row: number; readonly line: number; readonly lastLine: number };
 }

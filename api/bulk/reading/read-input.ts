@@ -77,10 +77,9 @@ export async function readInput(
     if (shape === undefined || cutter.rows === 0) throw nothingInIt(format, records.hasHeader);
     if (!survey.hasContent) throw nothingInIt(format, true, ' with content');
     await cutter.end();
-    const { footer } = survey;
-    const whole = footer === undefined ? shape : { ...shape, footer };
+    const { footer, surplus } = survey;
     return {
-      shape: whole,
+      shape: { ...shape, ...(footer !== undefined && { footer }), ...(surplus > 0 && { surplus }) },
       rows: cutter.rows,
       slices: cutter.slices,
       header_line: resultHeader(shape, options),

@@ -1,10 +1,11 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
-import { type FoundRecords, recordAt } from '../../../shared/files/reading/file-records.js';
 import { type Footer, FooterWatch, footerNotice, kindOfRow } from '../../../shared/files/reading/footer-watch.js';
+import { type FoundRecords, recordAt } from '../../../shared/files/reading/record-ends.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
+import { RowSurplus } from '../../../shared/files/row-surplus.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import { readJson } from '../rows/parse-rows.js';
@@ -19,6 +20,8 @@ const [rowsPerStep, recordsPerStep] = [10_000, 2_000];
 interface SeenRow {
   readonly line: number;
   readonly isShort: boolean;
+  /** Empty cells after the columns of the header. */
+  readonly surplus: number;
   readonly id: string | null;
 }
 
@@ -44,6 +47,7 @@ function textMember(text: string, name: string): string | undefined {
 export class RowSurvey {
   private readonly watch = new FooterWatch();
   private readonly short = new ShortRows();
+  private readonly surplusCells = new RowSurplus();
   private readonly ids = new RepeatedIds(maxIdSlots);
   /** The rows that are perhaps a footer: at most a hundred. */
   private waiting: SeenRow[] = [];
@@ -53,6 +57,12 @@ export class RowSurvey {
   /** The footer, after the last record. */
   get footer(): Footer | undefined {
     return this.watch.footer;
+  }
+
+  /** The empty cells that each row has after the columns, after the last record. */
+  get surplus(): number {
+    if (this.footer === undefined) this.addWaiting();
+    return this.surplusCells.common;
   }
 
   /** Whether a row has content and is not of the footer, after the last record. */
@@ -65,7 +75,11 @@ export class RowSurvey {
     const { footer } = this;
     if (footer === undefined) this.addWaiting();
     const repeats = repeatsText(this.ids.repeats, { quotesId: false });
-    return [footer && footerNotice(footer), this.short.notice, repeats].filter((notice) => notice !== undefined);
+    return [
+      footer && footerNotice(footer),
+      this.short.notice,
+      repeats,
+    ].filter((notice) => notice !== undefined);
   }
 
   /** Reads the next records. */
@@ -91,9 +105,11 @@ export class RowSurvey {
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
       if (!this.watch.isOpen) this.addWaiting();
       if (kind === 'blank') continue;
-      const read = !rows.hasMore ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
+      const { line, surplus } = rows;
+      const isRow = this.surplusCells.allows(surplus) && rows.problemWith(surplus) === undefined;
+      const read = isRow ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
       const isShort = rows.count < columns.length;
-      const seen = { line: rows.line, isShort, id: 'id' in read ? read.id : null };
+      const seen = { line, isShort, surplus, id: 'id' in read ? read.id : null };
       if (this.watch.isOpen) this.waiting.push(seen);
       else this.add(seen);
     }
@@ -104,7 +120,7 @@ export class RowSurvey {
       if (index % recordsPerStep === 0) await nextStep();
       const { bytes, line } = recordAt(found, index);
       const text = bytes.toString().trim();
-      if (text !== '') this.add({ line, isShort: false, id: await idOfLine(text, idField) });
+      if (text !== '') this.add({ line, isShort: false, surplus: 0, id: await idOfLine(text, idField) });
     }
   }
 
@@ -114,8 +130,9 @@ export class RowSurvey {
     this.waiting = [];
   }
 
-  private add({ line, isShort, id }: SeenRow): void {
+  private add({ line, isShort, surplus, id }: SeenRow): void {
     this.hasRow = true;
+    this.surplusCells.see(surplus);
     if (isShort) this.short.add(line);
     if (id !== null) this.ids.add(id, line);
   }

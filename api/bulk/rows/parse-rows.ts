@@ -69,9 +69,9 @@ const failed = (field: string, message: string, crmId: string | null = null): Fa
 });
 
 async function parseCsv(text: string, { shape, knownFields }: RowForm, first: SlicePlace): Promise<ParsedRow[]> {
-  const { columns, delimiter } = shape;
+  const { columns, delimiter, surplus = 0 } = shape;
   const read = await csvReader(shape, knownFields);
-  const cells = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine: first.line });
+  const cells = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine: first.line, surplus });
   const footerRow = shape.footer?.row ?? Number.POSITIVE_INFINITY;
   const rows: ParsedRow[] = [];
   for (let pauseAt = stepCharacters; cells.next(); ) {

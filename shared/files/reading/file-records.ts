@@ -5,20 +5,8 @@ import { checkText } from './check-text.js';
 import { type CanBeHeader, csvStart, titlesFault } from './csv-start.js';
 import { pieceBytes } from './inflate-file.js';
 import { BytesFault, type FilePlace, InputFault, placeIn, readableBytes } from './input-fault.js';
-import { RecordEnds } from './record-ends.js';
-import { mayBeShortened, type RowForm, refuseShortenedId, refuseSwallowedRows, strayQuote } from './row-faults.js';
-
-/** Records of a file, in the bytes from the start of the first one. */
-export interface FoundRecords {
-  readonly bytes: Buffer;
-  readonly found: Pick<RecordEnds, 'ends' | 'lines'>;
-  /** Index in `found` of the first record, and of the record after the last one. */
-  readonly from: number;
-  readonly to: number;
-  /** Line at the start of the bytes, and their position in the text of the file. */
-  readonly line: number;
-  readonly offset: number;
-}
+import { type FoundRecords, RecordEnds, recordAt } from './record-ends.js';
+import { type RowForm, refuseFaultyRows, strayQuote } from './row-faults.js';
 
 interface ReadingLimits {
   readonly headerBytes: number;
@@ -176,7 +164,7 @@ export class FileRecords {
     if (this.rules.format === 'csv') {
       for (; this.form === undefined && from < to; from += 1)
         await this.readHeader({ bytes, found, from, to: from + 1, line, offset }, found.delimiter);
-      if (this.form !== undefined) this.checkRows({ bytes, found, from, to, line, offset }, this.form);
+      if (this.form !== undefined) refuseFaultyRows({ bytes, found, from, to, line, offset }, this.form);
     }
     this.rows += to - from;
     if (from < to) yield { bytes, found, from, to, line, offset };
@@ -202,27 +190,6 @@ export class FileRecords {
     const crmIdColumn = await readHeader(names, { line, delimiter });
     const namedColumns = names.findLastIndex((name) => name.trim() !== '') + 1;
     this.form = { delimiter, columns: names.length, namedColumns, crmIdColumn };
-  }
-
-  /** Reads the few rows that have several lines, or perhaps a shortened crm_id. */
-  private checkRows(found: FoundRecords, form: RowForm): void {
-    const { from, to, bytes, found: places } = found;
-    if (from === to) return;
-    const { ends, lines } = places;
-    const start = from === 0 ? 0 : (ends[from - 1] as number);
-    const startLine = from === 0 ? 0 : (lines[from - 1] as number);
-    const haveLongRow = (lines[to - 1] as number) - startLine > to - from;
-    const haveShortened =
-      form.crmIdColumn !== undefined && mayBeShortened(bytes.subarray(start, ends[to - 1] as number));
-    if (!haveLongRow && !haveShortened) return;
-    for (let index = from, before = startLine; index < to; index += 1) {
-      const after = lines[index] as number;
-      if (after - before > 1) refuseSwallowedRows(recordAt(found, index), form);
-      before = after;
-      if (!haveShortened) continue;
-      const record = recordAt(found, index);
-      if (mayBeShortened(record.bytes)) refuseShortenedId(record, form);
-    }
   }
 
   /** Ends the reading of a record that is too long: an unclosed quote would otherwise take all of the file. */
@@ -256,16 +223,6 @@ export class FileRecords {
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 const maxTitleBytes = 64 * 1024;
 const maxStepMs = 10;
-
-/** The bytes of a record, and its first line. */
-export function recordAt(
-  { bytes, found, line }: FoundRecords,
-  index: number,
-): { readonly bytes: Buffer; readonly line: number } {
-  const start = index === 0 ? 0 : (found.ends[index - 1] as number);
-  const lines = index === 0 ? 0 : (found.lines[index - 1] as number);
-  return { bytes: bytes.subarray(start, found.ends[index]), line: line + lines };
-}
 
 export const rowTooLong = (
   rowBytes: number,

@@ -1,7 +1,8 @@
 import { messageOf } from '../../../../shared/contract/errors.js';
-import { FileRecords, recordAt } from '../../../../shared/files/reading/file-records.js';
+import { FileRecords } from '../../../../shared/files/reading/file-records.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { writtenMembers } from '../../../../shared/files/reading/json-members.js';
+import { recordAt } from '../../../../shared/files/reading/record-ends.js';
 import { idOfJson } from '../../../../shared/files/reading/row-ids.js';
 import { type InputFile, type InputRecord, type RecordOptions, withFileName } from './input-file.js';
 

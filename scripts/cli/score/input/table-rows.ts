@@ -3,6 +3,7 @@ import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js'
 import { FileRecords, type HeaderPlace } from '../../../../shared/files/reading/file-records.js';
 import { FooterWatch, footerNotice, kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
+import { RowSurplus } from '../../../../shared/files/row-surplus.js';
 import { ShortRows } from '../../../../shared/files/short-rows.js';
 import { type InputFile, withFileName } from './input-file.js';
 
@@ -49,14 +50,21 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     },
   });
   const watch = new FooterWatch();
+  /** Rows that are perhaps a footer, and rows whose surplus cells are perhaps the form of the file. */
+  let last: HeldRow[] = [];
   let held: HeldRow[] = [];
   let count = 0;
   let hasContent = false;
   const short = new ShortRows();
-  const noted = ({ isShort, ...row }: HeldRow): TableRow => {
+  const surplusCells = new RowSurplus();
+  const noted = ({ isShort, surplus, problemBeside, ...row }: HeldRow): TableRow => {
     hasContent ||= !row.isEmpty;
     if (isShort) short.add(row.line);
-    return row;
+    return surplus > 0 && surplus === surplusCells.common ? { ...row, problem: problemBeside } : row;
+  };
+  const settle = (row: HeldRow): void => {
+    if (!row.isEmpty) surplusCells.seeLater(row.surplus, row.line);
+    held.push(row);
   };
   for await (const { bytes, found, from, to, line, offset } of records.read(input.pieces())) {
     const start = from === 0 ? 0 : (found.ends[from - 1] as number);
@@ -68,17 +76,25 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
       const row = rowOf(rows, header.columns, offset + (found.ends[index] as number));
       if (header.columns > 1) watch.see(kindOfRow(rows), { row: count, line: row.line, text: row.cells[0] ?? '' });
       if (watch.isOpen) {
-        held.push(row);
+        last.push(row);
         continue;
       }
-      for (const each of [...held, row]) yield noted(each);
+      for (const each of last) settle(each);
+      last = [];
+      settle(row);
+      if (surplusCells.isOpen) continue;
+      for (const each of held) yield noted(each);
       held = [];
     }
   }
   if (!records.hasHeader)
     throw new InputFault('The file has no header: it is empty. Begin it with a line that names the columns');
   const { footer } = watch;
-  for (const row of held) yield noted(footer === undefined ? row : { ...row, isEmpty: true, isShort: false });
+  for (const row of last) {
+    if (footer === undefined) settle(row);
+    else held.push({ ...row, isEmpty: true, isShort: false });
+  }
+  for (const row of held) yield noted(row);
   if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   if (footer !== undefined) rules.onNotice?.(footerNotice(footer));
   if (short.notice !== undefined) rules.onNotice?.(short.notice);
@@ -86,11 +102,17 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
 
 interface HeldRow extends TableRow {
   readonly isShort: boolean;
+  /** Empty cells after the columns of the header, and the problem of the row beside them. */
+  readonly surplus: number;
+  readonly problemBeside: string | undefined;
 }
 
 function rowOf(rows: CsvRows, columns: number, endByte: number): HeldRow {
-  const { cells, line, problem, isBlank, count } = rows;
+  const { cells, line, isBlank, count, surplus } = rows;
   const whole = isBlank ? [] : [...cells];
   while (!isBlank && whole.length < columns) whole.push('');
-  return { cells: whole, line, endByte, isEmpty: isBlank, problem, isShort: !isBlank && count < columns };
+  const isShort = !isBlank && count < columns;
+  const problem = isBlank ? undefined : rows.problem;
+  const problemBeside = problem === undefined || surplus === 0 ? problem : rows.problemWith(surplus);
+  return { cells: whole, line, endByte, isEmpty: isBlank, problem, problemBeside, isShort, surplus };
 }

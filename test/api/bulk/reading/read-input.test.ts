@@ -181,6 +181,8 @@ describe('reading the file of a bulk job', () => {
         fc.string({ unit, maxLength: 40 }),
         fc.integer({ min: 1, max: 4 }),
         async (body, rowsPerSlice) => {
+          // Spaces around quotes do not count, which csv-parse does not know.
+          fc.pre(!/ "|" /.test(body));
           let expected: string[][];
           try {
             // Blank lines at the end do not count.

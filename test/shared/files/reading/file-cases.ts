@@ -21,6 +21,15 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: 'sep=;\ncrm_id;Lead Source;converted;a,b,c,d,e\na;x;1;1,2\n',
     tidy: 'crm_id,Lead Source,converted,"a,b,c,d,e"\na,x,1,"1,2"\n',
   },
+  'spaces before quotes, in the header and in cells': {
+    file: 'crm_id, "Lead Source",\t"Industry" ,converted\na, "Referral", "Soft, ware" ,1\n"b" , "Web ""x""\nsite", "Retail", 0\n',
+    tidy: 'crm_id,Lead Source,Industry,converted\na,Referral,"Soft, ware",1\nb,"Web ""x""\nsite",Retail," 0"\n',
+  },
+  'an empty cell after those of the header in each row': { file: tidy.replace(/,([01])\n/g, ',$1,\n'), tidy },
+  'a byte order mark before a line, where files were joined': {
+    file: tidy.replace('b,', '\ufeffb,').concat('\ufeff"c",x,"y\nz",1\n'),
+    tidy: tidy.concat('c,x,"y\nz",1\n'),
+  },
   'the footer of a report': {
     file: report('"Lead scoring extract"', '"Copyright (c) 2000-2026 Example, inc."', '"Example"'),
     tidy,
