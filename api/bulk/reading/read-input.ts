@@ -20,7 +20,10 @@ export interface ReadFile {
   readonly slices: number;
   /** The first line of the results with its line end: see `resultHeader`. */
   readonly header_line: string;
-  /** Sentences for people about rows that were passed over or read in an unusual way, and about repeated ids. */
+  /**
+   * Sentences for people: about rows that were passed over or read in an unusual way, repeated ids, and names of
+   * columns.
+   */
   readonly notices: readonly string[];
 }
 
@@ -52,6 +55,7 @@ export async function readInput(
   const cutter = new SliceCutter({ limits, onSlices });
   const survey = new RowSurvey();
   let shape: FileShape | undefined;
+  let nameNotices: readonly string[] = [];
   if (format === 'jsonl')
     shape = { format, columns: [], delimiter: '', crm_id_field: options.crm_id_field ?? 'crm_id' };
   const names = knownFields.sentNames();
@@ -62,6 +66,7 @@ export async function readInput(
     readHeader: async (columns, place) => {
       const read = await shapeOfHeader(columns, { ...place, options, knownFields });
       shape = read.shape;
+      nameNotices = read.notices;
       return read.crmIdColumn;
     },
   });
@@ -83,7 +88,7 @@ export async function readInput(
       rows: cutter.rows,
       slices: cutter.slices,
       header_line: resultHeader(shape, options),
-      notices: survey.notices(),
+      notices: [...survey.notices(), ...nameNotices],
     };
   } finally {
     await cutter.settled();

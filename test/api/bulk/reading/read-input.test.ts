@@ -7,6 +7,7 @@ import { longestTurnMs } from '../../../support/beats.js';
 import { faultOf, knownFields, type ReadWith, readAll } from './file-rig.js';
 
 const mib = 1024 * 1024;
+const missing = 'Not in the file: "Visits" (of 2 fields that the model knows)';
 const zipped = gzipSync('Size\n1\n2\n');
 const jsonl = { options: { format: 'jsonl' } } as const;
 
@@ -234,8 +235,11 @@ describe('reading the file of a bulk job', () => {
     const short = (rows: string) =>
       `${rows} fewer cells than the header, first in line 2. The missing cells are read as empty`;
     const repeated = (rows: string, line: number) => `${rows} a crm_id that an earlier row has, first in line ${line}`;
-    const notices = async (file: string, how: ReadWith = csv) =>
-      (await readAll(file, { ...how, chunkBytes: 5 })).notices;
+    const notices = async (file: string, how: ReadWith = csv) => {
+      const all = (await readAll(file, { ...how, chunkBytes: 5 })).notices;
+      expect(all.at(-1)).to.equal(missing);
+      return all.slice(0, -1);
+    };
     expect(await notices('Size,Id\n1,a\n2,b\n,NULL\n,NULL\n')).to.deep.equal([]);
     expect(await notices('Size,Id\n1\n2,a\n3\n\n4,a\n5,a\n')).to.deep.equal([
       short('2 rows have'),
@@ -255,14 +259,27 @@ describe('reading the file of a bulk job', () => {
     const how = { options: { crm_id_field: 'Id' } } as const;
     expect((await readAll(ids, how)).notices).to.deep.equal([
       'Lines 4 to 5 are the footer of a report and were passed over',
+      missing,
     ]);
     expect((await readAll(`${ids}b,2\n`, how)).notices).to.deep.equal([
       '2 rows have fewer cells than the header, first in line 4. The missing cells are read as empty',
       '1 row has a crm_id that an earlier row has, first in line 4',
+      missing,
     ]);
     expect((await readAll('Id,Size\na,1\n\na\n', how)).notices).to.deep.equal([
       '1 row has fewer cells than the header, first in line 4. The missing cells are read as empty',
       '1 row has a crm_id that an earlier row has, first in line 4',
+      missing,
+    ]);
+  });
+
+  it('names fields that the file lacks, unknown names and a missing crm_id before a row is scored', async () => {
+    const noIds = (noun: string, name: string) =>
+      `Records have no crm_id. Their scores cannot be looked up later and cannot be graded. Name the ${noun} that identifies a lead, such as "crm_id_field": "${name}" in "input" of the job`;
+    expect((await readAll('Size,Total Vsits,Record ID\n1,2,a\n')).notices).to.deep.equal([
+      missing,
+      'Unknown to the model: 2 columns, "Total Vsits" (perhaps "Visits"), "Record ID"',
+      noIds('column', 'Record ID'),
     ]);
   });
 

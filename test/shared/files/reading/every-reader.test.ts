@@ -113,6 +113,19 @@ describe('a file as people send it', () => {
     }
   });
 
+  it('has the columns of names with invisible characters', async () => {
+    const header = '\ufeff\ufeffcrm_id,Lead\u200bSource,\u202aIndustry\u202c,conver\u00adted\n';
+    const rows = 'a,Referral,Software,1\n';
+    const tidy = await fileOf(`crm_id,Lead Source,Industry,converted\n${rows}`, {});
+    const expected = await Promise.all([bulkReader, outcomeReader].map((read) => read(tidy)));
+    const file = await fileOf(header + rows, {});
+    expect(await Promise.all([bulkReader, outcomeReader].map((read) => read(file)))).to.deep.equal(expected);
+    const [record] = await scoreReader(file);
+    const sent = fields.keysOf(record as Readonly<Record<string, unknown>>);
+    expect(sent.slice(0, 2)).to.deep.equal(['Lead\u200bSource', '\u202aIndustry\u202c']);
+    expect(record).to.include({ crm_id: 'a' });
+  });
+
   it('is refused without a column that the model knows, and the message names some', async () => {
     const file = await fileOf('a,b\n1,2\n', {});
     const message =
