@@ -4,7 +4,7 @@ import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
 import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
 import { idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
-import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
 import { sentNamesOf } from '../../dispatch/field-names.js';
@@ -113,6 +113,7 @@ async function csvReader(
     const usableId = 'id' in read ? read.id : null;
     if (row.problem !== undefined) return failed('', row.problem, usableId);
     if ('problem' in read) return failed(crmIdField ?? 'crm_id', read.problem);
+    if (row.hasOddCell) for (let at = 0; at < cells.length; at += 1) cells[at] = valueOfCell(cells[at] ?? '');
     // A field of the model may be the crm_id, without what is no id.
     if (crmIdColumn !== undefined && crmIdColumn < cells.length) cells[crmIdColumn] = usableId ?? '';
     const packed = JSON.stringify(pack(cells));

@@ -1,6 +1,7 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../csv-rows.js';
 import type { FileFormat } from '../file-form.js';
+import { valueOfCell } from '../spreadsheet-cell.js';
 import { checkText } from './check-text.js';
 import { type CanBeHeader, csvStart, titlesFault } from './csv-start.js';
 import { pieceBytes } from './inflate-file.js';
@@ -178,7 +179,7 @@ export class FileRecords {
     row.next();
     await this.pace.pauseIfDue();
     if (row.cells.every((cell) => cell.trim() === '') && !row.hasMore) return;
-    const names = [...row.cells];
+    const names = row.cells.map(valueOfCell);
     if (names.length > maxColumns)
       throw new InputFault(`The header (line ${line}) has more than ${maxColumns} columns`, { line });
     const { canBeHeader, readHeader } = this.rules;

@@ -26,6 +26,27 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     tidy: 'crm_id,Lead Source,Industry,converted\na,Referral,"Soft, ware",1\nb,"Web ""x""\nsite",Retail," 0"\n',
   },
   'an empty cell after those of the header in each row': { file: tidy.replace(/,([01])\n/g, ',$1,\n'), tidy },
+  'ids, values and outcomes as ="text"': {
+    file: 'crm_id,Lead Source,Industry,converted\n="00123",="Referral",="Soft""ware",="1"\n"=""00124""",Website,"=""Retail""",0\n',
+    tidy: 'crm_id,Lead Source,Industry,converted\n00123,Referral,"Soft""ware",1\n00124,Website,Retail,0\n',
+  },
+  'a header of ="text"': { file: tidy.replace('crm_id', '="crm_id"').replace('Industry', '"=""Industry"""'), tidy },
+  'a formula that is no ="text"': {
+    file: tidy.replace('Retail', '=1+1').replace('Software', '="a"&"b"'),
+    tidy: tidy.replace('Retail', '"=1+1"').replace('Software', '"=""a""&""b"""'),
+  },
+  'ids and values in curly and in angle quotes': {
+    file: tidy
+      .replace('a,', '“a”,')
+      .replace('Referral', '„Referral“')
+      .replace('Retail', '«Retail»')
+      .replace(',0', ',‘0’'),
+    tidy,
+  },
+  'quotes behind an invisible character': {
+    file: tidy.replace('Retail', '\u200b"Retail"').replace('b,', '\u00a0"b",'),
+    tidy,
+  },
   'a byte order mark before a line, where files were joined': {
     file: tidy.replace('b,', '\ufeffb,').concat('\ufeff"c",x,"y\nz",1\n'),
     tidy: tidy.concat('c,x,"y\nz",1\n'),
