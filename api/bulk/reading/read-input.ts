@@ -7,6 +7,7 @@ import { resultHeader } from '../../../shared/files/result-columns.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type JobOptions, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { type RawSlice, SliceCutter } from './cut-slices.js';
+import { JsonSurvey } from './json-survey.js';
 import { shapeOfHeader } from './read-header.js';
 import { RowSurvey } from './row-survey.js';
 
@@ -54,6 +55,7 @@ export async function readInput(
   const { format } = options;
   const cutter = new SliceCutter({ limits, onSlices });
   const survey = new RowSurvey();
+  const json = new JsonSurvey(knownFields, options.crm_id_field);
   let shape: FileShape | undefined;
   let nameNotices: readonly string[] = [];
   if (format === 'jsonl')
@@ -75,12 +77,14 @@ export async function readInput(
   try {
     for await (const found of records.read(utf8Pieces(pieces, form))) {
       signal?.throwIfAborted();
-      if (shape !== undefined) await survey.see(found, shape);
+      if (format === 'jsonl') await survey.seeJsonl(found, json);
+      else if (shape !== undefined) await survey.seeCsv(found, shape);
       await cutter.add(found);
     }
     signal?.throwIfAborted();
     if (shape === undefined || cutter.rows === 0) throw nothingInIt(format, records.hasHeader);
     if (!survey.hasContent) throw nothingInIt(format, true, ' with content');
+    json.refuseWithoutIds();
     await cutter.end();
     const { footer, surplus } = survey;
     return {
@@ -88,7 +92,7 @@ export async function readInput(
       rows: cutter.rows,
       slices: cutter.slices,
       header_line: resultHeader(shape, options),
-      notices: [...survey.notices(), ...nameNotices],
+      notices: [...survey.notices(), ...nameNotices, ...json.notices()],
     };
   } finally {
     await cutter.settled();

@@ -8,7 +8,7 @@ import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js'
 import { RowSurplus } from '../../../shared/files/row-surplus.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
-import { readJson } from '../rows/parse-rows.js';
+import type { JsonSurvey } from './json-survey.js';
 
 /** 32 MiB, for 2.8 million ids. A runner reads two files at once. */
 const maxIdSlots = 1 << 22;
@@ -25,23 +25,8 @@ interface SeenRow {
   readonly id: string | null;
 }
 
-/** The crm_id of a line of JSON. `readJson` also prepares the record for scoring, which takes twice as long. */
-async function idOfLine(text: string, idField: string): Promise<string | null> {
-  const sent = textMember(text, idField);
-  if (sent === undefined) return (await readJson(text, idField)).crmId;
-  const read = idOfText(sent);
-  return 'id' in read ? read.id : null;
-}
-
-function textMember(text: string, name: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const member = Object.getOwnPropertyDescriptor(value, name)?.value;
-    return typeof member === 'string' ? member : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const noIds =
+  'No row has a crm_id: its column is empty. Scores without one cannot be looked up later and cannot be graded';
 
 /** Reads the rows of a file in bounded memory, for the sentences about them that `leadscore score` writes too. */
 export class RowSurvey {
@@ -53,6 +38,8 @@ export class RowSurvey {
   private waiting: SeenRow[] = [];
   private row = 0;
   private hasRow = false;
+  private hasIds = false;
+  private hasIdColumn = false;
 
   /** The footer, after the last record. */
   get footer(): Footer | undefined {
@@ -79,22 +66,19 @@ export class RowSurvey {
       footer && footerNotice(footer),
       this.short.notice,
       repeats,
+      this.hasIdColumn && this.hasRow && !this.hasIds ? noIds : undefined,
     ].filter((notice) => notice !== undefined);
   }
 
-  /** Reads the next records. */
-  async see(found: FoundRecords, shape: FileShape): Promise<void> {
-    if (shape.format === 'csv') await this.seeCsv(found, shape);
-    else await this.seeJsonl(found, shape);
-  }
-
-  private async seeCsv(
+  /** Reads the next rows of a CSV. */
+  async seeCsv(
     { bytes, found, from, to, line }: FoundRecords,
     { columns, delimiter, crm_id_field: idField }: FileShape,
   ): Promise<void> {
     const start = from === 0 ? 0 : (found.ends[from - 1] as number);
     const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
     const idColumn = idField === undefined ? -1 : columns.indexOf(idField);
+    this.hasIdColumn = idColumn !== -1;
     const text = bytes.toString('utf8', start, found.ends[to - 1]);
     const maxTexts = Math.max(idColumn, 0) + 1;
     const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine, maxTexts });
@@ -115,12 +99,13 @@ export class RowSurvey {
     }
   }
 
-  private async seeJsonl(found: FoundRecords, { crm_id_field: idField = 'crm_id' }: FileShape): Promise<void> {
+  /** Reads the next records of a JSONL file. */
+  async seeJsonl(found: FoundRecords, json: JsonSurvey): Promise<void> {
     for (let index = found.from; index < found.to; index += 1) {
       if (index % recordsPerStep === 0) await nextStep();
       const { bytes, line } = recordAt(found, index);
       const text = bytes.toString().trim();
-      if (text !== '') this.add({ line, isShort: false, surplus: 0, id: await idOfLine(text, idField) });
+      if (text !== '') this.add({ line, isShort: false, surplus: 0, id: await json.see(text) });
     }
   }
 
@@ -134,6 +119,8 @@ export class RowSurvey {
     this.hasRow = true;
     this.surplusCells.see(surplus);
     if (isShort) this.short.add(line);
-    if (id !== null) this.ids.add(id, line);
+    if (id === null) return;
+    this.hasIds = true;
+    this.ids.add(id, line);
   }
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../../shared/contract/errors.js';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
 import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
-import { idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
+import { IdMember, idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
 import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
@@ -125,14 +125,14 @@ const noFields = {};
 const idOf = (crmId: string | null) => (crmId === null ? { crmId } : idOfRecord(crmId));
 
 async function parseJsonl(text: string, shape: FileShape, first: SlicePlace): Promise<ParsedRow[]> {
-  const crmIdField = shape.crm_id_field ?? 'crm_id';
+  const idMember = new IdMember(shape.crm_id_field);
   const rows: ParsedRow[] = [];
   for (let from = 0, pauseAt = stepCharacters; from < text.length; ) {
     const lineFeed = text.indexOf('\n', from);
     const to = lineFeed === -1 ? text.length : lineFeed;
     const line = text.slice(from, text[to - 1] === '\r' && to > from ? to - 1 : to);
     const place = { row: first.row + rows.length, line: first.line + rows.length };
-    rows.push({ ...place, text: line, ...(await readJson(line, crmIdField)) });
+    rows.push({ ...place, text: line, ...(await readJson(line, idMember)) });
     from = to + 1;
     if (from < pauseAt) continue;
     await nextStep();
@@ -142,7 +142,7 @@ async function parseJsonl(text: string, shape: FileShape, first: SlicePlace): Pr
 }
 
 /** Reads a line of JSON. A long one takes pauses for other work. */
-export async function readJson(line: string, crmIdField: string): Promise<Fate & Pick<ParsedRow, 'input'>> {
+export async function readJson(line: string, idMember: IdMember): Promise<Fate & Pick<ParsedRow, 'input'>> {
   const input = line.trim();
   if (input === '') return { input: 'null', ...emptyRow };
   let value: unknown;
@@ -158,17 +158,19 @@ export async function readJson(line: string, crmIdField: string): Promise<Fate &
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { input, ...failed('', 'The line is not a JSON object. Write one record in each line') };
-  return { input, ...recordFate(value as Record<string, unknown>, { text: input, crmIdField }) };
+  return { input, ...recordFate(value as Record<string, unknown>, { text: input, idMember }) };
 }
 
 function recordFate(
   fields: Record<string, unknown>,
-  { text, crmIdField }: { readonly text: string; readonly crmIdField: string },
+  { text, idMember }: { readonly text: string; readonly idMember: IdMember },
 ): Fate {
-  const value = Object.hasOwn(fields, crmIdField) ? fields[crmIdField] : undefined;
-  const read = idOfJson(value, { text, name: crmIdField });
-  if ('problem' in read) return failed(crmIdField, read.problem);
-  delete fields[crmIdField];
+  const member = idMember.in(fields);
+  if ('problem' in member) return failed(idMember.wanted, member.problem);
+  const { name = idMember.wanted } = member;
+  const read = idOfJson(member.name === undefined ? undefined : fields[name], { text, name });
+  if ('problem' in read) return failed(name, read.problem);
+  delete fields[name];
   delete fields.crm_id;
   if (read.id !== null) fields.crm_id = read.id;
   return { crmId: read.id, record: { ...idOf(read.id), fields }, problem: undefined };

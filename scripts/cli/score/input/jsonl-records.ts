@@ -1,9 +1,10 @@
 import { messageOf } from '../../../../shared/contract/errors.js';
+import { shownName } from '../../../../shared/files/reading/csv-columns.js';
 import { FileRecords } from '../../../../shared/files/reading/file-records.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { writtenMembers } from '../../../../shared/files/reading/json-members.js';
 import { recordAt } from '../../../../shared/files/reading/record-ends.js';
-import { idOfJson } from '../../../../shared/files/reading/row-ids.js';
+import { IdMember, idOfJson } from '../../../../shared/files/reading/row-ids.js';
 import { type InputFile, type InputRecord, type RecordOptions, withFileName } from './input-file.js';
 
 /** A call takes at most 8 MiB. */
@@ -18,7 +19,10 @@ export const jsonlRecords = (input: InputFile, options: RecordOptions): AsyncGen
   withFileName(input, readRecords(input, options));
 
 async function* readRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
+  const member = new IdMember(options.crmIdField);
   const records = new FileRecords({ format: 'jsonl', limits, readHeader: async () => undefined });
+  /** The first records, as long as none has the member that --crm-id names. */
+  let held: InputRecord[] = [];
   let row = 0;
   for await (const found of records.read(input.pieces())) {
     for (let index = found.from; index < found.to; index += 1) {
@@ -27,15 +31,34 @@ async function* readRecords(input: InputFile, options: RecordOptions): AsyncGene
       if (text === '') continue;
       row += 1;
       const endByte = found.offset + (found.found.ends[index] as number);
-      yield { row, line, ...readRecord(text, line, options), endByte };
+      held.push({ row, line, ...readRecord(text, { line, member, options }), endByte });
+      if (options.crmIdField !== undefined && !member.wasFound) {
+        if (row === maxWithoutId) throw withoutMember(options.crmIdField, `None of the first ${row} records`);
+        continue;
+      }
+      yield* held;
+      held = [];
     }
   }
   if (row === 0) throw new InputFault('The file has no records');
+  if (held.length > 0) throw withoutMember(member.wanted, 'No record');
 }
+
+/** Records that are read before a missing member is a mistake in its name. */
+const maxWithoutId = 1_000;
+
+const withoutMember = (name: string, records: string): InputFault =>
+  new InputFault(`${records} has the member ${shownName(name)} for the crm_id. Name another one with --crm-id`);
 
 type Read = Pick<InputRecord, 'text' | 'problem'>;
 
-function readRecord(text: string, line: number, options: RecordOptions): Read {
+interface ReadRecord {
+  readonly line: number;
+  readonly member: IdMember;
+  readonly options: RecordOptions;
+}
+
+function readRecord(text: string, { line, member, options }: ReadRecord): Read {
   let record: unknown;
   try {
     record = JSON.parse(text);
@@ -44,8 +67,10 @@ function readRecord(text: string, line: number, options: RecordOptions): Read {
   }
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     return failed('The line is not a JSON object. Write one record per line, such as {"field": "value"}');
-  const name = options.crmIdField ?? 'crm_id';
-  const value = Object.hasOwn(record, name) ? (record as Record<string, unknown>)[name] : undefined;
+  const found = member.in(record);
+  if ('problem' in found) return failed(found.problem);
+  const { name = member.wanted } = found;
+  const value = found.name === undefined ? undefined : (record as Record<string, unknown>)[name];
   const read = idOfJson(value, { text, name });
   if ('problem' in read) {
     if (read.isShortened === true) throw new InputFault(`Line ${line}: ${read.problem}`, { line });

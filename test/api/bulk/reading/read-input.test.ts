@@ -281,6 +281,24 @@ describe('reading the file of a bulk job', () => {
       'Unknown to the model: 2 columns, "Total Vsits" (perhaps "Visits"), "Record ID"',
       noIds('column', 'Record ID'),
     ]);
+    expect((await readAll('{"Size":1,"LeadId":"a"}\n{"other":2}\n', jsonl)).notices).to.deep.equal([
+      missing,
+      'Unknown to the model: 2 keys, "LeadId", "other"',
+      noIds('key', 'LeadId'),
+    ]);
+    const many = '{"Size":1,"crm_id":"a"}\n'.repeat(1_001);
+    expect((await readAll(many, jsonl)).notices.at(-1)).to.equal(
+      missing.replace('the file', 'the first 1,000 records'),
+    );
+  });
+
+  it('fails when no record of JSONL has the member with the ids that the job names', async () => {
+    const how = { options: { format: 'jsonl', crm_id_field: 'Lead ID' } } as const;
+    const fault = await faultOf('{"id":"a","Size":1}\n{"Size":2}\n', how);
+    expect(fault.message).to.equal(
+      'No record has the member "Lead ID" for the crm_id. Members of the first record: "id", "Size"',
+    );
+    expect((await readAll('{"Size":1}\n{"lead_id":"a","Size":1}\n', how)).rows).to.equal(2);
   });
 
   it('keeps the event loop free on hostile files', async function () {

@@ -126,6 +126,14 @@ describe('a file as people send it', () => {
     expect(record).to.include({ crm_id: 'a' });
   });
 
+  it('has a record of JSON failed that has two ids', async () => {
+    const text = '{"crm_id":"a","Industry":"x"}\n{"CRM_ID":"c","Crm Id":"d"}\n';
+    for (const read of [scoreReader, bulkReader])
+      expect((await read(await fileOf(text, { format: 'jsonl' }))).slice(1)).to.deep.equal([
+        'Two members can be the crm_id: "CRM_ID" and "Crm Id". Rename one of them',
+      ]);
+  });
+
   it('is refused without a column that the model knows, and the message names some', async () => {
     const file = await fileOf('a,b\n1,2\n', {});
     const message =

@@ -162,5 +162,16 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     crmId: 'id',
     tidy: '{"crm_id":"90071992547409931","Industry":"x"}\n{"crm_id":"90071992547409932"}\n{"crm_id":"7"}\n{}\n',
   },
+  'JSONL whose id is called in another way': {
+    format: 'jsonl',
+    file: '{"CRM_ID":"a","Industry":"x"}\n{"Crm Id":7}\n{"crm-id":90071992547409931}\n{"crm_id":"b","CRM ID":"c","Industry":"y"}\n',
+    tidy: '{"crm_id":"a","Industry":"x"}\n{"crm_id":"7"}\n{"crm_id":"90071992547409931"}\n{"crm_id":"b","CRM ID":"c","Industry":"y"}\n',
+  },
+  'JSONL whose id is named in another case': {
+    format: 'jsonl',
+    file: '{"Lead ID":"a","Industry":"x"}\n',
+    crmId: 'lead_id',
+    tidy: '{"crm_id":"a","Industry":"x"}\n',
+  },
   'JSONL in UTF-16': { format: 'jsonl', file: utf16('{"Industry":"ü"}\n'), tidy: '{"Industry":"ü"}' },
 };
