@@ -1,4 +1,5 @@
 import type { FileShape } from '../../../shared/files/file-form.js';
+import { knownAmong } from '../../../shared/files/other-format.js';
 import { FileRecords } from '../../../shared/files/reading/file-records.js';
 import { inflatedPieces } from '../../../shared/files/reading/inflate-file.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
@@ -41,6 +42,11 @@ export interface ReadDeps {
   readonly limits?: Partial<FileLimits>;
 }
 
+const formatAdvice = {
+  csv: 'create the job with "format": "csv" in "input"',
+  jsonl: 'Create the job with "format": "jsonl" in "input"',
+} as const;
+
 /**
  * Reads an upload, plain or gzip, and cuts its rows into slices. It holds a few MiB of any file, and
  * 32 MiB of hashes of ids.
@@ -64,7 +70,9 @@ export async function readInput(
   const records = new FileRecords({
     format,
     limits,
-    canBeHeader: (cells) => cells.some((cell) => names.targetsOf(cell).length > 0),
+    formatAdvice,
+    canBeHeader:
+      format === 'jsonl' ? knownAmong(knownFields) : (cells) => cells.some((cell) => names.targetsOf(cell).length > 0),
     readHeader: async (columns, place) => {
       const read = await shapeOfHeader(columns, { ...place, options, knownFields });
       shape = read.shape;

@@ -2,7 +2,9 @@ import { setImmediate as nextStep } from 'node:timers/promises';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
+import { knownAmong, nestedProblem } from '../../../shared/files/other-format.js';
 import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
+import type { CanBeHeader } from '../../../shared/files/reading/csv-start.js';
 import { IdMember, idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
 import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
@@ -55,7 +57,7 @@ export interface RowForm {
 export async function parseRows(bytes: Uint8Array, form: RowForm, first: SlicePlace): Promise<ParsedRow[]> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   await nextStep();
-  return form.shape.format === 'csv' ? await parseCsv(text, form, first) : await parseJsonl(text, form.shape, first);
+  return form.shape.format === 'csv' ? await parseCsv(text, form, first) : await parseJsonl(text, form, first);
 }
 
 /** The fate of a row: see `ParsedRow`. */
@@ -124,15 +126,16 @@ async function csvReader(
 const noFields = {};
 const idOf = (crmId: string | null) => (crmId === null ? { crmId } : idOfRecord(crmId));
 
-async function parseJsonl(text: string, shape: FileShape, first: SlicePlace): Promise<ParsedRow[]> {
+async function parseJsonl(text: string, { shape, knownFields }: RowForm, first: SlicePlace): Promise<ParsedRow[]> {
   const idMember = new IdMember(shape.crm_id_field);
+  const isKnown = knownAmong(knownFields);
   const rows: ParsedRow[] = [];
   for (let from = 0, pauseAt = stepCharacters; from < text.length; ) {
     const lineFeed = text.indexOf('\n', from);
     const to = lineFeed === -1 ? text.length : lineFeed;
     const line = text.slice(from, text[to - 1] === '\r' && to > from ? to - 1 : to);
     const place = { row: first.row + rows.length, line: first.line + rows.length };
-    rows.push({ ...place, text: line, ...(await readJson(line, idMember)) });
+    rows.push({ ...place, text: line, ...(await readJson(line, idMember, isKnown)) });
     from = to + 1;
     if (from < pauseAt) continue;
     await nextStep();
@@ -141,8 +144,15 @@ async function parseJsonl(text: string, shape: FileShape, first: SlicePlace): Pr
   return rows;
 }
 
-/** Reads a line of JSON. A long one takes pauses for other work. */
-export async function readJson(line: string, idMember: IdMember): Promise<Fate & Pick<ParsedRow, 'input'>> {
+/**
+ * Reads a line of JSON. A long one takes pauses for other work.
+ * @param isKnown whether the model knows some names; absent to read only the crm_id
+ */
+export async function readJson(
+  line: string,
+  idMember: IdMember,
+  isKnown?: CanBeHeader,
+): Promise<Fate & Pick<ParsedRow, 'input'>> {
   const input = line.trim();
   if (input === '') return { input: 'null', ...emptyRow };
   let value: unknown;
@@ -158,6 +168,8 @@ export async function readJson(line: string, idMember: IdMember): Promise<Fate &
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { input, ...failed('', 'The line is not a JSON object. Write one record in each line') };
+  const nested = isKnown === undefined ? undefined : nestedProblem(value as Record<string, unknown>, isKnown);
+  if (nested !== undefined) return { input, ...failed('', nested) };
   return { input, ...recordFate(value as Record<string, unknown>, { text: input, idMember }) };
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../csv-rows.js';
 import type { FileFormat } from '../file-form.js';
+import { type FormatAdvice, refuseOtherFormat } from '../other-format.js';
 import { valueOfCell } from '../spreadsheet-cell.js';
 import { checkText } from './check-text.js';
 import { type CanBeHeader, csvStart, titlesFault } from './csv-start.js';
@@ -28,6 +29,7 @@ export interface RecordRules {
   readonly readHeader: (names: readonly string[], at: HeaderPlace) => Promise<number | undefined>;
   /** See `titlesFault`. */
   readonly canBeHeader?: CanBeHeader | undefined;
+  readonly formatAdvice: FormatAdvice;
 }
 
 export interface HeaderPlace {
@@ -52,6 +54,7 @@ export class FileRecords {
   private offset = 0;
   /** Records after the header. */
   private rows = 0;
+  private isStarted = false;
 
   constructor(private readonly rules: RecordRules) {
     if (rules.format === 'jsonl') this.records = new RecordEnds('jsonl', '', pieceBytes + 1);
@@ -71,6 +74,7 @@ export class FileRecords {
     for await (const piece of this.placed(pieces)) {
       this.rest = this.rest.length === 0 ? piece : Buffer.concat([this.rest, piece]);
       this.checked = checkText(this.rest, { from: this.checked, line: this.line, isEnd: false });
+      this.checkStart();
       this.records ??= this.findDelimiter({ isEnd: false });
       await this.pace.pauseIfDue();
       if (this.records !== undefined) yield* this.scan(this.records);
@@ -95,6 +99,14 @@ export class FileRecords {
     } catch (error) {
       throw error instanceof BytesFault ? error.after(placeIn(this.rest, this.rest.length, this.line)) : error;
     }
+  }
+
+  /** Checks the format of a file by its first piece, which has at least some thousand characters of it. */
+  private checkStart(): void {
+    if (this.isStarted) return;
+    this.isStarted = true;
+    const { format, canBeHeader, formatAdvice: advice } = this.rules;
+    refuseOtherFormat(this.rest.toString('utf8', 0, startBytes), { format, line: this.line, canBeHeader, advice });
   }
 
   /** Creates the scan of a CSV. Undefined until its first line has been read. */
@@ -222,6 +234,7 @@ export class FileRecords {
 }
 
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+const startBytes = 64 * 1024;
 const maxTitleBytes = 64 * 1024;
 const maxStepMs = 10;
 

@@ -1,11 +1,13 @@
 import { messageOf } from '../../../../shared/contract/errors.js';
+import { knownAmong, nestedProblem } from '../../../../shared/files/other-format.js';
 import { shownName } from '../../../../shared/files/reading/csv-columns.js';
+import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
 import { FileRecords } from '../../../../shared/files/reading/file-records.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { writtenMembers } from '../../../../shared/files/reading/json-members.js';
 import { recordAt } from '../../../../shared/files/reading/record-ends.js';
 import { IdMember, idOfJson } from '../../../../shared/files/reading/row-ids.js';
-import { type InputFile, type InputRecord, type RecordOptions, withFileName } from './input-file.js';
+import { formatAdvice, type InputFile, type InputRecord, type RecordOptions, withFileName } from './input-file.js';
 
 /** A call takes at most 8 MiB. */
 const limits = { headerBytes: 0, rowBytes: 8 * 1024 * 1024 } as const;
@@ -20,7 +22,14 @@ export const jsonlRecords = (input: InputFile, options: RecordOptions): AsyncGen
 
 async function* readRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
   const member = new IdMember(options.crmIdField);
-  const records = new FileRecords({ format: 'jsonl', limits, readHeader: async () => undefined });
+  const isKnown = options.fields && knownAmong(options.fields);
+  const records = new FileRecords({
+    format: 'jsonl',
+    limits,
+    formatAdvice,
+    canBeHeader: isKnown,
+    readHeader: async () => undefined,
+  });
   /** The first records, as long as none has the member that --crm-id names. */
   let held: InputRecord[] = [];
   let row = 0;
@@ -31,7 +40,7 @@ async function* readRecords(input: InputFile, options: RecordOptions): AsyncGene
       if (text === '') continue;
       row += 1;
       const endByte = found.offset + (found.found.ends[index] as number);
-      held.push({ row, line, ...readRecord(text, { line, member, options }), endByte });
+      held.push({ row, line, ...readRecord(text, { line, member, isKnown, options }), endByte });
       if (options.crmIdField !== undefined && !member.wasFound) {
         if (row === maxWithoutId) throw withoutMember(options.crmIdField, `None of the first ${row} records`);
         continue;
@@ -55,10 +64,12 @@ type Read = Pick<InputRecord, 'text' | 'problem'>;
 interface ReadRecord {
   readonly line: number;
   readonly member: IdMember;
+  /** Whether some names are known to the model; undefined if none is known. */
+  readonly isKnown: CanBeHeader | undefined;
   readonly options: RecordOptions;
 }
 
-function readRecord(text: string, { line, member, options }: ReadRecord): Read {
+function readRecord(text: string, { line, member, isKnown, options }: ReadRecord): Read {
   let record: unknown;
   try {
     record = JSON.parse(text);
@@ -67,6 +78,8 @@ function readRecord(text: string, { line, member, options }: ReadRecord): Read {
   }
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     return failed('The line is not a JSON object. Write one record per line, such as {"field": "value"}');
+  const nested = isKnown === undefined ? undefined : nestedProblem(record as Record<string, unknown>, isKnown);
+  if (nested !== undefined) return failed(nested);
   const found = member.in(record);
   if ('problem' in found) return failed(found.problem);
   const { name = member.wanted } = found;

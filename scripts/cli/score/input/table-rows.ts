@@ -5,7 +5,7 @@ import { FooterWatch, footerNotice, kindOfRow } from '../../../../shared/files/r
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { RowSurplus } from '../../../../shared/files/row-surplus.js';
 import { ShortRows } from '../../../../shared/files/short-rows.js';
-import { type InputFile, withFileName } from './input-file.js';
+import { formatAdvice, type InputFile, withFileName } from './input-file.js';
 
 /** A row of a CSV, without the header. */
 export interface TableRow {
@@ -44,6 +44,7 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     format: 'csv',
     limits,
     canBeHeader: rules.canBeHeader,
+    formatAdvice,
     readHeader: (names, place) => {
       Object.assign(header, { columns: names.length, delimiter: place.delimiter });
       return rules.readHeader(names, place);

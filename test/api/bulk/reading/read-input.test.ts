@@ -301,6 +301,17 @@ describe('reading the file of a bulk job', () => {
     expect((await readAll('{"Size":1}\n{"lead_id":"a","Size":1}\n', how)).rows).to.equal(2);
   });
 
+  it('refuses a file of another format, with the member of the request that names it', async () => {
+    expect((await faultOf('{"Size":1}\n{"Size":2}\n')).message).to.equal(
+      'The file has records of JSON and is no CSV (line 1, column 1). Create the job with "format": "jsonl" in "input"',
+    );
+    expect((await faultOf('\nSize,Visits\n1,2\n', jsonl)).message).to.equal(
+      'The line is no JSON object, so the file is no JSONL (line 2, column 1). If it is a CSV, create the job with "format": "csv" in "input"',
+    );
+    // One such line among records fails alone.
+    expect((await readAll('Size,Visits\n{"Size":1}\n', jsonl)).rows).to.equal(2);
+  });
+
   it('keeps the event loop free on hostile files', async function () {
     this.timeout(60_000);
     const maxTurnMs = 100; // nothing but other files waits for a runner

@@ -126,10 +126,12 @@ describe('a file as people send it', () => {
     expect(record).to.include({ crm_id: 'a' });
   });
 
-  it('has a record of JSON failed that has two ids', async () => {
-    const text = '{"crm_id":"a","Industry":"x"}\n{"CRM_ID":"c","Crm Id":"d"}\n';
+  it('has a record of JSON failed that has its fields inside a member, or two ids', async () => {
+    const text =
+      '{"crm_id":"a","Industry":"x"}\n{"crm_id":"b","record":{"Industry":"x"}}\n{"CRM_ID":"c","Crm Id":"d"}\n';
     for (const read of [scoreReader, bulkReader])
       expect((await read(await fileOf(text, { format: 'jsonl' }))).slice(1)).to.deep.equal([
+        `The fields of the record are inside "record". Write them at its top, for example with jq -c '. + .["record"] | del(.["record"])' FILE`,
         'Two members can be the crm_id: "CRM_ID" and "Crm Id". Rename one of them',
       ]);
   });

@@ -173,5 +173,35 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     crmId: 'lead_id',
     tidy: '{"crm_id":"a","Industry":"x"}\n',
   },
+  'a JSON array in one line': {
+    format: 'jsonl',
+    file: '[{"crm_id":"a","Industry":"x"},{"crm_id":"b"}]\n',
+    message: `The file is a JSON array (line 1, column 1). Write one record in each line, for example with jq -c '.[]' FILE`,
+  },
+  'a JSON array of several lines, after an empty one': {
+    format: 'jsonl',
+    file: '\n [\n{"crm_id":"a","Industry":"x"},\n{"crm_id":"b"}\n]\n',
+    message: `The file is a JSON array (line 2, column 1). Write one record in each line, for example with jq -c '.[]' FILE`,
+  },
+  'JSON records of several lines': {
+    format: 'jsonl',
+    file: '{\n  "crm_id": "a",\n  "Industry": "x"\n}\n{\n  "crm_id": "b"\n}\n',
+    message:
+      'A JSON record has several lines (line 1, column 1). Write one record in each line, for example with jq -c . FILE',
+  },
+  'a JSON array in a CSV': {
+    file: '[\n  {"crm_id": "a", "Industry": "x"}\n]\n',
+    message: `The file is a JSON array (line 1, column 1). Write one record in each line, for example with jq -c '.[]' FILE`,
+  },
+  'JSON records with their fields inside a member': {
+    format: 'jsonl',
+    file: '{"id":"a","properties":{"industry":"x","x":1}}\n',
+    message: `Line 1, column 1: The fields of the record are inside "properties". Write them at its top, for example with jq -c '. + .["properties"] | del(.["properties"])' FILE`,
+  },
+  'the reply of an API in one line': {
+    format: 'jsonl',
+    file: '{"total":1,"results":[{"id":"a","properties":{"Industry":"x"}}]}\n',
+    message: `Line 1, column 1: The fields of the record are inside "results", "properties". Write them at its top, for example with jq -c '.["results"][] | . + .["properties"] | del(.["properties"])' FILE`,
+  },
   'JSONL in UTF-16': { format: 'jsonl', file: utf16('{"Industry":"ü"}\n'), tidy: '{"Industry":"ü"}' },
 };
