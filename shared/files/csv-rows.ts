@@ -147,6 +147,11 @@ export class CsvRows {
     return `A delimiter splits the cell that begins at column ${this.columnAt(at)} into ${cells}. ${split.advice}`;
   }
 
+  /** All its cells, also those after `maxTexts`. */
+  everyCell(): readonly string[] {
+    return this.cells.length === this.count ? this.cells : this.rowTo(this.count).cells;
+  }
+
   /** The current row alone, with so many of its cells. */
   private rowTo(maxCells: number): CsvRows {
     const { text, start, end, line: firstLine } = this;

@@ -60,7 +60,7 @@ export async function readInput(
   const limits = { ...jobLimits, ...lowered };
   const { format } = options;
   const cutter = new SliceCutter({ limits, onSlices });
-  const survey = new RowSurvey();
+  const survey = new RowSurvey(knownFields);
   const json = new JsonSurvey(knownFields, options.crm_id_field);
   let shape: FileShape | undefined;
   let nameNotices: readonly string[] = [];

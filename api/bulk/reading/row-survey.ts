@@ -1,13 +1,15 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
-import { type Footer, FooterWatch, footerNotice, kindOfRow } from '../../../shared/files/reading/footer-watch.js';
+import { type Footer, FooterWatch, footerNotice } from '../../../shared/files/reading/footer-watch.js';
 import { type FoundRecords, recordAt } from '../../../shared/files/reading/record-ends.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
 import { RowSurplus } from '../../../shared/files/row-surplus.js';
+import { RowKinds } from '../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import type { JsonSurvey } from './json-survey.js';
 
 /** 32 MiB, for 2.8 million ids. A runner reads two files at once. */
@@ -34,12 +36,15 @@ export class RowSurvey {
   private readonly short = new ShortRows();
   private readonly surplusCells = new RowSurplus();
   private readonly ids = new RepeatedIds(maxIdSlots);
+  /** Set with the first rows of a CSV. */
+  private kinds: RowKinds | undefined;
   /** The rows that are perhaps a footer: at most a hundred. */
   private waiting: SeenRow[] = [];
   private row = 0;
   private hasRow = false;
   private hasIds = false;
-  private hasIdColumn = false;
+
+  constructor(private readonly fields: KnownFields) {}
 
   /** The footer, after the last record. */
   get footer(): Footer | undefined {
@@ -64,9 +69,11 @@ export class RowSurvey {
     const repeats = repeatsText(this.ids.repeats, { quotesId: false });
     return [
       footer && footerNotice(footer),
+      this.watch.totalsNotice,
+      this.kinds?.notice,
       this.short.notice,
       repeats,
-      this.hasIdColumn && this.hasRow && !this.hasIds ? noIds : undefined,
+      this.kinds?.hasIdColumn === true && this.hasRow && !this.hasIds ? noIds : undefined,
     ].filter((notice) => notice !== undefined);
   }
 
@@ -78,17 +85,19 @@ export class RowSurvey {
     const start = from === 0 ? 0 : (found.ends[from - 1] as number);
     const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
     const idColumn = idField === undefined ? -1 : columns.indexOf(idField);
-    this.hasIdColumn = idColumn !== -1;
+    const { fields } = this;
+    this.kinds ??= new RowKinds({ names: columns, idColumn: idColumn === -1 ? undefined : idColumn, fields });
+    const { kinds } = this;
     const text = bytes.toString('utf8', start, found.ends[to - 1]);
     const maxTexts = Math.max(idColumn, 0) + 1;
     const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine, maxTexts });
     while (rows.next()) {
       this.row += 1;
       if (this.row % rowsPerStep === 0) await nextStep();
-      const kind = kindOfRow(rows);
+      const kind = kinds.of(rows, this.row);
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
       if (!this.watch.isOpen) this.addWaiting();
-      if (kind === 'blank') continue;
+      if (kind === 'blank' || kind === 'header') continue;
       const { line, surplus } = rows;
       const isRow = this.surplusCells.allows(surplus) && rows.problemWith(surplus) === undefined;
       const read = isRow ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };

@@ -6,6 +6,7 @@ import { knownAmong, nestedProblem } from '../../../shared/files/other-format.js
 import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
 import type { CanBeHeader } from '../../../shared/files/reading/csv-start.js';
 import { IdMember, idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
+import { mayRepeatHeader, oddRowProblem, repeatsHeader } from '../../../shared/files/rows/odd-rows.js';
 import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
@@ -82,7 +83,7 @@ async function parseCsv(text: string, { shape, knownFields }: RowForm, first: Sl
     const missing = columns.length - count;
     const input = missing > 0 ? whole + delimiter.repeat(missing) : missing < 0 ? text.slice(start, cellsEnd) : whole;
     const row = first.row + rows.length;
-    rows.push({ row, line, text: whole, input, ...(row < footerRow ? read(cells) : emptyRow) });
+    rows.push({ row, line, text: whole, input, ...(row < footerRow ? read(cells, row) : emptyRow) });
     if (end < pauseAt) continue;
     await nextStep();
     pauseAt = end + stepCharacters;
@@ -93,12 +94,12 @@ async function parseCsv(text: string, { shape, knownFields }: RowForm, first: Sl
 /**
  * Compiles a reader of rows. It packs their cells at once, because objects of all cells would wait in memory for the
  * scores.
- * @returns a function that reads the current row of `CsvRows`
+ * @returns a function that reads the current row of `CsvRows`, by its number in the file
  */
 async function csvReader(
   { columns, crm_id_field: crmIdField }: FileShape,
   knownFields: KnownFields,
-): Promise<(row: CsvRows) => Fate> {
+): Promise<(row: CsvRows, number: number) => Fate> {
   const named = firstOfEach(columns);
   const crmIdColumn = named.find(({ name }) => name === crmIdField)?.index;
   // With another column for the crm_id, a column called crm_id would produce a second crm_id.
@@ -108,12 +109,14 @@ async function csvReader(
   const header = Object.fromEntries(sent.map(({ name }) => [name, '']));
   const names = await sentNamesOf({ records: [{ crmId: null, fields: header }], tolerant: true }, knownFields);
   const pack = knownFields.packerOf(sent, names);
-  return (row) => {
+  return (row, number) => {
     if (row.isBlank) return emptyRow;
     const { cells } = row;
+    if (mayRepeatHeader(cells, columns, number) && repeatsHeader(cells, columns, number)) return emptyRow;
     const read = crmIdColumn === undefined ? { id: null } : idOfText(textOfCell(cells[crmIdColumn] ?? ''));
     const usableId = 'id' in read ? read.id : null;
-    if (row.problem !== undefined) return failed('', row.problem, usableId);
+    const problem = row.problem ?? oddRowProblem(cells, { number, idColumn: crmIdColumn });
+    if (problem !== undefined) return failed('', problem, usableId);
     if ('problem' in read) return failed(crmIdField ?? 'crm_id', read.problem);
     if (row.hasOddCell) for (let at = 0; at < cells.length; at += 1) cells[at] = valueOfCell(cells[at] ?? '');
     // A field of the model may be the crm_id, without what is no id.

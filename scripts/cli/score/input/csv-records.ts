@@ -27,6 +27,7 @@ export async function* csvRecords(input: InputFile, options: RecordOptions): Asy
   let header: Header = { columns: [], crmIdColumn: undefined };
   const rules = {
     canBeHeader: canBeHeader(options),
+    fields: options.fields,
     onNotice: options.onNotice,
     readHeader: async (names: readonly string[], place: { readonly line: number; readonly delimiter: string }) => {
       header = await readHeader(names, place.line, options);

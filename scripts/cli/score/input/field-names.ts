@@ -99,17 +99,18 @@ function fieldsOf(model: unknown): KnownFields | undefined {
   for (const each of fields) {
     const field = member(each, 'field');
     if (typeof field !== 'string') return undefined;
-    // Any type works, because only names are matched here.
-    features.push({
-      type: 'number',
-      field,
-      label: field,
-      columns: [],
-      aliases: textsOf(member(each, 'aliases')),
-    });
+    features.push(featureOf(field, each));
   }
   const recency = recencyOf(member(member(model, 'recency'), 'field'));
   return compileKnownFields({ features, ...(recency === undefined ? {} : { recency }) });
+}
+
+/** A feature with what the reading of a file takes of it: names, categories, and whether it is a number. */
+function featureOf(field: string, told: unknown): Feature {
+  const common = { field, label: field, columns: [], aliases: textsOf(member(told, 'aliases')) };
+  const categories = textsOf(member(told, 'categories'));
+  if (categories.length > 0) return { ...common, type: 'category', encoding: 'onehot', categories };
+  return { ...common, type: member(told, 'type') === 'number' ? 'number' : 'boolean' };
 }
 
 const textsOf = (value: unknown): string[] =>

@@ -1,10 +1,13 @@
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
 import { FileRecords, type HeaderPlace } from '../../../../shared/files/reading/file-records.js';
-import { FooterWatch, footerNotice, kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
+import { FooterWatch, footerNotice, type RowKind } from '../../../../shared/files/reading/footer-watch.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { RowSurplus } from '../../../../shared/files/row-surplus.js';
+import { oddRowProblem } from '../../../../shared/files/rows/odd-rows.js';
+import { RowKinds } from '../../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../../shared/files/short-rows.js';
+import type { KnownFields } from '../../../../shared/messages/field-slots.js';
 import { formatAdvice, type InputFile, withFileName } from './input-file.js';
 
 /** A row of a CSV, without the header. */
@@ -25,6 +28,8 @@ export interface TableRules {
   /** @returns the index of the column with the crm_id */
   readonly readHeader: (names: readonly string[], place: HeaderPlace) => Promise<number | undefined>;
   readonly canBeHeader: CanBeHeader | undefined;
+  /** The fields of the model, if they are known. */
+  readonly fields?: KnownFields | undefined;
   readonly onNotice?: ((notice: string) => unknown) | undefined;
 }
 
@@ -39,15 +44,18 @@ export const tableRows = (input: InputFile, rules: TableRules): AsyncGenerator<T
   withFileName(input, readRows(input, rules));
 
 async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<TableRow> {
-  const header = { columns: 0, delimiter: '' };
+  let header: Header = { columns: 0, delimiter: '', idColumn: undefined };
+  let kinds = new RowKinds({ names: [], idColumn: undefined });
   const records = new FileRecords({
     format: 'csv',
     limits,
     canBeHeader: rules.canBeHeader,
     formatAdvice,
-    readHeader: (names, place) => {
-      Object.assign(header, { columns: names.length, delimiter: place.delimiter });
-      return rules.readHeader(names, place);
+    readHeader: async (names, { line, delimiter }) => {
+      const idColumn = await rules.readHeader(names, { line, delimiter });
+      header = { columns: names.length, delimiter, idColumn };
+      kinds = new RowKinds({ names, idColumn, fields: rules.fields });
+      return idColumn;
     },
   });
   const watch = new FooterWatch();
@@ -74,8 +82,9 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     const rows = new CsvRows(text, { delimiter: header.delimiter, maxCells: header.columns, firstLine });
     for (let index = from; rows.next(); index += 1) {
       count += 1;
-      const row = rowOf(rows, header.columns, offset + (found.ends[index] as number));
-      if (header.columns > 1) watch.see(kindOfRow(rows), { row: count, line: row.line, text: row.cells[0] ?? '' });
+      const kind = kinds.of(rows, count);
+      const row = rowOf(rows, { header, number: count, kind, endByte: offset + (found.ends[index] as number) });
+      if (header.columns > 1) watch.see(kind, { row: count, line: row.line, text: row.cells[0] ?? '' });
       if (watch.isOpen) {
         last.push(row);
         continue;
@@ -98,7 +107,8 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
   for (const row of held) yield noted(row);
   if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   if (footer !== undefined) rules.onNotice?.(footerNotice(footer));
-  if (short.notice !== undefined) rules.onNotice?.(short.notice);
+  for (const notice of [watch.totalsNotice, kinds.notice, short.notice])
+    if (notice !== undefined) rules.onNotice?.(notice);
 }
 
 interface HeldRow extends TableRow {
@@ -108,12 +118,24 @@ interface HeldRow extends TableRow {
   readonly problemBeside: string | undefined;
 }
 
-function rowOf(rows: CsvRows, columns: number, endByte: number): HeldRow {
-  const { cells, line, isBlank, count, surplus } = rows;
-  const whole = isBlank ? [] : [...cells];
-  while (!isBlank && whole.length < columns) whole.push('');
-  const isShort = !isBlank && count < columns;
-  const problem = isBlank ? undefined : rows.problem;
-  const problemBeside = problem === undefined || surplus === 0 ? problem : rows.problemWith(surplus);
-  return { cells: whole, line, endByte, isEmpty: isBlank, problem, problemBeside, isShort, surplus };
+interface Header {
+  readonly columns: number;
+  readonly delimiter: string;
+  readonly idColumn: number | undefined;
+}
+
+function rowOf(
+  rows: CsvRows,
+  of: { readonly header: Header; readonly number: number; readonly kind: RowKind; readonly endByte: number },
+): HeldRow {
+  const { header, number, kind, endByte } = of;
+  const { cells, line, count, surplus } = rows;
+  const isEmpty = kind === 'blank' || kind === 'header';
+  const whole = isEmpty ? [] : [...cells];
+  while (!isEmpty && whole.length < header.columns) whole.push('');
+  const isShort = !isEmpty && count < header.columns;
+  const odd = isEmpty ? undefined : oddRowProblem(whole, { number, idColumn: header.idColumn });
+  const problem = isEmpty ? undefined : (rows.problem ?? odd);
+  const problemBeside = problem === undefined || surplus === 0 ? problem : (rows.problemWith(surplus) ?? odd);
+  return { cells: whole, line, endByte, isEmpty, problem, problemBeside, isShort, surplus };
 }

@@ -273,6 +273,21 @@ describe('reading the file of a bulk job', () => {
     ]);
   });
 
+  it('names rows that look like totals, and repeated headers', async () => {
+    const notices = async (file: string) =>
+      (await readAll(file, { options: { crm_id_field: 'Id' }, chunkBytes: 5 })).notices;
+    expect(await notices('Id,Size,Visits\na,1,1\nTotal,1,\nb,2,2\nSumme:,2,\n')).to.deep.equal([
+      'Line 5 is the footer of a report and was passed over',
+      'Line 3 looks like a total and is read as a lead. Delete it if it is one',
+    ]);
+    expect(await notices('Id,Size,Visits\na,1,1\n,1,\nb,2,2\n\nTotal,2,\nc,1,1\n')).to.deep.equal([
+      '2 rows look like totals and are read as leads, first in line 3. Delete them if they are totals',
+    ]);
+    expect(await notices('Id,Size,Visits\na,1,1\nId,Size,Visits\nb,1,1\nId,Size,Visits\n')).to.deep.equal([
+      '2 lines repeat the header and were passed over, first line 3',
+    ]);
+  });
+
   it('names fields that the file lacks, unknown names and a missing crm_id before a row is scored', async () => {
     const noIds = (noun: string, name: string) =>
       `Records have no crm_id. Their scores cannot be looked up later and cannot be graded. Name the ${noun} that identifies a lead, such as "crm_id_field": "${name}" in "input" of the job`;

@@ -126,6 +126,21 @@ describe('a file as people send it', () => {
     expect(record).to.include({ crm_id: 'a' });
   });
 
+  it('has rows of units and of dashes failed by name', async () => {
+    const file = await fileOf(
+      'crm_id,Lead Source,Industry,converted\n,,EUR,yes/no\n----,----,----,----\na,Referral,Software,1\n',
+      {},
+    );
+    for (const [reader, read] of Object.entries(readers)) {
+      const found = (await read(file)).map(messageIn);
+      expect(found.slice(0, 2), reader).to.deep.equal([
+        'The row has units or types of columns, such as "EUR". Delete it',
+        'The row has only dashes, as between a header and its rows. Delete it',
+      ]);
+      expect(found, reader).to.have.length(3);
+    }
+  });
+
   it('has a record of JSON failed that has its fields inside a member, or two ids', async () => {
     const text =
       '{"crm_id":"a","Industry":"x"}\n{"crm_id":"b","record":{"Industry":"x"}}\n{"CRM_ID":"c","Crm Id":"d"}\n';

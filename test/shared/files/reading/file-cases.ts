@@ -51,6 +51,28 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: tidy.replace('b,', '\ufeffb,').concat('\ufeff"c",x,"y\nz",1\n'),
     tidy: tidy.concat('c,x,"y\nz",1\n'),
   },
+  'the header once more, where files were joined': {
+    file: `${tidy}\ufeff${tidy.replace('crm_id', '"crm_id" ').replace(/\na,/, '\nc,')}`,
+    tidy: `${tidy}c,Referral,Software,1\nb,Website,Retail,0\n`,
+  },
+  'the names of an API below the header': {
+    file: tidy.replace('\n', '\ncrmId,lead_source,INDUSTRY,Converted\n'),
+    tidy,
+  },
+  'a row of totals at the end': { file: `${tidy}Grand Total,,,2\n`, tidy },
+  'totals and counts after an empty line': {
+    file: `${tidy}\nTotal (2 records),,,2\nAverage:,,,"0,5"\nSumme,,,"1.200,50 EUR"\n`,
+    tidy,
+  },
+  'a footer of labels and values': { file: `${tidy}\nFiltered By:,All leads\nGenerated:,2026-11-20,10:00\n`, tidy },
+  'a lead called Total, with values': {
+    file: `${tidy}Total,Website,Retail,0\n`,
+    tidy: `${tidy}"Total",Website,Retail,0\n`,
+  },
+  'a lead with an id in another column, and a word for totals in the first': {
+    file: 'Industry,Lead Source,converted,crm_id\nSoftware,Referral,1,a\nTotal,,0,b\n',
+    tidy: 'Industry,Lead Source,converted,crm_id\nSoftware,Referral,1,a\n"Total","",0,"b"\n',
+  },
   'the footer of a report': {
     file: report('"Lead scoring extract"', '"Copyright (c) 2000-2026 Example, inc."', '"Example"'),
     tidy,
