@@ -95,11 +95,17 @@ export async function readInput(
     json.refuseWithoutIds();
     await cutter.end();
     const { footer, surplus } = survey;
+    const hasMark = format === 'csv' && form.hasMark;
     return {
-      shape: { ...shape, ...(footer !== undefined && { footer }), ...(surplus > 0 && { surplus }) },
+      shape: {
+        ...shape,
+        ...(footer !== undefined && { footer }),
+        ...(surplus > 0 && { surplus }),
+        ...(hasMark && { hasMark }),
+      },
       rows: cutter.rows,
       slices: cutter.slices,
-      header_line: resultHeader(shape, options),
+      header_line: resultHeader({ ...shape, hasMark }, options),
       notices: [...survey.notices(), ...nameNotices, ...json.notices()],
     };
   } finally {

@@ -67,6 +67,8 @@ describe('a bulk job through the API', () => {
     const job = await until(id, 'completed');
     expect(job.progress).to.include({ rows: 4, scored: 2, failed: 0, empty: 2 });
     expect(job.notices).to.deep.equal(['Line 5 is the footer of a report and was passed over', missing]);
+    expect(String(await downloaded(`${id}/results`)).slice(0, 8)).to.equal('\uFEFFLead ID');
+    expect(String(await downloaded(`${id}/errors`))).to.equal('\uFEFFrow\tline\tcrm_id\tfield\tmessage\n');
     const lines = String(await downloaded(`${id}/results`))
       .split('\n')
       .slice(3, -1);
