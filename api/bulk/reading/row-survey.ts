@@ -6,6 +6,7 @@ import { type FoundRecords, recordAt } from '../../../shared/files/reading/recor
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
 import { RowSurplus } from '../../../shared/files/row-surplus.js';
+import { DecimalPoints } from '../../../shared/files/rows/decimal-points.js';
 import { RowKinds } from '../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
@@ -38,6 +39,7 @@ export class RowSurvey {
   private readonly ids = new RepeatedIds(maxIdSlots);
   /** Set with the first rows of a CSV. */
   private kinds: RowKinds | undefined;
+  private points: DecimalPoints | undefined;
   /** The rows that are perhaps a footer: at most a hundred. */
   private waiting: SeenRow[] = [];
   private row = 0;
@@ -73,7 +75,9 @@ export class RowSurvey {
       this.kinds?.notice,
       this.short.notice,
       repeats,
+      this.ids.edgesNotice,
       this.kinds?.hasIdColumn === true && this.hasRow && !this.hasIds ? noIds : undefined,
+      this.points?.notice,
     ].filter((notice) => notice !== undefined);
   }
 
@@ -87,7 +91,8 @@ export class RowSurvey {
     const idColumn = idField === undefined ? -1 : columns.indexOf(idField);
     const { fields } = this;
     this.kinds ??= new RowKinds({ names: columns, idColumn: idColumn === -1 ? undefined : idColumn, fields });
-    const { kinds } = this;
+    this.points ??= new DecimalPoints({ names: columns, fields });
+    const { kinds, points } = this;
     const text = bytes.toString('utf8', start, found.ends[to - 1]);
     const maxTexts = Math.max(idColumn, 0) + 1;
     const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine, maxTexts });
@@ -98,6 +103,7 @@ export class RowSurvey {
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
       if (!this.watch.isOpen) this.addWaiting();
       if (kind === 'blank' || kind === 'header') continue;
+      if (points.isOpen) points.see(rows.everyCell());
       const { line, surplus } = rows;
       const isRow = this.surplusCells.allows(surplus) && rows.problemWith(surplus) === undefined;
       const read = isRow ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };

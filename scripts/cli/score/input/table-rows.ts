@@ -4,6 +4,7 @@ import { FileRecords, type HeaderPlace } from '../../../../shared/files/reading/
 import { FooterWatch, footerNotice, type RowKind } from '../../../../shared/files/reading/footer-watch.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { RowSurplus } from '../../../../shared/files/row-surplus.js';
+import { DecimalPoints } from '../../../../shared/files/rows/decimal-points.js';
 import { oddRowProblem } from '../../../../shared/files/rows/odd-rows.js';
 import { RowKinds } from '../../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../../shared/files/short-rows.js';
@@ -46,6 +47,7 @@ export const tableRows = (input: InputFile, rules: TableRules): AsyncGenerator<T
 async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<TableRow> {
   let header: Header = { columns: 0, delimiter: '', idColumn: undefined };
   let kinds = new RowKinds({ names: [], idColumn: undefined });
+  let points = new DecimalPoints({ names: [] });
   const records = new FileRecords({
     format: 'csv',
     limits,
@@ -55,6 +57,7 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
       const idColumn = await rules.readHeader(names, { line, delimiter });
       header = { columns: names.length, delimiter, idColumn };
       kinds = new RowKinds({ names, idColumn, fields: rules.fields });
+      points = new DecimalPoints({ names, fields: rules.fields });
       return idColumn;
     },
   });
@@ -85,6 +88,7 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
       const kind = kinds.of(rows, count);
       const row = rowOf(rows, { header, number: count, kind, endByte: offset + (found.ends[index] as number) });
       if (header.columns > 1) watch.see(kind, { row: count, line: row.line, text: row.cells[0] ?? '' });
+      if (points.isOpen && !row.isEmpty) points.see(rows.cells);
       if (watch.isOpen) {
         last.push(row);
         continue;
@@ -107,7 +111,7 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
   for (const row of held) yield noted(row);
   if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   if (footer !== undefined) rules.onNotice?.(footerNotice(footer));
-  for (const notice of [watch.totalsNotice, kinds.notice, short.notice])
+  for (const notice of [watch.totalsNotice, kinds.notice, short.notice, points.notice])
     if (notice !== undefined) rules.onNotice?.(notice);
 }
 

@@ -273,7 +273,7 @@ describe('reading the file of a bulk job', () => {
     ]);
   });
 
-  it('names rows that look like totals, and repeated headers', async () => {
+  it('names rows that look like totals, repeated headers, odd ends of ids and doubtful points', async () => {
     const notices = async (file: string) =>
       (await readAll(file, { options: { crm_id_field: 'Id' }, chunkBytes: 5 })).notices;
     expect(await notices('Id,Size,Visits\na,1,1\nTotal,1,\nb,2,2\nSumme:,2,\n')).to.deep.equal([
@@ -286,6 +286,14 @@ describe('reading the file of a bulk job', () => {
     expect(await notices('Id,Size,Visits\na,1,1\nId,Size,Visits\nb,1,1\nId,Size,Visits\n')).to.deep.equal([
       '2 lines repeat the header and were passed over, first line 3',
     ]);
+    expect(await notices('Id,Size,Visits\n a,1,1\nb,1,1\n"c\u200b",1,1\n\ufeffd,1,1\n')).to.deep.equal([
+      '2 ids begin or end with white space or an invisible character, first in line 2. Without it, each is the id of another lead',
+    ]);
+    const points =
+      'The column "Size" has points before three digits, and the file has decimal commas. A value such as 1.200 is read as 1.2. Remove points that separate thousands';
+    expect(await notices('Id;Size;Visits\na;1.200;0,5\nb;30;1\n')).to.deep.equal([points]);
+    expect(await notices('Id;Size;Visits\na;1.200;5\nb;1.5;1,5\n')).to.deep.equal([]);
+    expect(await notices('Id;Size;Visits\na;1.200;5\n')).to.deep.equal([]);
   });
 
   it('names fields that the file lacks, unknown names and a missing crm_id before a row is scored', async () => {
