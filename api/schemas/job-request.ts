@@ -22,18 +22,18 @@ const inputSchema = describedObject(
       examples: ['Lead ID'],
     },
   },
-  { additionalProperties: true },
+  { additionalProperties: false },
 );
 
 const outputSchema = describedObject(
   'The form of the results. Their format is that of the file.',
   { 'include_input?': described('Whether a result repeats the values of its row. Absent: true.', flag) },
-  { additionalProperties: true },
+  { additionalProperties: false },
 );
 
 /** The body of `POST /v1/jobs`. */
 export const jobRequestSchema = describedObject(
-  'A model and the form of a file to score with it. Unknown members are ignored.',
+  'A model and the form of a file to score with it. A member that is not known is refused by name.',
   {
     model_id: modelIdSchema,
     'input?': inputSchema,
@@ -61,7 +61,7 @@ export const jobRequestSchema = describedObject(
       flag,
     ),
   },
-  { additionalProperties: true },
+  { additionalProperties: false },
 );
 
 /** A validated body. */

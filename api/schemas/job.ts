@@ -84,8 +84,8 @@ export const jobSchema = describedObject('A bulk job: one file that is scored.',
   'pause?': pauseSchema,
   'error?': failureSchema,
   'notices?': described(
-    'Sentences about the file: the footer of a report that was passed over, rows with fewer cells than the header, and ' +
-      'rows with a `crm_id` that an earlier row has.',
+    'Sentences about the file: rows that were passed over or read in an unusual way, rows with a `crm_id` that an ' +
+      'earlier row has, fields that the file lacks, and names that the model does not know.',
     list(text),
   ),
   usage: usageSchema,

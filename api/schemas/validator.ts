@@ -1,6 +1,8 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Schema, ShapeOf } from '../../shared/contract/schema.js';
+import { shortenedText } from '../../shared/contract/texts.js';
+import { SimilarFields, SuggestionWork } from '../../shared/messages/similar-fields.js';
 
 const maxProblemsNamed = 5;
 
@@ -24,13 +26,14 @@ export function compileCheck<const Body extends Schema>(schema: Body): (value: u
   const validate = ajv.compile<ShapeOf<Body>>(schema);
   return (value) => {
     if (validate(value)) return value;
-    const problems = (validate.errors ?? []).slice(0, maxProblemsNamed).map(describe);
+    const problems = (validate.errors ?? []).slice(0, maxProblemsNamed).map((error) => describe(error, schema));
     throw new ApiError('unreadableRequest', `${problems.join('; ')}.`);
   };
 }
 
-function describe({ instancePath, keyword, params, message }: ErrorObject): string {
+function describe({ instancePath, keyword, params, message }: ErrorObject, schema: object): string {
   const path = pathOf(instancePath);
+  if (keyword === 'additionalProperties') return unknownMember(path, String(params.additionalProperty), schema);
   if (keyword === 'required')
     return `${path === 'The body' ? '' : `${path}.`}${String(params.missingProperty)} is missing`;
   if (keyword === 'type') return `${path} must be of type ${[params.type].flat().join(' or ')}`;
@@ -53,4 +56,27 @@ function pathOf(instancePath: string): string {
     .split('/')
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce((path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : `${path}.${step}`));
+}
+
+const maxShownName = 60;
+
+/** Names a member that is not known, and the known one that is called nearly so. */
+function unknownMember(at: string, name: string, schema: object): string {
+  const known = memberPaths(schema);
+  const named = known.map((path) => ({ field: path, names: [path.slice(path.lastIndexOf('.') + 1)] }));
+  const parent = at === 'The body' ? '' : `${at}.`;
+  const nearest =
+    known.find((path) => path === name || path.endsWith(`.${name}`)) ??
+    new SimilarFields(undefined, named).of(name, new SuggestionWork())[0];
+  const advice = nearest === undefined ? `Known: ${known.join(', ')}` : `Perhaps ${nearest} is meant`;
+  return `${parent}${shortenedText(JSON.stringify(name).slice(1, -1), maxShownName)} is not known. ${advice}`;
+}
+
+/** The members of a schema of objects, such as `input.format`. */
+function memberPaths(schema: object, before = ''): string[] {
+  if (!('properties' in schema) || typeof schema.properties !== 'object' || schema.properties === null) return [];
+  return Object.entries(schema.properties).flatMap(([name, member]: [string, object]) => {
+    const inside = memberPaths(member, `${before}${name}.`);
+    return inside.length > 0 ? inside : [before + name];
+  });
 }

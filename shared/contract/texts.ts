@@ -6,11 +6,20 @@ export const isCrmId = (text: string): boolean =>
   !isLongerThan(text, maxCrmId) && !text.includes('\0') && text.isWellFormed();
 
 /**
- * Folds a field name of a manifest or a key of a record: case, spaces, `_` and `-` do not count. "Lead Source",
- * "lead_source" and "LEADSOURCE" fold to the same text.
+ * Characters that show nothing, for a class of a regular expression. They are control characters, joiners, marks of
+ * direction, fillers and variation selectors. scripts/export has the same list.
+ */
+export const invisibleCharacters =
+  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f' +
+  '\\u202a-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff9-\\ufffb';
+const nameMarks = new RegExp(`[\\s_${invisibleCharacters}-]+`, 'g');
+
+/**
+ * Folds a field name of a manifest or a key of a record: case, spaces, `_`, `-` and invisible characters do not count.
+ * "Lead Source", "lead_source" and "LEADSOURCE" fold to the same text.
  */
 export function foldFieldName(name: string): string {
-  return foldedText(name).replace(/[\s_-]+/g, '');
+  return foldedText(name).replace(nameMarks, '');
 }
 
 /** Whether a text has more than `max` characters (code points, as in JSON Schema). Counts them only when needed. */

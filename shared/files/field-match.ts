@@ -28,12 +28,17 @@ export class FieldMatch {
     return this.matched.size > 0;
   }
 
+  /** Whether a name was added, and is in the report. */
+  has(name: string): boolean {
+    return this.matched.has(name) || this.unknown.has(name);
+  }
+
   /**
    * Adds a name under which values are sent. Ignores `crm_id`, which is not a field.
    * @param names remembers the names of a whole file; absent for JSONL keys, which may be data
    */
   add(name: string, names?: SentNames): void {
-    if (name === 'crm_id' || this.matched.has(name) || this.unknown.has(name)) return;
+    if (name === 'crm_id' || this.has(name)) return;
     const targets = (names ?? this.fields.sentNames()).targetsOf(name);
     for (const { slot } of targets) this.isFed[slot] = true;
     if (targets.length > 0) this.matched.add(name);

@@ -9,6 +9,10 @@ export interface FileShape {
   readonly delimiter: string;
   /** CSV: the column with the crm_id, or undefined. JSONL: the member. */
   readonly crm_id_field: string | undefined;
+  /** CSV only: whether it begins with a byte order mark, as its results then do. Excel needs one. Absent without it. */
+  readonly hasMark?: boolean;
+  /** CSV only: empty cells that each row has after the columns. Absent without them. */
+  readonly surplus?: number;
   /** CSV only: the footer of a report, whose rows are not scored. */
   readonly footer?: { readonly row: number; readonly line: number; readonly lastLine: number };
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { storedCrmId } from '../contract/crm-id.js';
 import { countText } from '../contract/figures.js';
-import { shortenedText } from '../contract/texts.js';
+import { invisibleCharacters, shortenedText } from '../contract/texts.js';
 
 /** A repeated id: rows with an id that an earlier row has, and one of them. */
 export interface Repeats {
@@ -26,6 +26,7 @@ export class RepeatedIds {
   private rows = 0;
   private example: Repeats['example'] | undefined;
   private isFull = false;
+  private edged = { rows: 0, line: 0 };
   /**
    * Random: a file could be written whose ids all fall into the same slots of known hashes, and each search would be
    * long.
@@ -41,8 +42,20 @@ export class RepeatedIds {
     return example === undefined ? undefined : { rows, example, areAll: !this.isFull };
   }
 
+  /** The sentence about ids with white space at an end; undefined without one. */
+  get edgesNotice(): string | undefined {
+    const { rows, line } = this.edged;
+    if (rows === 0) return undefined;
+    const ids = rows === 1 ? '1 id begins or ends' : `${countText(rows)} ids begin or end`;
+    return `${ids} with white space or an invisible character, first in line ${line}. Without it, each is the id of another lead`;
+  }
+
   /** @returns whether an earlier row has the id, also in its other form: see `storedCrmId` */
   add(id: string, line: number): boolean {
+    if (hasEdge(id)) {
+      if (this.edged.rows === 0) this.edged.line = line;
+      this.edged.rows += 1;
+    }
     const isRepeated = this.addStored(storedCrmId(id));
     if (!isRepeated) return false;
     this.rows += 1;
@@ -100,6 +113,14 @@ export class RepeatedIds {
       this.high[slot] = high[index] as number;
     }
   }
+}
+
+const edges = new RegExp(`^[\\s${invisibleCharacters}]|[\\s${invisibleCharacters}]$`);
+
+function hasEdge(id: string): boolean {
+  const [first, last] = [id.charCodeAt(0), id.charCodeAt(id.length - 1)];
+  // Nearly all ids begin and end with a letter or a digit.
+  return (first <= 0x20 || first >= 0x7f || last <= 0x20 || last >= 0x7f) && edges.test(id);
 }
 
 const maxShown = 40; // characters

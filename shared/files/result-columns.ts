@@ -28,9 +28,10 @@ export function addedPrefix(columns: readonly string[], added: readonly string[]
 export function resultHeader(shape: FileShape, { include_input, explain }: FileForm['options']): string {
   if (shape.format === 'jsonl') return '';
   const added = addedColumns(explain);
-  if (!include_input) return csvLine(['row', 'crm_id', ...added], shape.delimiter);
+  const mark = markOf(shape);
+  if (!include_input) return mark + csvLine(['row', 'crm_id', ...added], shape.delimiter);
   const prefix = addedPrefix(shape.columns, added);
-  return csvLine([...shape.columns, ...added.map((name) => prefix + name)], shape.delimiter);
+  return mark + csvLine([...shape.columns, ...added.map((name) => prefix + name)], shape.delimiter);
 }
 
 /** A line of a CSV, with its line end. */
@@ -38,5 +39,8 @@ export const csvLine = (cells: readonly string[], delimiter: string): string =>
   `${cells.map((cell) => csvCell(cell, delimiter)).join(delimiter)}\n`;
 
 /** The first line of the list of errors, with its line end; empty for JSONL. */
-export const errorHeader = ({ format, delimiter }: FileShape): string =>
-  format === 'csv' ? csvLine(errorColumns, delimiter) : '';
+export const errorHeader = (shape: FileShape): string =>
+  shape.format === 'csv' ? markOf(shape) + csvLine(errorColumns, shape.delimiter) : '';
+
+/** The byte order mark of a file whose input has one: without it, Excel reads the bytes of UTF-8 as other letters. */
+const markOf = ({ hasMark }: FileShape): string => (hasMark === true ? '\uFEFF' : '');

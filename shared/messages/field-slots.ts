@@ -1,5 +1,5 @@
 import { type DateOrder, expectedOf } from '../bundle/expected-values.js';
-import type { Manifest } from '../bundle/manifest/manifest.js';
+import type { Feature, Manifest } from '../bundle/manifest/manifest.js';
 import { foldFieldName } from '../contract/texts.js';
 import { type Cell, cutFilledList, cutList, cutTexts, cutValue, isAbsent, isLongText, packCell } from './cells.js';
 import { noTargets, SentNames, type Target } from './sent-names.js';
@@ -42,6 +42,8 @@ export interface KnownFields {
   packerOf(columns: readonly Column[], names?: SentNames): (texts: readonly string[]) => Cell[];
   /** An empty memory of the names of one call. */
   sentNames(): SentNames;
+  /** The features that read the values under a name. */
+  featuresOf(name: string): readonly Feature[];
   /**
    * Fills the slots that were not sent with the cells of an earlier prediction. A sent null stays.
    * @param options.cells of `pack`, changed in place
@@ -92,7 +94,8 @@ export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recenc
     if (feature.type === 'date') slotDateOrders[slot] ??= feature.date_order;
   }
   const reading = { slotExpectations, slotDateOrders };
-  return new CompiledFields({ slots, ...reading, scoredSlotCount, slotOfFeature, recencySlot, listSlots });
+  const { features } = manifest;
+  return new CompiledFields({ slots, ...reading, scoredSlotCount, slotOfFeature, recencySlot, listSlots, features });
 }
 
 class CompiledFields implements KnownFields {
@@ -111,6 +114,7 @@ class CompiledFields implements KnownFields {
   private readonly storedNames = this.sentNames();
   /** Slots from which a feature reads several values. */
   private readonly listSlots: ReadonlySet<number>;
+  private readonly features: readonly Feature[];
   /** The best rank so far for each slot of the current record. */
   private readonly ranks: Uint8Array;
 
@@ -122,6 +126,7 @@ class CompiledFields implements KnownFields {
     slotOfFeature: readonly number[];
     recencySlot: number | undefined;
     listSlots: ReadonlySet<number>;
+    features: readonly Feature[];
   }) {
     this.slotNames = shape.slots.map((slot) => slot.field);
     this.slotAliases = shape.slots.map((slot) => slot.aliases);
@@ -132,6 +137,7 @@ class CompiledFields implements KnownFields {
     this.slotOfFeature = shape.slotOfFeature;
     this.recencySlot = shape.recencySlot;
     this.listSlots = shape.listSlots;
+    this.features = shape.features;
     this.ranks = new Uint8Array(this.slotCount);
     for (const [slot, { field, aliases }] of shape.slots.entries()) {
       addTarget(this.byFoldedName, foldFieldName(field), { slot, rank: rankOf.folded });
@@ -161,6 +167,16 @@ class CompiledFields implements KnownFields {
 
   sentNames(): SentNames {
     return new SentNames(this.byName, this.byFoldedName);
+  }
+
+  featuresOf(name: string): readonly Feature[] {
+    const slots = new Set(
+      this.sentNames()
+        .targetsOf(name)
+        .map(({ slot }) => slot),
+    );
+    if (slots.size === 0) return [];
+    return this.features.filter((_, feature) => slots.has(this.slotOfFeature[feature] ?? -1));
   }
 
   pack(record: Readonly<Record<string, unknown>>, names = this.sentNames()): Cell[] {

@@ -1,5 +1,6 @@
-import { type FoundRecords, rowTooLong } from '../../../shared/files/reading/file-records.js';
+import { rowTooLong } from '../../../shared/files/reading/file-records.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
+import type { FoundRecords } from '../../../shared/files/reading/record-ends.js';
 import { deflateQuickly } from '../../../shared/store/jobs/job-slices.js';
 
 /** Rows of a file, cut out of it. */

@@ -1,6 +1,7 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
-import { FieldMatch } from '../../../shared/files/field-match.js';
-import type { FileShape } from '../../../shared/files/file-form.js';
+import { FieldMatch, type FieldReport } from '../../../shared/files/field-match.js';
+import type { FileFormat, FileShape } from '../../../shared/files/file-form.js';
+import { missingFields, unknownNames, withoutCrmId } from '../../../shared/files/notices/header-notices.js';
 import {
   columnOf,
   listedNames,
@@ -23,6 +24,13 @@ export interface HeaderOptions {
   readonly knownFields: KnownFields;
 }
 
+export interface ReadHeader {
+  readonly shape: FileShape;
+  readonly crmIdColumn: number | undefined;
+  /** Sentences for people about the names of the columns. */
+  readonly notices: readonly string[];
+}
+
 /**
  * The form of the rows of a CSV, by the cells of its header.
  * @throws InputFault for two columns of one name that the model reads, for no column with the crm_id, or for none that
@@ -31,7 +39,7 @@ export interface HeaderOptions {
 export async function shapeOfHeader(
   columns: readonly string[],
   { delimiter, line, options, knownFields }: HeaderOptions,
-): Promise<{ readonly shape: FileShape; readonly crmIdColumn: number | undefined }> {
+): Promise<ReadHeader> {
   const { crm_id_field: wanted } = options;
   const crmIdColumn = await columnOf(columns, { wanted: wanted ?? 'crm_id', line, purpose: 'crm_id' });
   const names = columns.filter((name) => name.trim() !== '');
@@ -53,7 +61,29 @@ export async function shapeOfHeader(
     );
   refuseRepeated(columns, { line, isRead: (name) => sent.targetsOf(name).length > 0 });
   if (!match.hasMatch) throw noKnownColumn(names, { line, fields: knownFields });
-  return { shape: { format: 'csv', columns, delimiter, crm_id_field: crmIdField }, crmIdColumn };
+  const shape: FileShape = { format: 'csv', columns, delimiter, crm_id_field: crmIdField };
+  const notices = nameNotices(match.report(), { names, hasIds: crmIdColumn !== undefined, format: 'csv', knownFields });
+  return { shape, crmIdColumn, notices };
+}
+
+/** The sentences about the names of a file: fields that it lacks, names that the model does not know, and no ids. */
+export function nameNotices(
+  report: FieldReport,
+  of: {
+    readonly names: readonly string[];
+    readonly hasIds: boolean;
+    readonly format: FileFormat;
+    readonly knownFields: KnownFields;
+    readonly place?: string;
+  },
+): string[] {
+  const kind = of.format === 'csv' ? 'column' : 'key';
+  const option = (name: string): string => `"crm_id_field": ${shownName(name)} in "input" of the job`;
+  return [
+    missingFields(report, of.place),
+    unknownNames(report, kind, of.knownFields),
+    of.hasIds ? undefined : `Records have no crm_id. ${withoutCrmId(kind, option, of.names)}`,
+  ].filter((notice) => notice !== undefined);
 }
 
 /** @returns undefined for names that are too long in total: no call could score them */

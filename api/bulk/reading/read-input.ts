@@ -1,4 +1,5 @@
 import type { FileShape } from '../../../shared/files/file-form.js';
+import { knownAmong } from '../../../shared/files/other-format.js';
 import { FileRecords } from '../../../shared/files/reading/file-records.js';
 import { inflatedPieces } from '../../../shared/files/reading/inflate-file.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
@@ -7,6 +8,7 @@ import { resultHeader } from '../../../shared/files/result-columns.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type JobOptions, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { type RawSlice, SliceCutter } from './cut-slices.js';
+import { JsonSurvey } from './json-survey.js';
 import { shapeOfHeader } from './read-header.js';
 import { RowSurvey } from './row-survey.js';
 
@@ -20,7 +22,10 @@ export interface ReadFile {
   readonly slices: number;
   /** The first line of the results with its line end: see `resultHeader`. */
   readonly header_line: string;
-  /** Sentences for people about rows that were passed over or read in an unusual way, and about repeated ids. */
+  /**
+   * Sentences for people: about rows that were passed over or read in an unusual way, repeated ids, and names of
+   * columns.
+   */
   readonly notices: readonly string[];
 }
 
@@ -37,6 +42,11 @@ export interface ReadDeps {
   readonly limits?: Partial<FileLimits>;
 }
 
+const formatAdvice = {
+  csv: 'create the job with "format": "csv" in "input"',
+  jsonl: 'Create the job with "format": "jsonl" in "input"',
+} as const;
+
 /**
  * Reads an upload, plain or gzip, and cuts its rows into slices. It holds a few MiB of any file, and
  * 32 MiB of hashes of ids.
@@ -50,18 +60,23 @@ export async function readInput(
   const limits = { ...jobLimits, ...lowered };
   const { format } = options;
   const cutter = new SliceCutter({ limits, onSlices });
-  const survey = new RowSurvey();
+  const survey = new RowSurvey(knownFields);
+  const json = new JsonSurvey(knownFields, options.crm_id_field);
   let shape: FileShape | undefined;
+  let nameNotices: readonly string[] = [];
   if (format === 'jsonl')
     shape = { format, columns: [], delimiter: '', crm_id_field: options.crm_id_field ?? 'crm_id' };
   const names = knownFields.sentNames();
   const records = new FileRecords({
     format,
     limits,
-    canBeHeader: (cells) => cells.some((cell) => names.targetsOf(cell).length > 0),
+    formatAdvice,
+    canBeHeader:
+      format === 'jsonl' ? knownAmong(knownFields) : (cells) => cells.some((cell) => names.targetsOf(cell).length > 0),
     readHeader: async (columns, start) => {
       const read = await shapeOfHeader(columns, { ...start, options, knownFields });
       shape = read.shape;
+      nameNotices = read.notices;
       return read.crmIdColumn;
     },
   });
@@ -70,21 +85,28 @@ export async function readInput(
   try {
     for await (const found of records.read(utf8Pieces(pieces, form))) {
       signal?.throwIfAborted();
-      if (shape !== undefined) await survey.see(found, shape);
+      if (format === 'jsonl') await survey.seeJsonl(found, json);
+      else if (shape !== undefined) await survey.seeCsv(found, shape);
       await cutter.add(found);
     }
     signal?.throwIfAborted();
     if (shape === undefined || cutter.rows === 0) throw nothingInIt(format, records.hasHeader);
     if (!survey.hasContent) throw nothingInIt(format, true, ' with content');
+    json.refuseWithoutIds();
     await cutter.end();
-    const { footer } = survey;
-    const whole = footer === undefined ? shape : { ...shape, footer };
+    const { footer, surplus } = survey;
+    const hasMark = format === 'csv' && form.hasMark;
     return {
-      shape: whole,
+      shape: {
+        ...shape,
+        ...(footer !== undefined && { footer }),
+        ...(surplus > 0 && { surplus }),
+        ...(hasMark && { hasMark }),
+      },
       rows: cutter.rows,
       slices: cutter.slices,
-      header_line: resultHeader(shape, options),
-      notices: survey.notices(),
+      header_line: resultHeader({ ...shape, hasMark }, options),
+      notices: [...survey.notices(), ...nameNotices, ...json.notices()],
     };
   } finally {
     await cutter.settled();

@@ -1,13 +1,17 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
-import { type FoundRecords, recordAt } from '../../../shared/files/reading/file-records.js';
-import { type Footer, FooterWatch, footerNotice, kindOfRow } from '../../../shared/files/reading/footer-watch.js';
+import { type Footer, FooterWatch, footerNotice } from '../../../shared/files/reading/footer-watch.js';
+import { type FoundRecords, recordAt } from '../../../shared/files/reading/record-ends.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
+import { RowSurplus } from '../../../shared/files/row-surplus.js';
+import { DecimalPoints } from '../../../shared/files/rows/decimal-points.js';
+import { RowKinds } from '../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
-import { readJson } from '../rows/parse-rows.js';
+import type { KnownFields } from '../../../shared/messages/field-slots.js';
+import type { JsonSurvey } from './json-survey.js';
 
 /** 32 MiB, for 2.8 million ids. A runner reads two files at once. */
 const maxIdSlots = 1 << 22;
@@ -19,40 +23,40 @@ const [rowsPerStep, recordsPerStep] = [10_000, 2_000];
 interface SeenRow {
   readonly line: number;
   readonly isShort: boolean;
+  /** Empty cells after the columns of the header. */
+  readonly surplus: number;
   readonly id: string | null;
 }
 
-/** The crm_id of a line of JSON. `readJson` also prepares the record for scoring, which takes twice as long. */
-async function idOfLine(text: string, idField: string): Promise<string | null> {
-  const sent = textMember(text, idField);
-  if (sent === undefined) return (await readJson(text, idField)).crmId;
-  const read = idOfText(sent);
-  return 'id' in read ? read.id : null;
-}
-
-function textMember(text: string, name: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const member = Object.getOwnPropertyDescriptor(value, name)?.value;
-    return typeof member === 'string' ? member : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const noIds =
+  'No row has a crm_id: its column is empty. Scores without one cannot be looked up later and cannot be graded';
 
 /** Reads the rows of a file in bounded memory, for the sentences about them that `leadscore score` writes too. */
 export class RowSurvey {
   private readonly watch = new FooterWatch();
   private readonly short = new ShortRows();
+  private readonly surplusCells = new RowSurplus();
   private readonly ids = new RepeatedIds(maxIdSlots);
+  /** Set with the first rows of a CSV. */
+  private kinds: RowKinds | undefined;
+  private points: DecimalPoints | undefined;
   /** The rows that are perhaps a footer: at most a hundred. */
   private waiting: SeenRow[] = [];
   private row = 0;
   private hasRow = false;
+  private hasIds = false;
+
+  constructor(private readonly fields: KnownFields) {}
 
   /** The footer, after the last record. */
   get footer(): Footer | undefined {
     return this.watch.footer;
+  }
+
+  /** The empty cells that each row has after the columns, after the last record. */
+  get surplus(): number {
+    if (this.footer === undefined) this.addWaiting();
+    return this.surplusCells.common;
   }
 
   /** Whether a row has content and is not of the footer, after the last record. */
@@ -65,46 +69,58 @@ export class RowSurvey {
     const { footer } = this;
     if (footer === undefined) this.addWaiting();
     const repeats = repeatsText(this.ids.repeats, { quotesId: false });
-    return [footer && footerNotice(footer), this.short.notice, repeats].filter((notice) => notice !== undefined);
+    return [
+      footer && footerNotice(footer),
+      this.watch.totalsNotice,
+      this.kinds?.notice,
+      this.short.notice,
+      repeats,
+      this.ids.edgesNotice,
+      this.kinds?.hasIdColumn === true && this.hasRow && !this.hasIds ? noIds : undefined,
+      this.points?.notice,
+    ].filter((notice) => notice !== undefined);
   }
 
-  /** Reads the next records. */
-  async see(found: FoundRecords, shape: FileShape): Promise<void> {
-    if (shape.format === 'csv') await this.seeCsv(found, shape);
-    else await this.seeJsonl(found, shape);
-  }
-
-  private async seeCsv(
+  /** Reads the next rows of a CSV. */
+  async seeCsv(
     { bytes, found, from, to, line }: FoundRecords,
     { columns, delimiter, crm_id_field: idField }: FileShape,
   ): Promise<void> {
     const start = from === 0 ? 0 : (found.ends[from - 1] as number);
     const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
     const idColumn = idField === undefined ? -1 : columns.indexOf(idField);
+    const { fields } = this;
+    this.kinds ??= new RowKinds({ names: columns, idColumn: idColumn === -1 ? undefined : idColumn, fields });
+    this.points ??= new DecimalPoints({ names: columns, fields });
+    const { kinds, points } = this;
     const text = bytes.toString('utf8', start, found.ends[to - 1]);
     const maxTexts = Math.max(idColumn, 0) + 1;
     const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine, maxTexts });
     while (rows.next()) {
       this.row += 1;
       if (this.row % rowsPerStep === 0) await nextStep();
-      const kind = kindOfRow(rows);
+      const kind = kinds.of(rows, this.row);
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
       if (!this.watch.isOpen) this.addWaiting();
-      if (kind === 'blank') continue;
-      const read = !rows.hasMore ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
+      if (kind === 'blank' || kind === 'header') continue;
+      if (points.isOpen) points.see(rows.everyCell());
+      const { line, surplus } = rows;
+      const isRow = this.surplusCells.allows(surplus) && rows.problemWith(surplus) === undefined;
+      const read = isRow ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
       const isShort = rows.count < columns.length;
-      const seen = { line: rows.line, isShort, id: 'id' in read ? read.id : null };
+      const seen = { line, isShort, surplus, id: 'id' in read ? read.id : null };
       if (this.watch.isOpen) this.waiting.push(seen);
       else this.add(seen);
     }
   }
 
-  private async seeJsonl(found: FoundRecords, { crm_id_field: idField = 'crm_id' }: FileShape): Promise<void> {
+  /** Reads the next records of a JSONL file. */
+  async seeJsonl(found: FoundRecords, json: JsonSurvey): Promise<void> {
     for (let index = found.from; index < found.to; index += 1) {
       if (index % recordsPerStep === 0) await nextStep();
       const { bytes, line } = recordAt(found, index);
       const text = bytes.toString().trim();
-      if (text !== '') this.add({ line, isShort: false, id: await idOfLine(text, idField) });
+      if (text !== '') this.add({ line, isShort: false, surplus: 0, id: await json.see(text) });
     }
   }
 
@@ -114,9 +130,12 @@ export class RowSurvey {
     this.waiting = [];
   }
 
-  private add({ line, isShort, id }: SeenRow): void {
+  private add({ line, isShort, surplus, id }: SeenRow): void {
     this.hasRow = true;
+    this.surplusCells.see(surplus);
     if (isShort) this.short.add(line);
-    if (id !== null) this.ids.add(id, line);
+    if (id === null) return;
+    this.hasIds = true;
+    this.ids.add(id, line);
   }
 }

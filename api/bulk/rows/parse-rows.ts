@@ -2,9 +2,12 @@ import { setImmediate as nextStep } from 'node:timers/promises';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
+import { knownAmong, nestedProblem } from '../../../shared/files/other-format.js';
 import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
-import { idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
-import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import type { CanBeHeader } from '../../../shared/files/reading/csv-start.js';
+import { IdMember, idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
+import { mayRepeatHeader, oddRowProblem, repeatsHeader } from '../../../shared/files/rows/odd-rows.js';
+import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
 import { sentNamesOf } from '../../dispatch/field-names.js';
@@ -55,7 +58,7 @@ export interface RowForm {
 export async function parseRows(bytes: Uint8Array, form: RowForm, first: SliceStart): Promise<ParsedRow[]> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   await nextStep();
-  return form.shape.format === 'csv' ? await parseCsv(text, form, first) : await parseJsonl(text, form.shape, first);
+  return form.shape.format === 'csv' ? await parseCsv(text, form, first) : await parseJsonl(text, form, first);
 }
 
 /** The fate of a row: see `ParsedRow`. */
@@ -69,9 +72,9 @@ const failed = (field: string, message: string, crmId: string | null = null): Fa
 });
 
 async function parseCsv(text: string, { shape, knownFields }: RowForm, first: SliceStart): Promise<ParsedRow[]> {
-  const { columns, delimiter } = shape;
+  const { columns, delimiter, surplus = 0 } = shape;
   const read = await csvReader(shape, knownFields);
-  const cells = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine: first.line });
+  const cells = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine: first.line, surplus });
   const footerRow = shape.footer?.row ?? Number.POSITIVE_INFINITY;
   const rows: ParsedRow[] = [];
   for (let pauseAt = stepCharacters; cells.next(); ) {
@@ -80,7 +83,7 @@ async function parseCsv(text: string, { shape, knownFields }: RowForm, first: Sl
     const missing = columns.length - count;
     const input = missing > 0 ? whole + delimiter.repeat(missing) : missing < 0 ? text.slice(start, cellsEnd) : whole;
     const row = first.row + rows.length;
-    rows.push({ row, line, text: whole, input, ...(row < footerRow ? read(cells) : emptyRow) });
+    rows.push({ row, line, text: whole, input, ...(row < footerRow ? read(cells, row) : emptyRow) });
     if (end < pauseAt) continue;
     await nextStep();
     pauseAt = end + stepCharacters;
@@ -91,12 +94,12 @@ async function parseCsv(text: string, { shape, knownFields }: RowForm, first: Sl
 /**
  * Compiles a reader of rows. It packs their cells at once, because objects of all cells would wait in memory for the
  * scores.
- * @returns a function that reads the current row of `CsvRows`
+ * @returns a function that reads the current row of `CsvRows`, by its number in the file
  */
 async function csvReader(
   { columns, crm_id_field: crmIdField }: FileShape,
   knownFields: KnownFields,
-): Promise<(row: CsvRows) => Fate> {
+): Promise<(row: CsvRows, number: number) => Fate> {
   const named = firstOfEach(columns);
   const crmIdColumn = named.find(({ name }) => name === crmIdField)?.index;
   // With another column for the crm_id, a column called crm_id would produce a second crm_id.
@@ -106,13 +109,16 @@ async function csvReader(
   const header = Object.fromEntries(sent.map(({ name }) => [name, '']));
   const names = await sentNamesOf({ records: [{ crmId: null, fields: header }], tolerant: true }, knownFields);
   const pack = knownFields.packerOf(sent, names);
-  return (row) => {
+  return (row, number) => {
     if (row.isBlank) return emptyRow;
     const { cells } = row;
+    if (mayRepeatHeader(cells, columns, number) && repeatsHeader(cells, columns, number)) return emptyRow;
     const read = crmIdColumn === undefined ? { id: null } : idOfText(textOfCell(cells[crmIdColumn] ?? ''));
     const usableId = 'id' in read ? read.id : null;
-    if (row.problem !== undefined) return failed('', row.problem, usableId);
+    const problem = row.problem ?? oddRowProblem(cells, { number, idColumn: crmIdColumn });
+    if (problem !== undefined) return failed('', problem, usableId);
     if ('problem' in read) return failed(crmIdField ?? 'crm_id', read.problem);
+    if (row.hasOddCell) for (let at = 0; at < cells.length; at += 1) cells[at] = valueOfCell(cells[at] ?? '');
     // A field of the model may be the crm_id, without what is no id.
     if (crmIdColumn !== undefined && crmIdColumn < cells.length) cells[crmIdColumn] = usableId ?? '';
     const packed = JSON.stringify(pack(cells));
@@ -123,15 +129,16 @@ async function csvReader(
 const noFields = {};
 const idOf = (crmId: string | null) => (crmId === null ? { crmId } : idOfRecord(crmId));
 
-async function parseJsonl(text: string, shape: FileShape, first: SliceStart): Promise<ParsedRow[]> {
-  const crmIdField = shape.crm_id_field ?? 'crm_id';
+async function parseJsonl(text: string, { shape, knownFields }: RowForm, first: SliceStart): Promise<ParsedRow[]> {
+  const idMember = new IdMember(shape.crm_id_field);
+  const isKnown = knownAmong(knownFields);
   const rows: ParsedRow[] = [];
   for (let from = 0, pauseAt = stepCharacters; from < text.length; ) {
     const lineFeed = text.indexOf('\n', from);
     const to = lineFeed === -1 ? text.length : lineFeed;
     const line = text.slice(from, text[to - 1] === '\r' && to > from ? to - 1 : to);
     const numbers = { row: first.row + rows.length, line: first.line + rows.length };
-    rows.push({ ...numbers, text: line, ...(await readJson(line, crmIdField)) });
+    rows.push({ ...numbers, text: line, ...(await readJson(line, idMember, isKnown)) });
     from = to + 1;
     if (from < pauseAt) continue;
     await nextStep();
@@ -140,8 +147,15 @@ async function parseJsonl(text: string, shape: FileShape, first: SliceStart): Pr
   return rows;
 }
 
-/** Reads a line of JSON. A long one takes pauses for other work. */
-export async function readJson(line: string, crmIdField: string): Promise<Fate & Pick<ParsedRow, 'input'>> {
+/**
+ * Reads a line of JSON. A long one takes pauses for other work.
+ * @param isKnown whether the model knows some names; absent to read only the crm_id
+ */
+export async function readJson(
+  line: string,
+  idMember: IdMember,
+  isKnown?: CanBeHeader,
+): Promise<Fate & Pick<ParsedRow, 'input'>> {
   const input = line.trim();
   if (input === '') return { input: 'null', ...emptyRow };
   let value: unknown;
@@ -157,17 +171,21 @@ export async function readJson(line: string, crmIdField: string): Promise<Fate &
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { input, ...failed('', 'The line is not a JSON object. Write one record in each line') };
-  return { input, ...recordFate(value as Record<string, unknown>, { text: input, crmIdField }) };
+  const nested = isKnown === undefined ? undefined : nestedProblem(value as Record<string, unknown>, isKnown);
+  if (nested !== undefined) return { input, ...failed('', nested) };
+  return { input, ...recordFate(value as Record<string, unknown>, { text: input, idMember }) };
 }
 
 function recordFate(
   fields: Record<string, unknown>,
-  { text, crmIdField }: { readonly text: string; readonly crmIdField: string },
+  { text, idMember }: { readonly text: string; readonly idMember: IdMember },
 ): Fate {
-  const value = Object.hasOwn(fields, crmIdField) ? fields[crmIdField] : undefined;
-  const read = idOfJson(value, { text, name: crmIdField });
-  if ('problem' in read) return failed(crmIdField, read.problem);
-  delete fields[crmIdField];
+  const member = idMember.in(fields);
+  if ('problem' in member) return failed(idMember.wanted, member.problem);
+  const { name = idMember.wanted } = member;
+  const read = idOfJson(member.name === undefined ? undefined : fields[name], { text, name });
+  if ('problem' in read) return failed(name, read.problem);
+  delete fields[name];
   delete fields.crm_id;
   if (read.id !== null) fields.crm_id = read.id;
   return { crmId: read.id, record: { ...idOf(read.id), fields }, problem: undefined };

@@ -1,10 +1,10 @@
 import { shortenedText } from '../../../shared/contract/texts.js';
 import { maxReportedValue, maxReportedValues, type ScoredPart } from '../../../shared/messages/score-job.js';
 import type { SentNames } from '../../../shared/messages/sent-names.js';
+import { SuggestionWork } from '../../../shared/messages/similar-fields.js';
 import type { AdmittedModel, CallRecord, ScoringCall } from '../scoring-call.js';
 import { type IgnoredNames, ignoredIn, ignoredNamesOf } from './ignored-names.js';
 import { type FieldReading, ReportedFields } from './reported-fields.js';
-import { SuggestionWork } from './similar-fields.js';
 
 /** The names of a call that asks for a report, and the model that read its records. */
 export interface ReadInput {

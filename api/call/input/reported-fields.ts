@@ -1,8 +1,8 @@
 import type { DateOrder } from '../../../shared/bundle/expected-values.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type FieldReadings, type ReadingKind, readingKinds } from '../../../shared/messages/score-job.js';
+import { SimilarFields } from '../../../shared/messages/similar-fields.js';
 import type { AdmittedModel } from '../scoring-call.js';
-import { SimilarFields } from './similar-fields.js';
 
 /** How often a field was read in a way that needs attention. */
 export type KindCounts = Readonly<Record<ReadingKind, number>>;

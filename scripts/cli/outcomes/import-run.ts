@@ -94,6 +94,7 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   const repeats = repeatsText(ids.repeats);
   const earliest = correctsDates === true ? '' : ', but of several conversions the earliest';
   if (repeats !== undefined) notices.push(`${repeats}. The last row of a lead counts${earliest}`);
+  if (ids.edgesNotice !== undefined) notices.push(ids.edgesNotice);
   return { ...figures, rows, repeated: ids.repeats?.rows ?? 0, scoredExample, notices, complete: true };
 }
 

@@ -4,7 +4,7 @@ import { foldFieldName } from '../../../shared/contract/texts.js';
 import { columnOf, listedNames } from '../../../shared/files/reading/csv-columns.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
-import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
 import type { InputFile } from '../score/input/input-file.js';
 import { tableRows } from '../score/input/table-rows.js';
@@ -111,10 +111,10 @@ function readRow(
   if (id === null && cell === '') return { mistake: { what: `${name(indexes.crmId)} is empty` } };
   if (id === null) return { mistake: { what: `${name(indexes.crmId)} names no lead`, value: cell } };
   const crmId = storedCrmId(id);
-  const value = (record[indexes.converted] ?? '').trim();
+  const value = valueOfCell(record[indexes.converted] ?? '').trim();
   const converted = values.read(value);
   if (converted === undefined) return { mistake: { what: `${name(indexes.converted)} ${values.rule}`, value } };
-  const text = indexes.at === undefined ? '' : (record[indexes.at] ?? '').trim();
+  const text = indexes.at === undefined ? '' : valueOfCell(record[indexes.at] ?? '').trim();
   const date = outcomeDate(text, { converted, nowMs: now.getTime() });
   if ('at' in date) {
     const lacksDate = indexes.at !== undefined && date.isUndated === true;

@@ -138,8 +138,8 @@ export class ScoreRun {
   }
 
   private notices(): string[] {
-    const repeats = repeatsText(this.reading?.ids.repeats);
-    return [...(this.reading?.notices ?? []), ...(repeats === undefined ? [] : [repeats])];
+    const { ids, notices = [] } = this.reading ?? {};
+    return [...notices, repeatsText(ids?.repeats), ids?.edgesNotice].filter((notice) => notice !== undefined);
   }
 
   private async read(input: InputFile): Promise<Reading> {

@@ -1,24 +1,14 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../csv-rows.js';
 import type { FileFormat } from '../file-form.js';
+import { type FormatAdvice, refuseOtherFormat } from '../other-format.js';
+import { valueOfCell } from '../spreadsheet-cell.js';
 import { checkText } from './check-text.js';
 import { type CanBeHeader, csvStart, titlesFault } from './csv-start.js';
 import { pieceBytes } from './inflate-file.js';
 import { BytesFault, type FilePosition, InputFault, positionIn, readableBytes } from './input-fault.js';
-import { RecordEnds } from './record-ends.js';
-import { mayBeShortened, type RowForm, refuseShortenedId, refuseSwallowedRows, strayQuote } from './row-faults.js';
-
-/** Records of a file, in the bytes from the start of the first one. */
-export interface FoundRecords {
-  readonly bytes: Buffer;
-  readonly found: Pick<RecordEnds, 'ends' | 'lines'>;
-  /** Index in `found` of the first record, and of the record after the last one. */
-  readonly from: number;
-  readonly to: number;
-  /** Line at the start of the bytes, and their position in the text of the file. */
-  readonly line: number;
-  readonly offset: number;
-}
+import { type FoundRecords, RecordEnds, recordAt } from './record-ends.js';
+import { type RowForm, refuseFaultyRows, strayQuote } from './row-faults.js';
 
 interface ReadingLimits {
   readonly headerBytes: number;
@@ -39,6 +29,7 @@ export interface RecordRules {
   readonly readHeader: (names: readonly string[], start: HeaderStart) => Promise<number | undefined>;
   /** See `titlesFault`. */
   readonly canBeHeader?: CanBeHeader | undefined;
+  readonly formatAdvice: FormatAdvice;
 }
 
 /** The first line of a header, and the delimiter of the file. */
@@ -64,6 +55,7 @@ export class FileRecords {
   private offset = 0;
   /** Records after the header. */
   private rows = 0;
+  private isStarted = false;
 
   constructor(private readonly rules: RecordRules) {
     if (rules.format === 'jsonl') this.records = new RecordEnds('jsonl', '', pieceBytes + 1);
@@ -83,6 +75,7 @@ export class FileRecords {
     for await (const piece of this.located(pieces)) {
       this.rest = this.rest.length === 0 ? piece : Buffer.concat([this.rest, piece]);
       this.checked = checkText(this.rest, { from: this.checked, line: this.line, isEnd: false });
+      this.checkStart();
       this.records ??= this.findDelimiter({ isEnd: false });
       await this.pace.pauseIfDue();
       if (this.records !== undefined) yield* this.scan(this.records);
@@ -107,6 +100,14 @@ export class FileRecords {
     } catch (error) {
       throw error instanceof BytesFault ? error.after(positionIn(this.rest, this.rest.length, this.line)) : error;
     }
+  }
+
+  /** Checks the format of a file by its first piece, which has at least some thousand characters of it. */
+  private checkStart(): void {
+    if (this.isStarted) return;
+    this.isStarted = true;
+    const { format, canBeHeader, formatAdvice: advice } = this.rules;
+    refuseOtherFormat(this.rest.toString('utf8', 0, startBytes), { format, line: this.line, canBeHeader, advice });
   }
 
   /** Creates the scan of a CSV. Undefined until its first line has been read. */
@@ -177,7 +178,7 @@ export class FileRecords {
     if (this.rules.format === 'csv') {
       for (; this.form === undefined && from < to; from += 1)
         await this.readHeader({ bytes, found, from, to: from + 1, line, offset }, found.delimiter);
-      if (this.form !== undefined) this.checkRows({ bytes, found, from, to, line, offset }, this.form);
+      if (this.form !== undefined) refuseFaultyRows({ bytes, found, from, to, line, offset }, this.form);
     }
     this.rows += to - from;
     if (from < to) yield { bytes, found, from, to, line, offset };
@@ -191,7 +192,7 @@ export class FileRecords {
     row.next();
     await this.pace.pauseIfDue();
     if (row.cells.every((cell) => cell.trim() === '') && !row.hasMore) return;
-    const names = [...row.cells];
+    const names = row.cells.map(valueOfCell);
     if (names.length > maxColumns)
       throw new InputFault(`The header (line ${line}) has more than ${maxColumns} columns`, { line });
     const { canBeHeader, readHeader } = this.rules;
@@ -203,31 +204,6 @@ export class FileRecords {
     const crmIdColumn = await readHeader(names, { line, delimiter });
     const namedColumns = names.findLastIndex((name) => name.trim() !== '') + 1;
     this.form = { delimiter, columns: names.length, namedColumns, crmIdColumn };
-  }
-
-  /** Reads the few rows that have several lines, or perhaps a shortened crm_id. */
-  private checkRows(found: FoundRecords, form: RowForm): void {
-    const {
-      from,
-      to,
-      bytes,
-      found: { ends, lines },
-    } = found;
-    if (from === to) return;
-    const start = from === 0 ? 0 : (ends[from - 1] as number);
-    const startLine = from === 0 ? 0 : (lines[from - 1] as number);
-    const haveLongRow = (lines[to - 1] as number) - startLine > to - from;
-    const haveShortened =
-      form.crmIdColumn !== undefined && mayBeShortened(bytes.subarray(start, ends[to - 1] as number));
-    if (!haveLongRow && !haveShortened) return;
-    for (let index = from, before = startLine; index < to; index += 1) {
-      const after = lines[index] as number;
-      if (after - before > 1) refuseSwallowedRows(recordAt(found, index), form);
-      before = after;
-      if (!haveShortened) continue;
-      const record = recordAt(found, index);
-      if (mayBeShortened(record.bytes)) refuseShortenedId(record, form);
-    }
   }
 
   /** Ends the reading of a record that is too long: an unclosed quote would otherwise take all of the file. */
@@ -259,18 +235,9 @@ export class FileRecords {
 }
 
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+const startBytes = 64 * 1024;
 const maxTitleBytes = 64 * 1024;
 const maxStepMs = 10;
-
-/** The bytes of a record, and its first line. */
-export function recordAt(
-  { bytes, found, line }: FoundRecords,
-  index: number,
-): { readonly bytes: Buffer; readonly line: number } {
-  const start = index === 0 ? 0 : (found.ends[index - 1] as number);
-  const lines = index === 0 ? 0 : (found.lines[index - 1] as number);
-  return { bytes: bytes.subarray(start, found.ends[index]), line: line + lines };
-}
 
 export const rowTooLong = (
   rowBytes: number,

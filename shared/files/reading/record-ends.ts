@@ -1,17 +1,26 @@
-/** States of the scan. `start` is the start of a cell, `afterQuote` follows a quote inside a quoted cell. */
-const [start, plain, quoted, afterQuote, afterReturn] = [0, 1, 2, 3, 4];
-const [ordinary, quote, delimiting, lineFeed, carriageReturn] = [0, 1, 2, 3, 4];
+import type { FileFormat } from '../file-form.js';
+
+/**
+ * States of the scan. `start` is the start of a cell, `afterQuote` follows a quote inside a quoted cell, and `closed`
+ * the spaces after it. `inMark` and `inMarkEnd` follow the first and the second byte of a mark before a record.
+ */
+const [start, plain, afterQuote, closed, quoted, afterReturn, inMark, inMarkEnd] = [0, 1, 2, 3, 4, 5, 6, 7];
+const [ordinary, quote, delimiting, lineFeed, carriageReturn, space, markByte] = [0, 1, 2, 3, 4, 5, 6];
+/** A byte order mark in UTF-8. Files that were joined have one before a line: it is no part of the first cell. */
+const mark = [0xef, 0xbb, 0xbf] as const;
 const returnByte = 0x0d;
+/** A space and a tab. A tab may be the delimiter too. */
+const blanks = [0x20, 0x09] as const;
 
 /**
  * Finds the ends of records in the bytes of a file. It reads no cells, so it passes hundreds of MB per second.
  *
- * - CSV: LF, CRLF and CR end a record outside quotes. A quote opens a quoted cell only at the start of a cell. A quote
- *   that neither a delimiter nor a line end follows makes the rest of its cell unquoted. So csv-parse reads the same
- *   records with `relax_quotes`. In a quoted cell of several lines such a quote is stray: the scan ends.
+ * - CSV: LF, CRLF and CR end a record outside quotes. A quote opens a quoted cell only at the start of a cell, where
+ *   spaces and tabs before it do not count. A quote that neither a delimiter nor a line end follows, with or without
+ *   spaces, makes the rest of its cell unquoted. So csv-parse reads the same records with `relax_quotes`, but for the
+ *   spaces. In a quoted cell of several lines such a quote is stray: the scan ends.
  * - JSONL: LF ends a record. JSON escapes line breaks of texts, so quotes do not matter.
  */
-import type { FileFormat } from '../file-form.js';
 export class RecordEnds {
   /** Position after the line end of each record that `scan` found. */
   readonly ends: Uint32Array;
@@ -39,6 +48,8 @@ export class RecordEnds {
     if (format === 'jsonl') return;
     this.kinds[returnByte] = carriageReturn;
     this.kinds[0x22] = quote;
+    for (const each of blanks) this.kinds[each] = space;
+    this.kinds[mark[0]] = markByte;
     this.kinds[delimiter.charCodeAt(0)] = delimiting;
   }
 
@@ -65,43 +76,68 @@ export class RecordEnds {
     let count = 0;
     for (let at = from; at < length; at += 1) {
       const kind = kinds[bytes[at] as number] as number;
-      if (state === quoted) {
-        if (kind === quote) state = afterQuote;
-        else if (kind === lineFeed) line += bytes[at - 1] === returnByte ? 0 : 1;
-        else if (kind === carriageReturn) line += 1;
-        continue;
-      }
-      if (state === afterReturn) {
-        line += 1;
-        lines[count] = line;
-        ends[count] = kind === lineFeed ? at + 1 : at;
-        count += 1;
-        state = start;
-        if (kind === lineFeed) continue;
-      }
-      if (kind === ordinary) {
-        if (state === afterQuote && line > quoteLine) {
-          this.stray = { opening: quoteAt, inside: at - 1 };
-          break;
+      if (state >= quoted) {
+        if (state === quoted) {
+          if (kind === quote) state = afterQuote;
+          else if (kind === lineFeed) line += bytes[at - 1] === returnByte ? 0 : 1;
+          else if (kind === carriageReturn) line += 1;
+          continue;
         }
-        state = plain;
-      } else if (kind === delimiting) {
-        state = start;
-      } else if (kind === lineFeed) {
-        line += 1;
-        lines[count] = line;
-        ends[count] = at + 1;
-        count += 1;
-        state = start;
-      } else if (kind === carriageReturn) {
-        state = afterReturn;
-      } else if (state === start) {
-        state = quoted;
-        quoteAt = at;
-        quoteLine = line;
-      } else if (state === afterQuote) {
-        state = quoted;
+        if (state === afterReturn) {
+          line += 1;
+          lines[count] = line;
+          ends[count] = kind === lineFeed ? at + 1 : at;
+          count += 1;
+          state = start;
+          if (kind === lineFeed) continue;
+        } else if (bytes[at] === mark[state === inMark ? 1 : 2]) {
+          state = state === inMark ? inMarkEnd : start;
+          continue;
+        } else {
+          state = plain;
+        }
       }
+      if (kind !== ordinary) {
+        if (kind === delimiting) {
+          state = start;
+          continue;
+        }
+        if (kind === lineFeed) {
+          line += 1;
+          lines[count] = line;
+          ends[count] = at + 1;
+          count += 1;
+          state = start;
+          continue;
+        }
+        if (kind === carriageReturn) {
+          state = afterReturn;
+          continue;
+        }
+        if (kind === space) {
+          if (state === afterQuote) state = closed;
+          continue;
+        }
+        if (kind === quote && state === start) {
+          state = quoted;
+          quoteAt = at;
+          quoteLine = line;
+          continue;
+        }
+        if (kind === quote && state === afterQuote) {
+          state = quoted;
+          continue;
+        }
+        if (kind === markByte && state === start && at === (count === 0 ? 0 : ends[count - 1])) {
+          state = inMark;
+          continue;
+        }
+      }
+      if (state >= afterQuote && line > quoteLine) {
+        this.stray = { opening: quoteAt, inside: bytes.lastIndexOf(0x22, at - 1) };
+        break;
+      }
+      state = plain;
     }
     const ended = count === 0 ? 0 : (ends[count - 1] as number);
     this.state = state;
@@ -111,4 +147,26 @@ export class RecordEnds {
     this.quoteLine = quoteLine - endedLines;
     return count;
   }
+}
+
+/** Records of a file, in the bytes from the start of the first one. */
+export interface FoundRecords {
+  readonly bytes: Buffer;
+  readonly found: Pick<RecordEnds, 'ends' | 'lines'>;
+  /** Index in `found` of the first record, and of the record after the last one. */
+  readonly from: number;
+  readonly to: number;
+  /** Line at the start of the bytes, and their position in the text of the file. */
+  readonly line: number;
+  readonly offset: number;
+}
+
+/** The bytes of a record, and its first line. */
+export function recordAt(
+  { bytes, found, line }: FoundRecords,
+  index: number,
+): { readonly bytes: Buffer; readonly line: number } {
+  const start = index === 0 ? 0 : (found.ends[index - 1] as number);
+  const lines = index === 0 ? 0 : (found.lines[index - 1] as number);
+  return { bytes: bytes.subarray(start, found.ends[index]), line: line + lines };
 }

@@ -2,6 +2,7 @@ import { readCrmId } from '../../contract/crm-id.js';
 import { CsvRows } from '../csv-rows.js';
 import { textOfCell } from '../spreadsheet-cell.js';
 import { InputFault, positionIn } from './input-fault.js';
+import { type FoundRecords, recordAt } from './record-ends.js';
 
 /*
  * Faults of a row for which a whole file is refused: the rows around it would get wrong values, or leads would be one.
@@ -38,6 +39,29 @@ export function strayQuote(
   );
 }
 
+/**
+ * Reads the few rows that have several lines, or perhaps a shortened crm_id.
+ * @throws InputFault
+ */
+export function refuseFaultyRows(found: FoundRecords, form: RowForm): void {
+  const { from, to, bytes, found: records } = found;
+  if (from === to) return;
+  const { ends, lines } = records;
+  const start = from === 0 ? 0 : (ends[from - 1] as number);
+  const startLine = from === 0 ? 0 : (lines[from - 1] as number);
+  const haveLongRow = (lines[to - 1] as number) - startLine > to - from;
+  const haveShortened = form.crmIdColumn !== undefined && mayBeShortened(bytes.subarray(start, ends[to - 1] as number));
+  if (!haveLongRow && !haveShortened) return;
+  for (let index = from, before = startLine; index < to; index += 1) {
+    const after = lines[index] as number;
+    if (after - before > 1) refuseSwallowedRows(recordAt(found, index), form);
+    before = after;
+    if (!haveShortened) continue;
+    const record = recordAt(found, index);
+    if (mayBeShortened(record.bytes)) refuseShortenedId(record, form);
+  }
+}
+
 /** A file with fewer columns may well have as many delimiters in each line of an address. */
 const minColumns = 4;
 
@@ -47,7 +71,7 @@ const minColumns = 4;
  * - Or each of its lines alone has as many cells as the header.
  * @throws InputFault
  */
-export function refuseSwallowedRows({ bytes, line }: RowBytes, form: RowForm): void {
+function refuseSwallowedRows({ bytes, line }: RowBytes, form: RowForm): void {
   const { delimiter, columns, namedColumns } = form;
   const text = bytes.toString();
   const row = new CsvRows(text, { delimiter, maxCells: columns, firstLine: line });
@@ -74,6 +98,7 @@ const cellCount = (count: number): string => (count === 1 ? '1 cell' : `${count}
 /** The first quoted cell with a line break, from its quote to the closing one. */
 function firstLongCell(text: string, delimiter: string): { readonly from: number; readonly to: number } | undefined {
   for (let at = 0; at < text.length; ) {
+    while (text[at] !== delimiter && (text[at] === ' ' || text[at] === '\t')) at += 1;
     if (text[at] === '"') {
       let to = at + 1;
       for (; to < text.length; to += 1) {
@@ -97,10 +122,10 @@ const lineEnds = (text: string): number => text.split(/\r\n|\r|\n/).length - 1;
 const shortened = [Buffer.from('E+'), Buffer.from('e+')] as const;
 
 /** Whether a row of the bytes may hold a number that a spreadsheet has shortened. */
-export const mayBeShortened = (bytes: Buffer): boolean => shortened.some((each) => bytes.includes(each));
+const mayBeShortened = (bytes: Buffer): boolean => shortened.some((each) => bytes.includes(each));
 
 /** @throws InputFault for a crm_id that a spreadsheet has shortened, such as `1.20214E+17` */
-export function refuseShortenedId({ bytes, line }: RowBytes, { delimiter, crmIdColumn }: RowForm): void {
+function refuseShortenedId({ bytes, line }: RowBytes, { delimiter, crmIdColumn }: RowForm): void {
   if (crmIdColumn === undefined) return;
   const text = bytes.toString();
   const rowTo = (maxCells: number) => {

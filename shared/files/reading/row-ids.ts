@@ -1,5 +1,6 @@
 import { type CrmIdProblem, readCrmId } from '../../contract/crm-id.js';
-import { maxCrmId } from '../../contract/texts.js';
+import { foldFieldName, maxCrmId } from '../../contract/texts.js';
+import { shownName } from './csv-columns.js';
 import { memberText } from './json-members.js';
 import { shortenedRemedy } from './row-faults.js';
 
@@ -43,4 +44,69 @@ export function idOfJson(value: unknown, { text, name }: { readonly text: string
   const read = idOfText(digits ?? '');
   if ('problem' in read && read.isShortened === true) return read;
   return { problem: 'The crm_id must be a text or a whole number' };
+}
+
+const maxRemembered = 10_000; // keys of JSON may be data, and folding takes long
+const [space, lastAscii, toLowerCase] = [0x20, 0x7e, 0x20];
+
+/**
+ * The member with the crm_id of JSON records. As in a CSV, case, spaces, `_` and `-` count only if a record has a
+ * member of exactly this name.
+ */
+export class IdMember {
+  /** Whether a record had it. */
+  wasFound = false;
+  private readonly folded: string;
+  /** Names beyond ASCII. */
+  private readonly remembered = new Map<string, boolean>();
+
+  /** @param wanted its name */
+  constructor(readonly wanted = 'crm_id') {
+    this.folded = foldFieldName(wanted);
+  }
+
+  /** The name of the member in a record; undefined without one. A problem if several can be the crm_id. */
+  in(record: object): { readonly name: string | undefined } | { readonly problem: string } {
+    if (Object.hasOwn(record, this.wanted)) {
+      this.wasFound = true;
+      return { name: this.wanted };
+    }
+    let name: string | undefined;
+    for (const each in record) {
+      if (!this.isMeant(each)) continue;
+      if (name !== undefined)
+        return {
+          problem: `Two members can be the crm_id: ${shownName(name)} and ${shownName(each)}. Rename one of them`,
+        };
+      name = each;
+    }
+    this.wasFound ||= name !== undefined;
+    return { name };
+  }
+
+  /** Whether a name folds to the wanted one. Most names differ in their first letter. */
+  private isMeant(name: string): boolean {
+    const { folded } = this;
+    let found = 0;
+    for (let at = 0; at < name.length; at += 1) {
+      const code = name.charCodeAt(at);
+      if (code > lastAscii) return this.isMeantBeyondAscii(name);
+      // Spaces, control characters, `_` and `-` do not count.
+      if (code <= space || code === 0x5f || code === 0x2d) continue;
+      const isCapital = code >= 0x41 && code <= 0x5a;
+      if (folded.charCodeAt(found) !== (isCapital ? code + toLowerCase : code)) return false;
+      found += 1;
+    }
+    return found === folded.length;
+  }
+
+  private isMeantBeyondAscii(name: string): boolean {
+    const known = this.remembered.get(name);
+    if (known !== undefined) return known;
+    if (this.remembered.size >= maxRemembered) return false;
+    // Folding adds no characters to speak of: a much longer name is another one.
+    const isMeant = name.length <= 2 * this.wanted.length + 16 && foldFieldName(name) === this.folded;
+    this.remembered.set(name, isMeant);
+    return isMeant;
+  }
 }

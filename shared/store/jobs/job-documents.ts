@@ -125,7 +125,7 @@ export interface Job {
     /** The line of a CSV that begins the results. */
     readonly header_line: string;
   };
-  /** Sentences about rows of the file: see `RowSurvey`. They quote no value. Absent without one. */
+  /** Sentences about rows and names of the file: see `ReadFile`. They quote no value. Absent without one. */
   readonly notices?: readonly string[];
   /** Sums over the settled prefix. Results and progress come from it, so both only grow. */
   readonly settled: JobTotals;

@@ -36,7 +36,7 @@ describe('/v1/jobs', () => {
 
   describe('POST', () => {
     it('creates a job with the defaults, and says where it is', async () => {
-      const reply = await own.call('/v1/jobs', { body: { model_id: own.model._id, unknown: [1] } });
+      const reply = await own.call('/v1/jobs', { body: { model_id: own.model._id } });
       const job = jobOf(reply, 201);
       expect(reply.headers.get('location')).to.equal(`/v1/jobs/${job.job_id}`);
       expect(job).to.deep.include({
@@ -71,6 +71,22 @@ describe('/v1/jobs', () => {
         { previous: null },
       ])
         refused(await own.call('/v1/jobs', { body: { model_id: own.model._id, ...body } }), '422 bad_request');
+    });
+
+    it('returns 422 for a member that is not known, and names it with the nearest one', async () => {
+      for (const [body, message] of [
+        [{ explian: true }, 'explian is not known. Perhaps explain is meant.'],
+        [{ crm_id_field: 'Lead ID' }, 'crm_id_field is not known. Perhaps input.crm_id_field is meant.'],
+        [{ input: { crmIdField: 'Lead ID' } }, 'input.crmIdField is not known. Perhaps input.crm_id_field is meant.'],
+        [
+          { output: { url: 'x' } },
+          'output.url is not known. Known: model_id, input.format, input.crm_id_field, output.include_input, explain, stop_at, max_errors, previous.',
+        ],
+      ] as const) {
+        const reply = await own.call('/v1/jobs', { body: { model_id: own.model._id, ...body } });
+        refused(reply, '422 bad_request');
+        expect(reply.text).to.include(JSON.stringify(message).slice(1, -1));
+      }
     });
 
     it('returns the same job for the same Idempotency-Key, for as long as the job exists', async () => {

@@ -8,6 +8,8 @@ import { type TestWorkspace, workspace } from '../../support/service/workspace.j
 import { itInFull } from '../../support/tier.js';
 import { download, inputCall, type JobBody, jobOf, newJob } from './job-calls.js';
 
+const missing = 'Not in the file: "demo_requested", "lead_source" (of 3 fields that the model knows)';
+
 describe('a bulk job through the API', () => {
   let service: RunningService;
   let own: TestWorkspace;
@@ -64,7 +66,9 @@ describe('a bulk job through the API', () => {
     await upload(id, Buffer.from(text, 'utf16le'));
     const job = await until(id, 'completed');
     expect(job.progress).to.include({ rows: 4, scored: 2, failed: 0, empty: 2 });
-    expect(job.notices).to.deep.equal(['Line 5 is the footer of a report and was passed over']);
+    expect(job.notices).to.deep.equal(['Line 5 is the footer of a report and was passed over', missing]);
+    expect(String(await downloaded(`${id}/results`)).slice(0, 8)).to.equal('\uFEFFLead ID');
+    expect(String(await downloaded(`${id}/errors`))).to.equal('\uFEFFrow\tline\tcrm_id\tfield\tmessage\n');
     const lines = String(await downloaded(`${id}/results`))
       .split('\n')
       .slice(3, -1);
@@ -80,6 +84,7 @@ describe('a bulk job through the API', () => {
     expect(job.notices).to.deep.equal([
       '1 row has fewer cells than the header, first in line 3. The missing cells are read as empty',
       '1 row has a crm_id that an earlier row has, first in line 4',
+      missing,
     ]);
     const { job_id: blank } = await newJob(own);
     await upload(blank, Buffer.from('company_size,b\n , \n,\n'));

@@ -77,7 +77,16 @@ describe('compileKnownFields', () => {
 });
 
 describe('foldFieldName', () => {
-  for (const name of ['Lead Source', 'lead_source', 'LEAD-SOURCE', ' leadSource ', 'lead\u00a0source', 'Ｌead source'])
+  const invisible = [
+    '\ufeffLead Source',
+    'Lead\u200bSource\u200d',
+    '\u202aLead Source\u202c',
+    'Lead\u00adSource\ufe0f',
+  ];
+  for (const name of [
+    ...['Lead Source', 'lead_source', 'LEAD-SOURCE', ' leadSource ', 'lead\u00a0source', 'Ｌead source'],
+    ...[...invisible, 'Lead Source\u2060\u3164', '\u0001Lead Source\u007f'],
+  ])
     it(`folds ${JSON.stringify(name)} to leadsource`, () => expect(foldFieldName(name)).to.equal('leadsource'));
   it('keeps other characters', () => expect(foldFieldName('a.b')).to.equal('a.b'));
 });

@@ -8,7 +8,7 @@ import {
 import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { idOfText } from '../../../../shared/files/reading/row-ids.js';
-import { textOfCell } from '../../../../shared/files/spreadsheet-cell.js';
+import { textOfCell, valueOfCell } from '../../../../shared/files/spreadsheet-cell.js';
 import type { InputFile, InputRecord, RecordOptions } from './input-file.js';
 import { tableRows } from './table-rows.js';
 
@@ -27,6 +27,7 @@ export async function* csvRecords(input: InputFile, options: RecordOptions): Asy
   let header: Header = { columns: [], crmIdColumn: undefined };
   const rules = {
     canBeHeader: canBeHeader(options),
+    fields: options.fields,
     onNotice: options.onNotice,
     readHeader: async (names: readonly string[], start: { readonly line: number; readonly delimiter: string }) => {
       header = await readHeader(names, start.line, options);
@@ -93,8 +94,8 @@ function canBeHeader({ fields, crmIdField }: RecordOptions): CanBeHeader | undef
 function recordText(cells: readonly string[], { columns }: Header, crmId: string | null): string {
   const members: string[] = [];
   for (const { index, key } of columns) {
-    const cell = cells[index];
-    if (cell !== undefined && cell !== '') members.push(key + JSON.stringify(cell));
+    const cell = valueOfCell(cells[index] ?? '');
+    if (cell !== '') members.push(key + JSON.stringify(cell));
   }
   if (crmId !== null) members.push(`"crm_id":${JSON.stringify(crmId)}`);
   return `{${members.join(',')}}`;

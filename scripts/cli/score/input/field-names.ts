@@ -1,8 +1,13 @@
 import type { Feature, Recency } from '../../../../shared/bundle/manifest/manifest.js';
-import { FieldMatch, type FieldReport, maxUnknown } from '../../../../shared/files/field-match.js';
+import { FieldMatch, type FieldReport } from '../../../../shared/files/field-match.js';
+import {
+  missingFields,
+  type NameKind,
+  unknownNames,
+  withoutCrmId,
+} from '../../../../shared/files/notices/header-notices.js';
 import { shownName } from '../../../../shared/files/reading/csv-columns.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
-import { countText } from '../../output/readable-numbers.js';
 import { member, parse } from '../calls/api-reply.js';
 import type { HttpGet } from '../calls/http-connections.js';
 import type { RecordFormat } from './input-file.js';
@@ -11,17 +16,20 @@ import type { RecordFormat } from './input-file.js';
 export class InputNames {
   private readonly match: FieldMatch | undefined;
   private hasCrmId = false;
+  /** The columns of a CSV. */
+  private header: readonly string[] = [];
 
   /** @param fields undefined when the model's fields are unknown: then no notice mentions fields */
   constructor(
     private readonly format: RecordFormat,
-    fields: KnownFields | undefined,
+    private readonly fields: KnownFields | undefined,
   ) {
     this.match = fields === undefined ? undefined : new FieldMatch(fields);
   }
 
   add(names: readonly string[]): void {
     this.hasCrmId ||= names.includes('crm_id');
+    if (this.format === 'csv') this.header = names;
     for (const name of names) this.match?.add(name);
   }
 
@@ -31,8 +39,8 @@ export class InputNames {
     const fields = this.match?.report();
     return [
       fields && missingFields(fields),
-      fields && unknownNames(fields, this.format),
-      this.hasCrmId ? undefined : `Records have no crm_id. ${withoutCrmId(this.format)}`,
+      fields && unknownOf(fields, this.format, this.fields),
+      this.hasCrmId ? undefined : `Records have no crm_id. ${withoutId(this.format, this.header)}`,
     ].filter((each) => each !== undefined);
   }
 
@@ -45,37 +53,15 @@ export class InputNames {
   }
 }
 
-const maxMissingListed = 12;
-const maxUnknownListed = 5;
-
-/** Names the missing fields; undefined when all are present. */
-export function missingFields({ known, notInFile }: FieldReport): string | undefined {
-  if (notInFile.length === 0) return undefined;
-  const fields = known === 1 ? '1 field' : `${countText(known)} fields`;
-  const of = notInFile.length === known ? `all ${fields} that the model knows` : `of ${fields} that the model knows`;
-  return `Not in the file: ${listed(notInFile, maxMissingListed)} (${of})`;
-}
+const kindOf = (format: RecordFormat): NameKind => (format === 'csv' ? 'column' : 'key');
 
 /** Names the columns or keys that the model does not know; undefined when it knows all. */
-export function unknownNames({ unknown }: FieldReport, format: RecordFormat): string | undefined {
-  if (unknown.length === 0) return undefined;
-  const noun = `${format === 'csv' ? 'column' : 'key'}${unknown.length === 1 ? '' : 's'}`;
-  const orMore = unknown.length === maxUnknown ? ' or more' : '';
-  const count = `${countText(unknown.length)}${orMore} ${noun}`;
-  return `Unknown to the model: ${count}, ${listed(unknown, maxUnknownListed)}`;
-}
+export const unknownOf = (report: FieldReport, format: RecordFormat, fields?: KnownFields): string | undefined =>
+  unknownNames(report, kindOf(format), fields);
 
 /** The consequence of a missing crm_id, and the remedy. */
-export function withoutCrmId(format: RecordFormat): string {
-  const noun = format === 'csv' ? 'column' : 'key';
-  return `Their scores cannot be looked up later and cannot be graded. Name the ${noun} that identifies a lead, such as --crm-id "Lead ID"`;
-}
-
-function listed(names: readonly string[], max: number): string {
-  const shown = names.slice(0, max).map(shownName).join(', ');
-  const more = names.length - max;
-  return more > 0 ? `${shown} and ${countText(more)} more` : shown;
-}
+export const withoutId = (format: RecordFormat, names?: readonly string[]): string =>
+  withoutCrmId(kindOf(format), (name) => `--crm-id ${shownName(name)}`, names);
 
 export interface ModelRequest {
   /** Address of the service, without `/v1`. */
@@ -113,17 +99,18 @@ function fieldsOf(model: unknown): KnownFields | undefined {
   for (const each of fields) {
     const field = member(each, 'field');
     if (typeof field !== 'string') return undefined;
-    // Any type works, because only names are matched here.
-    features.push({
-      type: 'number',
-      field,
-      label: field,
-      columns: [],
-      aliases: textsOf(member(each, 'aliases')),
-    });
+    features.push(featureOf(field, each));
   }
   const recency = recencyOf(member(member(model, 'recency'), 'field'));
   return compileKnownFields({ features, ...(recency === undefined ? {} : { recency }) });
+}
+
+/** A feature with what the reading of a file takes of it: names, categories, and whether it is a number. */
+function featureOf(field: string, told: unknown): Feature {
+  const common = { field, label: field, columns: [], aliases: textsOf(member(told, 'aliases')) };
+  const categories = textsOf(member(told, 'categories'));
+  if (categories.length > 0) return { ...common, type: 'category', encoding: 'onehot', categories };
+  return { ...common, type: member(told, 'type') === 'number' ? 'number' : 'boolean' };
 }
 
 const textsOf = (value: unknown): string[] =>

@@ -120,6 +120,12 @@ async function firstBytes(path: string): Promise<Buffer> {
   }
 }
 
+/** How a file is given its format: see `formatOf`. */
+export const formatAdvice = {
+  csv: 'give its name the end .csv',
+  jsonl: 'Give its name the end .jsonl. Outcomes are read from a CSV alone',
+} as const;
+
 export const byteOrderMark = '\uFEFF';
 
 const readBytes = 256 * 1024;

@@ -1,9 +1,13 @@
 import { messageOf } from '../../../../shared/contract/errors.js';
-import { FileRecords, recordAt } from '../../../../shared/files/reading/file-records.js';
+import { knownAmong, nestedProblem } from '../../../../shared/files/other-format.js';
+import { shownName } from '../../../../shared/files/reading/csv-columns.js';
+import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
+import { FileRecords } from '../../../../shared/files/reading/file-records.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
 import { writtenMembers } from '../../../../shared/files/reading/json-members.js';
-import { idOfJson } from '../../../../shared/files/reading/row-ids.js';
-import { type InputFile, type InputRecord, type RecordOptions, withFileName } from './input-file.js';
+import { recordAt } from '../../../../shared/files/reading/record-ends.js';
+import { IdMember, idOfJson } from '../../../../shared/files/reading/row-ids.js';
+import { formatAdvice, type InputFile, type InputRecord, type RecordOptions, withFileName } from './input-file.js';
 
 /** A call takes at most 8 MiB. */
 const limits = { headerBytes: 0, rowBytes: 8 * 1024 * 1024 } as const;
@@ -17,7 +21,17 @@ export const jsonlRecords = (input: InputFile, options: RecordOptions): AsyncGen
   withFileName(input, readRecords(input, options));
 
 async function* readRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
-  const records = new FileRecords({ format: 'jsonl', limits, readHeader: async () => undefined });
+  const member = new IdMember(options.crmIdField);
+  const isKnown = options.fields && knownAmong(options.fields);
+  const records = new FileRecords({
+    format: 'jsonl',
+    limits,
+    formatAdvice,
+    canBeHeader: isKnown,
+    readHeader: async () => undefined,
+  });
+  /** The first records, as long as none has the member that --crm-id names. */
+  let held: InputRecord[] = [];
   let row = 0;
   for await (const found of records.read(input.pieces())) {
     for (let index = found.from; index < found.to; index += 1) {
@@ -26,15 +40,36 @@ async function* readRecords(input: InputFile, options: RecordOptions): AsyncGene
       if (text === '') continue;
       row += 1;
       const endByte = found.offset + (found.found.ends[index] as number);
-      yield { row, line, ...readRecord(text, line, options), endByte };
+      held.push({ row, line, ...readRecord(text, { line, member, isKnown, options }), endByte });
+      if (options.crmIdField !== undefined && !member.wasFound) {
+        if (row === maxWithoutId) throw withoutMember(options.crmIdField, `None of the first ${row} records`);
+        continue;
+      }
+      yield* held;
+      held = [];
     }
   }
   if (row === 0) throw new InputFault('The file has no records');
+  if (held.length > 0) throw withoutMember(member.wanted, 'No record');
 }
+
+/** Records that are read before a missing member is a mistake in its name. */
+const maxWithoutId = 1_000;
+
+const withoutMember = (name: string, records: string): InputFault =>
+  new InputFault(`${records} has the member ${shownName(name)} for the crm_id. Name another one with --crm-id`);
 
 type Read = Pick<InputRecord, 'text' | 'problem'>;
 
-function readRecord(text: string, line: number, options: RecordOptions): Read {
+interface ReadRecord {
+  readonly line: number;
+  readonly member: IdMember;
+  /** Whether some names are known to the model; undefined if none is known. */
+  readonly isKnown: CanBeHeader | undefined;
+  readonly options: RecordOptions;
+}
+
+function readRecord(text: string, { line, member, isKnown, options }: ReadRecord): Read {
   let record: unknown;
   try {
     record = JSON.parse(text);
@@ -43,8 +78,12 @@ function readRecord(text: string, line: number, options: RecordOptions): Read {
   }
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     return failed('The line is not a JSON object. Write one record per line, such as {"field": "value"}');
-  const name = options.crmIdField ?? 'crm_id';
-  const value = Object.hasOwn(record, name) ? (record as Record<string, unknown>)[name] : undefined;
+  const nested = isKnown === undefined ? undefined : nestedProblem(record as Record<string, unknown>, isKnown);
+  if (nested !== undefined) return failed(nested);
+  const found = member.in(record);
+  if ('problem' in found) return failed(found.problem);
+  const { name = member.wanted } = found;
+  const value = found.name === undefined ? undefined : (record as Record<string, unknown>)[name];
   const read = idOfJson(value, { text, name });
   if ('problem' in read) {
     if (read.isShortened === true) throw new InputFault(`Line ${line}: ${read.problem}`, { line });

@@ -1,10 +1,15 @@
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
 import { FileRecords, type HeaderStart } from '../../../../shared/files/reading/file-records.js';
-import { FooterWatch, footerNotice, kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
+import { FooterWatch, footerNotice, type RowKind } from '../../../../shared/files/reading/footer-watch.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
+import { RowSurplus } from '../../../../shared/files/row-surplus.js';
+import { DecimalPoints } from '../../../../shared/files/rows/decimal-points.js';
+import { oddRowProblem } from '../../../../shared/files/rows/odd-rows.js';
+import { RowKinds } from '../../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../../shared/files/short-rows.js';
-import { type InputFile, withFileName } from './input-file.js';
+import type { KnownFields } from '../../../../shared/messages/field-slots.js';
+import { formatAdvice, type InputFile, withFileName } from './input-file.js';
 
 /** A row of a CSV, without the header. */
 export interface TableRow {
@@ -24,6 +29,8 @@ export interface TableRules {
   /** @returns the index of the column with the crm_id */
   readonly readHeader: (names: readonly string[], start: HeaderStart) => Promise<number | undefined>;
   readonly canBeHeader: CanBeHeader | undefined;
+  /** The fields of the model, if they are known. */
+  readonly fields?: KnownFields | undefined;
   readonly onNotice?: ((notice: string) => unknown) | undefined;
 }
 
@@ -38,25 +45,38 @@ export const tableRows = (input: InputFile, rules: TableRules): AsyncGenerator<T
   withFileName(input, readRows(input, rules));
 
 async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<TableRow> {
-  const header = { columns: 0, delimiter: '' };
+  let header: Header = { columns: 0, delimiter: '', idColumn: undefined };
+  let kinds = new RowKinds({ names: [], idColumn: undefined });
+  let points = new DecimalPoints({ names: [] });
   const records = new FileRecords({
     format: 'csv',
     limits,
     canBeHeader: rules.canBeHeader,
-    readHeader: (names, start) => {
-      Object.assign(header, { columns: names.length, delimiter: start.delimiter });
-      return rules.readHeader(names, start);
+    formatAdvice,
+    readHeader: async (names, { line, delimiter }) => {
+      const idColumn = await rules.readHeader(names, { line, delimiter });
+      header = { columns: names.length, delimiter, idColumn };
+      kinds = new RowKinds({ names, idColumn, fields: rules.fields });
+      points = new DecimalPoints({ names, fields: rules.fields });
+      return idColumn;
     },
   });
   const watch = new FooterWatch();
+  /** Rows that are perhaps a footer, and rows whose surplus cells are perhaps the form of the file. */
+  let last: HeldRow[] = [];
   let held: HeldRow[] = [];
   let count = 0;
   let hasContent = false;
   const short = new ShortRows();
-  const noted = ({ isShort, ...row }: HeldRow): TableRow => {
+  const surplusCells = new RowSurplus();
+  const noted = ({ isShort, surplus, problemBeside, ...row }: HeldRow): TableRow => {
     hasContent ||= !row.isEmpty;
     if (isShort) short.add(row.line);
-    return row;
+    return surplus > 0 && surplus === surplusCells.common ? { ...row, problem: problemBeside } : row;
+  };
+  const settle = (row: HeldRow): void => {
+    if (!row.isEmpty) surplusCells.seeLater(row.surplus, row.line);
+    held.push(row);
   };
   for await (const { bytes, found, from, to, line, offset } of records.read(input.pieces())) {
     const start = from === 0 ? 0 : (found.ends[from - 1] as number);
@@ -65,32 +85,61 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     const rows = new CsvRows(text, { delimiter: header.delimiter, maxCells: header.columns, firstLine });
     for (let index = from; rows.next(); index += 1) {
       count += 1;
-      const row = rowOf(rows, header.columns, offset + (found.ends[index] as number));
-      if (header.columns > 1) watch.see(kindOfRow(rows), { row: count, line: row.line, text: row.cells[0] ?? '' });
+      const kind = kinds.of(rows, count);
+      const row = rowOf(rows, { header, number: count, kind, endByte: offset + (found.ends[index] as number) });
+      if (header.columns > 1) watch.see(kind, { row: count, line: row.line, text: row.cells[0] ?? '' });
+      if (points.isOpen && !row.isEmpty) points.see(rows.cells);
       if (watch.isOpen) {
-        held.push(row);
+        last.push(row);
         continue;
       }
-      for (const each of [...held, row]) yield noted(each);
+      for (const each of last) settle(each);
+      last = [];
+      settle(row);
+      if (surplusCells.isOpen) continue;
+      for (const each of held) yield noted(each);
       held = [];
     }
   }
   if (!records.hasHeader)
     throw new InputFault('The file has no header: it is empty. Begin it with a line that names the columns');
   const { footer } = watch;
-  for (const row of held) yield noted(footer === undefined ? row : { ...row, isEmpty: true, isShort: false });
+  for (const row of last) {
+    if (footer === undefined) settle(row);
+    else held.push({ ...row, isEmpty: true, isShort: false });
+  }
+  for (const row of held) yield noted(row);
   if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   if (footer !== undefined) rules.onNotice?.(footerNotice(footer));
-  if (short.notice !== undefined) rules.onNotice?.(short.notice);
+  for (const notice of [watch.totalsNotice, kinds.notice, short.notice, points.notice])
+    if (notice !== undefined) rules.onNotice?.(notice);
 }
 
 interface HeldRow extends TableRow {
   readonly isShort: boolean;
+  /** Empty cells after the columns of the header, and the problem of the row beside them. */
+  readonly surplus: number;
+  readonly problemBeside: string | undefined;
 }
 
-function rowOf(rows: CsvRows, columns: number, endByte: number): HeldRow {
-  const { cells, line, problem, isBlank, count } = rows;
-  const whole = isBlank ? [] : [...cells];
-  while (!isBlank && whole.length < columns) whole.push('');
-  return { cells: whole, line, endByte, isEmpty: isBlank, problem, isShort: !isBlank && count < columns };
+interface Header {
+  readonly columns: number;
+  readonly delimiter: string;
+  readonly idColumn: number | undefined;
+}
+
+function rowOf(
+  rows: CsvRows,
+  of: { readonly header: Header; readonly number: number; readonly kind: RowKind; readonly endByte: number },
+): HeldRow {
+  const { header, number, kind, endByte } = of;
+  const { cells, line, count, surplus } = rows;
+  const isEmpty = kind === 'blank' || kind === 'header';
+  const whole = isEmpty ? [] : [...cells];
+  while (!isEmpty && whole.length < header.columns) whole.push('');
+  const isShort = !isEmpty && count < header.columns;
+  const odd = isEmpty ? undefined : oddRowProblem(whole, { number, idColumn: header.idColumn });
+  const problem = isEmpty ? undefined : (rows.problem ?? odd);
+  const problemBeside = problem === undefined || surplus === 0 ? problem : (rows.problemWith(surplus) ?? odd);
+  return { cells: whole, line, endByte, isEmpty, problem, problemBeside, isShort, surplus };
 }

@@ -1,10 +1,11 @@
 import type { FieldReport } from '../../../../shared/files/field-match.js';
+import { missingFields } from '../../../../shared/files/notices/header-notices.js';
 import { mistakeSentences } from '../../outcomes/mistakes.js';
 import { renderHistogram, ScoreHistogram } from '../../output/charts.js';
 import { countText, readableDuration } from '../../output/readable-numbers.js';
 import { renderFields } from '../../output/table.js';
 import type { ReplyUsage } from '../calls/api-reply.js';
-import { missingFields, unknownNames, withoutCrmId } from '../input/field-names.js';
+import { unknownOf, withoutId } from '../input/field-names.js';
 import type { RunReport } from '../run-report.js';
 import { inputTable } from './input-table.js';
 
@@ -91,13 +92,13 @@ function refusedText({ figures: { mistakes }, name, output, complete }: RunRepor
 
 function fieldsText({ fields, format }: RunReport): string | undefined {
   if (fields === undefined) return undefined;
-  const sentences = [missingFields(fields), unknownNames(fields, format)];
+  const sentences = [missingFields(fields), unknownOf(fields, format)];
   return sentences.filter((each) => each !== undefined).join('\n') || undefined;
 }
 
-function crmIdText({ format, figures: { records, withCrmId } }: RunReport): string | undefined {
+function crmIdText({ format, fields, figures: { records, withCrmId } }: RunReport): string | undefined {
   if (withCrmId === records) return undefined;
-  if (withCrmId === 0) return `No record has one. ${withoutCrmId(format)}`;
+  if (withCrmId === 0) return `No record has one. ${withoutId(format, fields?.unknown)}`;
   return `${countText(records - withCrmId)} of ${countText(records)} records have none. Their scores cannot be looked up later and cannot be graded`;
 }
 

@@ -1,6 +1,6 @@
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import { addedColumns } from '../../../../shared/files/result-columns.js';
-import { textOfCell } from '../../../../shared/files/spreadsheet-cell.js';
+import { writtenText } from '../../../../shared/files/spreadsheet-cell.js';
 import { member, type RowOutcome, type ScoreRow } from '../calls/api-reply.js';
 import type { RecordFormat } from '../input/input-file.js';
 
@@ -44,7 +44,7 @@ function csvResults(text: string, { explain, columns, delimiter }: WrittenForm):
   while (rows.next()) {
     if (rows.count !== columns + names.length) return undefined;
     const cells = new Map(names.map((name, index) => [name, rows.cells[columns + index] ?? '']));
-    const outcome = outcomeOf((name) => textOfCell(cells.get(name) ?? ''));
+    const outcome = outcomeOf((name) => writtenText(cells.get(name) ?? ''));
     if (outcome === undefined) return undefined;
     outcomes.push(outcome);
   }

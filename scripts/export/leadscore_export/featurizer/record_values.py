@@ -16,7 +16,12 @@ from leadscore_export.errors import ExportError
 
 _SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _SPACE_RUN = re.compile(f"[{_SPACES}]+")
-_NAME_MARKS = re.compile(f"[{_SPACES}_-]+")
+# Characters that show nothing, as in shared/contract/texts.ts.
+_INVISIBLE = (
+    "\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+)
+_NAME_MARKS = re.compile(f"[{_SPACES}_{_INVISIBLE}-]+")
 _MIN_SIMILARITY = 0.6  # difflib's ratio, from 0 to 1
 Record = Mapping[str, Any]
 
@@ -35,7 +40,7 @@ def folded_text(text: str) -> str:
 
 
 def folded_name(name: str) -> str:
-    """A field name without case, spaces, `_` and `-`."""
+    """A field name without case, spaces, `_`, `-` and invisible characters."""
     return _NAME_MARKS.sub("", folded_text(name))
 
 

@@ -121,8 +121,9 @@ def test_matches_keys_exactly_then_folded_then_by_alias() -> None:
         {"AMOUNT": 3, "deal_size": 2, "Deal Size": 1},
         {"amount": 3, "deal-size": 2, "DEALSIZE": 9},
         {"other": 0, "A mount": 3},
+        {"amount": 3, "\ufeffDeal\u200bSize\u2060": 4},
     ]
-    assert featurizer.rows(records).ravel().tolist() == [1, 2, 3]
+    assert featurizer.rows(records).ravel().tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("value", [[1, 2], {"a": 1}, [[1]], math.inf, 10**400])

@@ -7,6 +7,7 @@ import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import { errorsWithoutLead, resultsWithoutLead } from '../../../../shared/files/erase-rows.js';
 import type { FileForm, FileShape } from '../../../../shared/files/file-form.js';
 import { kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
+import { RecordEnds } from '../../../../shared/files/reading/record-ends.js';
 import { errorHeader, resultHeader } from '../../../../shared/files/result-columns.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
 
@@ -46,6 +47,7 @@ describe('the rows of a bulk job', () => {
     const unit = fc.constantFrom('a', ',', ',', '"', '"', '""', '\n', '\r\n', '\r', 'é', ' ', ';');
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 40 }), fc.constantFrom(',', ';'), (text, delimiter) => {
+        fc.pre(!/ "|" /.test(text));
         const rows = new CsvRows(text, { delimiter, maxCells: 99, firstLine: 1 });
         const found: string[][] = [];
         while (rows.next()) found.push([...rows.cells]);
@@ -59,6 +61,71 @@ describe('the rows of a bulk job', () => {
         }
         expect(found).to.deep.equal(expected);
         expect(rows.isUnclosed).to.equal(false);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('have the cells of their quotes when spaces and tabs stand around these', () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', ',', ';', '"', '\n', '\r\n', ' ', '\t'), maxLength: 5 });
+    const blanks = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
+    const row = fc.array(fc.tuple(blanks, cell, blanks), { minLength: 2, maxLength: 4 });
+    fc.assert(
+      fc.property(fc.array(row, { minLength: 1, maxLength: 4 }), fc.constantFrom(',', ';'), (rows, delimiter) => {
+        const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+        const lineOf = (cells: (typeof rows)[number]): string =>
+          cells.map(([before, text, after]) => before + quoted(text) + after).join(delimiter);
+        const read = new CsvRows(rows.map(lineOf).join('\n'), { delimiter, maxCells: 4, firstLine: 1 });
+        for (const cells of rows) {
+          expect(read.next()).to.equal(true);
+          expect(read.cells).to.deep.equal(cells.map(([, text]) => text));
+        }
+        expect(read.next()).to.equal(false);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('end where the scan of the bytes ends them, in any text', () => {
+    const unit = fc.constantFrom(
+      'a',
+      ',',
+      ',',
+      '"',
+      '"',
+      '""',
+      '\n',
+      '\r\n',
+      '\r',
+      'é',
+      ' ',
+      '\t',
+      '\ufeff',
+      '\ufeff"',
+    );
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 40 }), fc.integer({ min: 1, max: 9 }), (text, pieceBytes) => {
+        const bytes = Buffer.from(text);
+        const scan = new RecordEnds('csv', ',', bytes.length + 1);
+        const ends: number[] = [];
+        for (let start = 0, scanned = 0; scanned < bytes.length; ) {
+          const to = Math.min(scanned + pieceBytes, bytes.length);
+          const count = scan.scan(bytes.subarray(start, to), scanned - start);
+          for (let index = 0; index < count; index += 1) ends.push(start + (scan.ends[index] ?? 0));
+          if (scan.stray !== undefined) return;
+          start = ends.at(-1) ?? 0;
+          scanned = to;
+        }
+        if (scan.openQuote !== undefined) return;
+        const rows = new CsvRows(text, { delimiter: ',', maxCells: 99, firstLine: 1 });
+        const found: number[] = [];
+        while (rows.next()) found.push(Buffer.byteLength(text.slice(0, rows.end)));
+        expect(rows.isUnclosed).to.equal(false);
+        const lineEnds = (end: number): number => /^(?:\r\n|\n|\r)?/.exec(bytes.toString('utf8', end))?.[0].length ?? 0;
+        const whole = found.map((end) => end + lineEnds(end));
+        expect(whole).to.deep.equal(
+          ends.at(-1) === bytes.length ? ends : [...ends, bytes.length].slice(text === '' ? 1 : 0),
+        );
       }),
       { numRuns: 3_000 },
     );
@@ -87,7 +154,7 @@ describe('the rows of a bulk job', () => {
 
   it('omit empty cells and columns without a name, and take the crm_id from its column', async () => {
     const shape = csvShape(['Id', '', 'crm_id', '__proto__', 'n'], 'Id');
-    const text = "7,x,old,p,1\n'=8,,,,\n,,,,\n\n,y,,,2,,\n";
+    const text = "7,x,old,p,1\n'=8,,,,\n,,,,\n\n,y,,,2\n";
     expect(await recordsOf(text, shape)).to.deep.equal([
       ['7', '[null,null,"7","p","1"]'],
       ['=8', '[null,null,"=8",null,null]'],
@@ -95,6 +162,65 @@ describe('the rows of a bulk job', () => {
       [null, undefined],
       [null, '[null,null,null,null,"2"]'],
     ]);
+  });
+
+  it('fail with surplus cells, also empty ones, unless each row of the file has as many', async () => {
+    const shape = csvShape(['Id', 'Company', 'n', 'o'], 'Id');
+    const advice = 'Cell 5 begins at column';
+    const read = (text: string, surplus?: number) =>
+      recordsOf(text, surplus === undefined ? shape : { ...shape, surplus });
+    const problem = (column: number, has = 5) => ({
+      field: '',
+      message: `The row has ${has} cells, but the header has 4 columns. ${advice} ${column}. Quote cells that contain a delimiter`,
+    });
+    expect(await read('a,b,1,2\na,b, c,1,\na,b,1,2,\n')).to.deep.equal([
+      ['a', '[null,"b","1","2"]'],
+      problem(10),
+      problem(9),
+    ]);
+    expect(await read('a,b,1,2,\na,b,1,2,x\na,b,1,2,,\n', 1)).to.deep.equal([
+      ['a', '[null,"b","1","2"]'],
+      problem(9),
+      problem(9, 6),
+    ]);
+  });
+
+  it('fail when a delimiter splits a cell whose quotes are not those of a CSV, and name these', async () => {
+    const shape = csvShape(['Id', 'Company', 'n', 'o'], 'Id');
+    const split = (advice: string) =>
+      `A delimiter splits the cell that begins at column 3 into cells 2 to 3. ${advice}`;
+    const twice = 'It has \\" inside. Write each quote in a quoted cell twice';
+    const straight = (quotes: string) => `It has the quotes ${quotes}. Use straight double quotes instead`;
+    const formula = 'It has the form ="…". Write it as "=""…"""';
+    const unseen = 'An invisible character stands before its quote. Remove this character';
+    const rows: readonly (readonly [string, string])[] = [
+      ['a,"said \\"yes\\", twice",x', split(twice)],
+      ['a,"said \\"yes\\", twice",x,', split(twice)],
+      ['a,"x\\",\\"y",1', split(twice)],
+      ['a,“Acme, Inc”,1,', split(straight('“…”'))],
+      ['a,„Acme, Inc“,1', split(straight('„…“'))],
+      ['a,«Acme, Inc»,1', split(straight('«…»'))],
+      ['a,‘Acme, Inc’,1', split(straight('‘…’'))],
+      ['a,″Acme, Inc″,1', split(straight('″…″'))],
+      ['a,＂Acme, Inc＂,1', split(straight('＂…＂'))],
+      ["a,'Acme, Inc',1,", split(straight("'…'"))],
+      ['a,="Acme, Inc",1', split(formula)],
+      ['a,\u00a0"Acme, Inc",1', split(unseen)],
+      ['a,\u200b"Acme, Inc",1', split(unseen)],
+    ];
+    for (const [row, message] of rows)
+      expect(await recordsOf(`${row}\n`, shape), row).to.deep.equal([{ field: '', message }]);
+    const whole: readonly (readonly [string, string])[] = [
+      ['a,"Acme, ""Inc""",1', 'Acme, "Inc"'],
+      ['a, "Acme, Inc" ,1', 'Acme, Inc'],
+      ['a,"Alpha" S.A.,1', '"Alpha" S.A.'],
+      ['a,"C:\\",1', 'C:\\'],
+      ['a,"said \\"yes\\"",1', '"said \\"yes\\""'],
+      ["a,'t Hooft,1", "'t Hooft"],
+      ['a,3" pipe,1', '3" pipe'],
+    ];
+    for (const [row, cell] of whole)
+      expect(await recordsOf(`${row}\n`, shape), row).to.deep.equal([['a', JSON.stringify([null, cell, '1', null])]]);
   });
 
   it('read cells that were left out as empty, and state the problem of too many cells and of an unusable crm_id', async () => {

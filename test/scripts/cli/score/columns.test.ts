@@ -46,9 +46,14 @@ describe('columns of the file in the output of leadscore score', () => {
     expect(tabs.text).to.equal(`n,Name,${added}\n1,"a,b",1,0.25,false,,,,\n`);
   });
 
-  it('fills short rows, cuts off empty cells beyond the header and leaves out empty rows', async () => {
-    const { text } = await scored('leads.csv', 'n,a,,\n1,x\n,,,\n\n2,y,,,,\n');
+  it('fills short rows and leaves out empty rows', async () => {
+    const { text } = await scored('leads.csv', 'n,a,,\n1,x\n,,,\n\n2,y,,\n');
     expect(text).to.equal(`n,a,,,${added}\n1,x,,,1,0.25,false,,,,\n2,y,,,2,0.25,false,,,,\n`);
+  });
+
+  it('cuts off empty cells beyond the header, if each row has as many', async () => {
+    const { text } = await scored('leads.csv', 'n,a\n1,x,,\n,,,\n\n2,y,,\n');
+    expect(text).to.equal(`n,a,${added}\n1,x,1,0.25,false,,,,\n2,y,2,0.25,false,,,,\n`);
   });
 
   it('names the added columns leadscore_ in a file that was scored before, and says so', async () => {

@@ -97,8 +97,22 @@ describe('score input', () => {
           'The row has 3 cells, but the header has 2 columns. Cell 3 begins at column 6. Quote cells that contain a delimiter',
         ],
         [5, '{"a":"4"}'],
-        [6, '{"a":"5","b":"6"}'],
+        [
+          6,
+          'The row has 4 cells, but the header has 2 columns. Cell 3 begins at column 5. Quote cells that contain a delimiter',
+        ],
       ]);
+    });
+
+    it('reads rows of which each has as many empty cells after the header, and stops when a later one has not', async () => {
+      const rows = (count: number): string => 'a,b\n'.concat('1,2,\n'.repeat(count));
+      expect((await read('a.csv', rows(1_500))).every(({ text }) => text === '{"a":"1","b":"2"}')).to.equal(true);
+      expect(await problem('a.csv', `${rows(1_500)}1,2\n`)).to.equal(
+        'a.csv: The rows before line 1502 have 1 more cell than the header, but this row has 0. Quote cells that contain a delimiter',
+      );
+      const few = await read('a.csv', `${rows(900)}1,2\n`);
+      expect(few.slice(0, -1).every(({ problem: each }) => each?.startsWith('The row has 3 cells'))).to.equal(true);
+      expect(few.at(-1)?.text).to.equal('{"a":"1","b":"2"}');
     });
 
     it('names the problem of an invalid CSV file', async () => {

@@ -1,94 +1,20 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { readInput } from '../../../../api/bulk/reading/read-input.js';
-import { parseRows } from '../../../../api/bulk/rows/parse-rows.js';
-import { ConvertedValues } from '../../../../scripts/cli/outcomes/converted-values.js';
-import { outcomeRows } from '../../../../scripts/cli/outcomes/outcome-rows.js';
-import { csvRecords } from '../../../../scripts/cli/score/input/csv-records.js';
-import { openInput } from '../../../../scripts/cli/score/input/input-file.js';
-import { jsonlRecords } from '../../../../scripts/cli/score/input/jsonl-records.js';
 import { compileKnownFields } from '../../../../shared/messages/field-slots.js';
 import { projectFile } from '../../../../shared/process/project-root.js';
-import { defaultOptions } from '../../../support/jobs/sample-job.js';
 import { leaveOut } from '../../../support/leave-out.js';
 import { fileCases } from './file-cases.js';
+import { messageIn, messageOf, readersOf } from './file-readers.js';
 
 const names = ['Lead Source', 'Industry', 'Number of Employees', 'Demo Requested', 'Last Activity Date'];
 const fields = compileKnownFields({
   features: names.map((field, index) => ({ type: 'number', field, label: field, columns: [index] })),
 });
 
-/** A file on disk, and how it is read. */
-interface File {
-  readonly path: string;
-  readonly bytes: Buffer;
-  readonly crmId: string | undefined;
-}
-
-/** Reads a file into what is made of its rows, without the empty ones. */
-type Reader = (file: File) => Promise<unknown[]>;
-
-async function scoreReader({ path, crmId }: File): Promise<unknown[]> {
-  const input = await openInput(path);
-  const reading = { crmIdField: crmId, fields };
-  const found: unknown[] = [];
-  for await (const { text, problem } of input.format === 'csv'
-    ? csvRecords(input, reading)
-    : jsonlRecords(input, reading))
-    if (text !== undefined) found.push(JSON.parse(text));
-    else if (problem !== undefined) found.push(problem);
-  return found;
-}
-
-async function bulkReader({ path, bytes, crmId }: File): Promise<unknown[]> {
-  const format = path.endsWith('.jsonl') ? 'jsonl' : 'csv';
-  const options = { ...defaultOptions, format, ...(crmId !== undefined && { crm_id_field: crmId }) } as const;
-  const slices: { readonly text: Buffer; readonly row: number; readonly line: number }[] = [];
-  const read = await readInput(
-    (async function* () {
-      yield bytes;
-    })(),
-    options,
-    {
-      knownFields: fields,
-      onSlices: async (some) => {
-        for (const { input, first_row: row, first_line: line } of some)
-          slices.push({ text: gunzipSync(input), row, line });
-      },
-    },
-  );
-  const form = { shape: read.shape, knownFields: fields };
-  const rows = (await Promise.all(slices.map(({ text, ...first }) => parseRows(text, form, first)))).flat();
-  return rows.flatMap(({ problem, record, crmId }) => {
-    const id = crmId === null ? {} : { crm_id: crmId };
-    return problem?.message ?? (record === undefined ? [] : { ...id, ...record.fields, packed: record.packed });
-  });
-}
-
-async function outcomeReader({ path, crmId }: File): Promise<unknown[]> {
-  const input = await openInput(path);
-  const columns = { crmId, converted: undefined, at: undefined };
-  const values = new ConvertedValues({});
-  const found: unknown[] = [];
-  for await (const row of outcomeRows(input, { columns, values, now: new Date(0) }))
-    found.push('outcome' in row ? row.outcome : row.mistake);
-  return found;
-}
-
-const readers: Readonly<Record<string, Reader>> = {
-  'leadscore score': scoreReader,
-  'a bulk job': bulkReader,
-  'outcomes import': outcomeReader,
-};
-
-const messageOf = (reading: Promise<unknown>): Promise<string> =>
-  reading.then(
-    () => 'the file was read',
-    (error: Error) => error.message.replace(/^[\w.-]+: /, ''),
-  );
+const readers = readersOf(fields);
+const { 'leadscore score': scoreReader, 'a bulk job': bulkReader, 'outcomes import': outcomeReader } = readers;
 
 describe('a file as people send it', () => {
   let directory: string;
@@ -171,6 +97,58 @@ describe('a file as people send it', () => {
           expect(ids).to.have.length(records).and.not.include(undefined);
         }
       });
+  });
+
+  it('has a row failed whose cells a delimiter has moved, also into an empty cell at its end', async () => {
+    const header = 'crm_id,Company,Lead Source,converted\n';
+    const moved =
+      'The row has 5 cells, but the header has 4 columns. Cell 5 begins at column 15. Quote cells that contain a delimiter';
+    const curly =
+      'A delimiter splits the cell that begins at column 3 into cells 2 to 3. It has the quotes “…”. Use straight double quotes instead';
+    const file = await fileOf(`${header}a,Acme, Inc,1,\nb,“Acme, Inc”,1\nc,x,y,1\n`, {});
+    for (const [reader, read] of Object.entries(readers)) {
+      const found = (await read(file)).map(messageIn);
+      expect(found.slice(0, 2), reader).to.deep.equal([moved, curly]);
+      expect(found, reader).to.have.length(3);
+    }
+  });
+
+  it('has the columns of names with invisible characters', async () => {
+    const header = '\ufeff\ufeffcrm_id,Lead\u200bSource,\u202aIndustry\u202c,conver\u00adted\n';
+    const rows = 'a,Referral,Software,1\n';
+    const tidy = await fileOf(`crm_id,Lead Source,Industry,converted\n${rows}`, {});
+    const expected = await Promise.all([bulkReader, outcomeReader].map((read) => read(tidy)));
+    const file = await fileOf(header + rows, {});
+    expect(await Promise.all([bulkReader, outcomeReader].map((read) => read(file)))).to.deep.equal(expected);
+    const [record] = await scoreReader(file);
+    const sent = fields.keysOf(record as Readonly<Record<string, unknown>>);
+    expect(sent.slice(0, 2)).to.deep.equal(['Lead\u200bSource', '\u202aIndustry\u202c']);
+    expect(record).to.include({ crm_id: 'a' });
+  });
+
+  it('has rows of units and of dashes failed by name', async () => {
+    const file = await fileOf(
+      'crm_id,Lead Source,Industry,converted\n,,EUR,yes/no\n----,----,----,----\na,Referral,Software,1\n',
+      {},
+    );
+    for (const [reader, read] of Object.entries(readers)) {
+      const found = (await read(file)).map(messageIn);
+      expect(found.slice(0, 2), reader).to.deep.equal([
+        'The row has units or types of columns, such as "EUR". Delete it',
+        'The row has only dashes, as between a header and its rows. Delete it',
+      ]);
+      expect(found, reader).to.have.length(3);
+    }
+  });
+
+  it('has a record of JSON failed that has its fields inside a member, or two ids', async () => {
+    const text =
+      '{"crm_id":"a","Industry":"x"}\n{"crm_id":"b","record":{"Industry":"x"}}\n{"CRM_ID":"c","Crm Id":"d"}\n';
+    for (const read of [scoreReader, bulkReader])
+      expect((await read(await fileOf(text, { format: 'jsonl' }))).slice(1)).to.deep.equal([
+        `The fields of the record are inside "record". Write them at its top, for example with jq -c '. + .["record"] | del(.["record"])' FILE`,
+        'Two members can be the crm_id: "CRM_ID" and "Crm Id". Rename one of them',
+      ]);
   });
 
   it('is refused without a column that the model knows, and the message names some', async () => {

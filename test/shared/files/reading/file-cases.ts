@@ -21,6 +21,58 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: 'sep=;\ncrm_id;Lead Source;converted;a,b,c,d,e\na;x;1;1,2\n',
     tidy: 'crm_id,Lead Source,converted,"a,b,c,d,e"\na,x,1,"1,2"\n',
   },
+  'spaces before quotes, in the header and in cells': {
+    file: 'crm_id, "Lead Source",\t"Industry" ,converted\na, "Referral", "Soft, ware" ,1\n"b" , "Web ""x""\nsite", "Retail", 0\n',
+    tidy: 'crm_id,Lead Source,Industry,converted\na,Referral,"Soft, ware",1\nb,"Web ""x""\nsite",Retail," 0"\n',
+  },
+  'an empty cell after those of the header in each row': { file: tidy.replace(/,([01])\n/g, ',$1,\n'), tidy },
+  'ids, values and outcomes as ="text"': {
+    file: 'crm_id,Lead Source,Industry,converted\n="00123",="Referral",="Soft""ware",="1"\n"=""00124""",Website,"=""Retail""",0\n',
+    tidy: 'crm_id,Lead Source,Industry,converted\n00123,Referral,"Soft""ware",1\n00124,Website,Retail,0\n',
+  },
+  'a header of ="text"': { file: tidy.replace('crm_id', '="crm_id"').replace('Industry', '"=""Industry"""'), tidy },
+  'a formula that is no ="text"': {
+    file: tidy.replace('Retail', '=1+1').replace('Software', '="a"&"b"'),
+    tidy: tidy.replace('Retail', '"=1+1"').replace('Software', '"=""a""&""b"""'),
+  },
+  'ids and values in curly and in angle quotes': {
+    file: tidy
+      .replace('a,', '“a”,')
+      .replace('Referral', '„Referral“')
+      .replace('Retail', '«Retail»')
+      .replace(',0', ',‘0’'),
+    tidy,
+  },
+  'quotes behind an invisible character': {
+    file: tidy.replace('Retail', '\u200b"Retail"').replace('b,', '\u00a0"b",'),
+    tidy,
+  },
+  'a byte order mark before a line, where files were joined': {
+    file: tidy.replace('b,', '\ufeffb,').concat('\ufeff"c",x,"y\nz",1\n'),
+    tidy: tidy.concat('c,x,"y\nz",1\n'),
+  },
+  'the header once more, where files were joined': {
+    file: `${tidy}\ufeff${tidy.replace('crm_id', '"crm_id" ').replace(/\na,/, '\nc,')}`,
+    tidy: `${tidy}c,Referral,Software,1\nb,Website,Retail,0\n`,
+  },
+  'the names of an API below the header': {
+    file: tidy.replace('\n', '\ncrmId,lead_source,INDUSTRY,Converted\n'),
+    tidy,
+  },
+  'a row of totals at the end': { file: `${tidy}Grand Total,,,2\n`, tidy },
+  'totals and counts after an empty line': {
+    file: `${tidy}\nTotal (2 records),,,2\nAverage:,,,"0,5"\nSumme,,,"1.200,50 EUR"\n`,
+    tidy,
+  },
+  'a footer of labels and values': { file: `${tidy}\nFiltered By:,All leads\nGenerated:,2026-11-20,10:00\n`, tidy },
+  'a lead called Total, with values': {
+    file: `${tidy}Total,Website,Retail,0\n`,
+    tidy: `${tidy}"Total",Website,Retail,0\n`,
+  },
+  'a lead with an id in another column, and a word for totals in the first': {
+    file: 'Industry,Lead Source,converted,crm_id\nSoftware,Referral,1,a\nTotal,,0,b\n',
+    tidy: 'Industry,Lead Source,converted,crm_id\nSoftware,Referral,1,a\n"Total","",0,"b"\n',
+  },
   'the footer of a report': {
     file: report('"Lead scoring extract"', '"Copyright (c) 2000-2026 Example, inc."', '"Example"'),
     tidy,
@@ -131,6 +183,47 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: '{"id":90071992547409931,"Industry":"x"}\n{"id": 90071992547409932 }\n{"id":7}\n{"id":"N/A"}\n',
     crmId: 'id',
     tidy: '{"crm_id":"90071992547409931","Industry":"x"}\n{"crm_id":"90071992547409932"}\n{"crm_id":"7"}\n{}\n',
+  },
+  'JSONL whose id is called in another way': {
+    format: 'jsonl',
+    file: '{"CRM_ID":"a","Industry":"x"}\n{"Crm Id":7}\n{"crm-id":90071992547409931}\n{"crm_id":"b","CRM ID":"c","Industry":"y"}\n',
+    tidy: '{"crm_id":"a","Industry":"x"}\n{"crm_id":"7"}\n{"crm_id":"90071992547409931"}\n{"crm_id":"b","CRM ID":"c","Industry":"y"}\n',
+  },
+  'JSONL whose id is named in another case': {
+    format: 'jsonl',
+    file: '{"Lead ID":"a","Industry":"x"}\n',
+    crmId: 'lead_id',
+    tidy: '{"crm_id":"a","Industry":"x"}\n',
+  },
+  'a JSON array in one line': {
+    format: 'jsonl',
+    file: '[{"crm_id":"a","Industry":"x"},{"crm_id":"b"}]\n',
+    message: `The file is a JSON array (line 1, column 1). Write one record in each line, for example with jq -c '.[]' FILE`,
+  },
+  'a JSON array of several lines, after an empty one': {
+    format: 'jsonl',
+    file: '\n [\n{"crm_id":"a","Industry":"x"},\n{"crm_id":"b"}\n]\n',
+    message: `The file is a JSON array (line 2, column 1). Write one record in each line, for example with jq -c '.[]' FILE`,
+  },
+  'JSON records of several lines': {
+    format: 'jsonl',
+    file: '{\n  "crm_id": "a",\n  "Industry": "x"\n}\n{\n  "crm_id": "b"\n}\n',
+    message:
+      'A JSON record has several lines (line 1, column 1). Write one record in each line, for example with jq -c . FILE',
+  },
+  'a JSON array in a CSV': {
+    file: '[\n  {"crm_id": "a", "Industry": "x"}\n]\n',
+    message: `The file is a JSON array (line 1, column 1). Write one record in each line, for example with jq -c '.[]' FILE`,
+  },
+  'JSON records with their fields inside a member': {
+    format: 'jsonl',
+    file: '{"id":"a","properties":{"industry":"x","x":1}}\n',
+    message: `Line 1, column 1: The fields of the record are inside "properties". Write them at its top, for example with jq -c '. + .["properties"] | del(.["properties"])' FILE`,
+  },
+  'the reply of an API in one line': {
+    format: 'jsonl',
+    file: '{"total":1,"results":[{"id":"a","properties":{"Industry":"x"}}]}\n',
+    message: `Line 1, column 1: The fields of the record are inside "results", "properties". Write them at its top, for example with jq -c '.["results"][] | . + .["properties"] | del(.["properties"])' FILE`,
   },
   'JSONL in UTF-16': { format: 'jsonl', file: utf16('{"Industry":"ü"}\n'), tidy: '{"Industry":"ü"}' },
 };

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { foldedText } from '../../../shared/contract/texts.js';
+import { foldedText } from '../contract/texts.js';
+import type { KnownFields } from './field-slots.js';
 
 /** A field, and all names under which it can be sent. */
 export interface NamedField {
@@ -54,9 +55,9 @@ export class SimilarFields {
   private readonly byLetters = new Map<string, string[]>();
   private readonly entries: Entry[] = [];
 
-  /** @param modelKey names the model and its version */
+  /** @param modelKey names the model and its version. Without it, nothing is remembered */
   constructor(
-    private readonly modelKey: string,
+    private readonly modelKey: string | undefined,
     fields: readonly NamedField[],
   ) {
     for (const { field, names } of fields)
@@ -68,18 +69,24 @@ export class SimilarFields {
       }
   }
 
+  /** The fields of a model, for names that are compared once alone. */
+  static among({ slotNames, slotAliases }: Pick<KnownFields, 'slotNames' | 'slotAliases'>): SimilarFields {
+    const named = slotNames.map((field, slot) => ({ field, names: [field, ...(slotAliases[slot] ?? [])] }));
+    return new SimilarFields(undefined, named);
+  }
+
   /**
    * At most three fields, the most likely first.
    * @param name one that feeds no field
    */
   of(name: string, work: SuggestionWork): readonly string[] {
     if (name.length > maxNameLength) return [];
-    const key = `${this.modelKey}\n${name}`;
-    const known = recent.get(key);
+    const key = this.modelKey === undefined ? undefined : `${this.modelKey}\n${name}`;
+    const known = key === undefined ? undefined : recent.get(key);
     if (known !== undefined) return known;
     if (!work.take(this.entries.length)) return [];
     const found = this.search(name, work);
-    if (found !== undefined) recent.set(key, found);
+    if (key !== undefined && found !== undefined) recent.set(key, found);
     return found ?? [];
   }
 

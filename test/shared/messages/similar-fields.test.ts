@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { editCost, SimilarFields, SuggestionWork } from '../../../../api/call/input/similar-fields.js';
+import { editCost, SimilarFields, SuggestionWork } from '../../../shared/messages/similar-fields.js';
 
 const named = (...names: string[]) => names.map((field) => ({ field, names: [field] }));
 const fields = [

@@ -1,0 +1,91 @@
+import { setImmediate as nextStep } from 'node:timers/promises';
+import { FieldMatch } from '../../../shared/files/field-match.js';
+import { listedNames, shownName } from '../../../shared/files/reading/csv-columns.js';
+import { InputFault } from '../../../shared/files/reading/input-fault.js';
+import { IdMember, idOfText } from '../../../shared/files/reading/row-ids.js';
+import type { KnownFields } from '../../../shared/messages/field-slots.js';
+import { readJson } from '../rows/parse-rows.js';
+import { nameNotices } from './read-header.js';
+
+/** Records whose names are compared with the fields of the model. */
+const maxRecords = 1_000;
+/** Folding so many characters of names takes up to 10 ms, and some hundred. */
+const [charactersPerStep, maxCharacters] = [16 * 1024, 256 * 1024];
+
+/** Reads the records of a JSONL file, for the sentences about their names and ids. */
+export class JsonSurvey {
+  private readonly match: FieldMatch;
+  private readonly member: IdMember;
+  private readonly firstNames: string[] = [];
+  private records = 0;
+  private characters = 0;
+  private stepEnd = charactersPerStep;
+  private hasIds = false;
+
+  /** @param wanted the member with the crm_id, if the job names one */
+  constructor(
+    private readonly knownFields: KnownFields,
+    private readonly wanted: string | undefined,
+  ) {
+    this.match = new FieldMatch(knownFields);
+    this.member = new IdMember(wanted);
+  }
+
+  /** Reads the next record. @returns its crm_id */
+  async see(text: string): Promise<string | null> {
+    const record = objectIn(text);
+    if (record === undefined) return (await readJson(text, this.member)).crmId;
+    this.records += 1;
+    if (this.records <= maxRecords) await this.seeNames(record);
+    const found = this.member.in(record);
+    const name = 'name' in found ? found.name : undefined;
+    if (name === undefined) return null;
+    this.hasIds = true;
+    const value: unknown = record[name];
+    // `readJson` also prepares the record for scoring, which takes twice as long.
+    if (typeof value !== 'string') return (await readJson(text, this.member)).crmId;
+    const read = idOfText(value);
+    return 'id' in read ? read.id : null;
+  }
+
+  /** @throws InputFault when the job names a member that no record has */
+  refuseWithoutIds(): void {
+    if (this.wanted === undefined || this.hasIds || this.records === 0) return;
+    const has = `No record has the member ${shownName(this.wanted)} for the crm_id`;
+    throw new InputFault(`${has}. Members of the first record: ${listedNames(this.firstNames)}`);
+  }
+
+  notices(): string[] {
+    const { match, hasIds, knownFields, records } = this;
+    if (records === 0) return [];
+    const report = match.report();
+    const place = records > maxRecords ? `the first ${maxRecords.toLocaleString('en-US')} records` : 'the file';
+    return nameNotices(report, { names: report.unknown, hasIds, format: 'jsonl', knownFields, place });
+  }
+
+  private async seeNames(record: object): Promise<void> {
+    const { name } = { name: undefined, ...this.member.in(record) };
+    for (const each in record) {
+      if (this.characters > maxCharacters) return;
+      if (this.records === 1) this.firstNames.push(each);
+      if (each === name || this.match.has(each)) continue;
+      this.match.add(each);
+      this.characters += each.length;
+      if (this.characters < this.stepEnd) continue;
+      this.stepEnd = this.characters + charactersPerStep;
+      await nextStep();
+    }
+  }
+}
+
+/** The record of a line that `JSON.parse` accepts. Members such as `__proto__` are ordinary. */
+function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import { listedNames } from '../reading/csv-columns.js';
+import { numberColumns, type RowsHeader } from './row-kinds.js';
+
+/** Rows that are looked at: they show how the numbers of a file are written. */
+const maxRows = 1_000;
+/** `1.200`: a point for thousands in some countries, and a decimal one in others. */
+const threeDigits = /^[+-]?\d{1,3}\.\d{3}$/;
+const otherPoint = /^[+-]?\d+\.(?:\d{1,2}|\d{4,})%?$/;
+const decimalComma = /^[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),(?:\d{1,2}|\d{4,})\s*%?$/;
+
+/** Finds columns whose points perhaps separate thousands, in a file with decimal commas. */
+export class DecimalPoints {
+  private rows = 0;
+  private hasComma = false;
+  private readonly places: { readonly at: number; readonly name: string; three: number; other: number }[];
+
+  constructor({ names, fields }: Pick<RowsHeader, 'names' | 'fields'>) {
+    this.places = numberColumns({ names, fields }).map((at) => ({ at, name: names[at] ?? '', three: 0, other: 0 }));
+  }
+
+  /** Whether it looks at further rows. */
+  get isOpen(): boolean {
+    return this.rows < maxRows && this.places.length > 0;
+  }
+
+  /** @param cells of the next row */
+  see(cells: readonly string[]): void {
+    this.rows += 1;
+    for (const place of this.places) {
+      const cell = (cells[place.at] ?? '').trim();
+      if (threeDigits.test(cell)) place.three += 1;
+      else if (otherPoint.test(cell)) place.other += 1;
+      else if (decimalComma.test(cell)) this.hasComma = true;
+    }
+  }
+
+  /** The sentences about these columns; undefined without one. */
+  get notice(): string | undefined {
+    const found = this.places.filter(({ three, other }) => three > 0 && other === 0).map(({ name }) => name);
+    if (!this.hasComma || found.length === 0) return undefined;
+    const columns = `${found.length === 1 ? 'The column' : 'The columns'} ${listedNames(found)}`;
+    const has = found.length === 1 ? 'has' : 'have';
+    return `${columns} ${has} points before three digits, and the file has decimal commas. A value such as 1.200 is read as 1.2. Remove points that separate thousands`;
+  }
+}
