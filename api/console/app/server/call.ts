@@ -1,3 +1,5 @@
+import { sessionIsGone } from './other-tabs.js';
+
 /** A reply of the server that refuses a request, or no reply at all: then the status is 0. */
 export class Refusal extends Error {
   constructor(
@@ -29,6 +31,8 @@ export async function call<Reply>(method: string, path: string, body?: unknown):
   const reply = await response.json().catch(() => ({}));
   if (response.ok) return reply as Reply;
   const { code = 'unknown', message, request_id } = reply.error ?? {};
+  // The page shows what it loaded before. The first question of each page is answered by the page itself.
+  if (code === 'sign_in_required' && path !== '/session') sessionIsGone();
   const text = message ?? `The console answered with status ${response.status}. Try again.`;
   throw new Refusal(response.status, code, text, request_id);
 }
