@@ -39,7 +39,7 @@ export const waysOutput = closedObject({ oidc: flag });
 
 /** An operator's link has no organisation. An owner may name no other organisation than the own one. */
 export const createLinkInput = closedObject({ 'org_id?': organisationId, name, role });
-export const createLinkOutput = closedObject({ url: text, expires_at: instant });
+export const createLinkOutput = closedObject({ person: text, role, url: text, expires_at: instant });
 
 export const createTokenInput = closedObject({ name });
 export const createTokenOutput = closedObject({ token_id: text, name: text, secret: text, created_at: instant });
