@@ -104,6 +104,42 @@ describe('a page of the console', function () {
     await close();
   });
 
+  it('uses a fresh one-time link in the tab of a used one', async () => {
+    const { page, check, close } = await openPage(browser, service);
+    const used = `${service.url}/login#${await service.newLink('owner', organisationId)}`;
+    await page.goto(used);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('.shell').waitFor();
+    await page.goto(used);
+    await page.getByRole('alert').waitFor();
+    await page.goto(`${service.url}/login#${await service.newLink('viewer', organisationId)}`);
+    await page.getByRole('heading', { name: 'Sign in as Ada?' }).waitFor();
+    expect(await page.getByRole('alert').count()).to.equal(0);
+    await page.getByText('Role viewer').waitFor();
+    await check('sign-in-fresh');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('.shell').waitFor();
+    await close();
+  });
+
+  it('shows the year of a date that is not in this year', async () => {
+    const { page, check, close } = await opened();
+    const year = new Date().getUTCFullYear();
+    await page.goto(`${service.url}/audit`);
+    await page
+      .getByText(/, \d+ \w{3,4}, \d\d:\d\d UTC$/)
+      .first()
+      .waitFor();
+    await page.clock.setFixedTime(new Date(Date.UTC(year + 1, 5, 15)));
+    await page.reload();
+    await page
+      .getByText(new RegExp(`, \\d+ \\w{3,4} ${year}, \\d\\d:\\d\\d UTC$`))
+      .first()
+      .waitFor();
+    await check('audit-last-year');
+    await close();
+  });
+
   for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light')) {
     it(`shows many keys and models with long names, some at first, at ${appearance.viewport.width}`, async () => {
       const org = await service.newOrganisation();
