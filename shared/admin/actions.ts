@@ -13,6 +13,7 @@ import { importUpload, showUpload } from './models/upload-actions.js';
 import { createOrganisation, setOrganisation } from './organisations/change-organisations.js';
 import { createKey, listKeys, revokeKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
+import { showStanding } from './organisations/show-standing.js';
 import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
 import { showOverview } from './usage/overview.js';
@@ -38,6 +39,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('post', '/orgs', createOrganisation),
   route('get', '/orgs/:org_id', showOrganisation),
   route('patch', '/orgs/:org_id', setOrganisation),
+  route('get', '/orgs/:org_id/standing', showStanding),
   route('get', '/orgs/:org_id/keys', listKeys),
   route('post', '/orgs/:org_id/keys', createKey),
   route('delete', '/orgs/:org_id/keys/:key_id', revokeKey),

@@ -5,6 +5,7 @@ import { OrganisationMenu } from './organisation-menu.js';
 import { pages } from './pages.js';
 import { Icon } from './parts/icon.js';
 import { SchemeChoice } from './parts/scheme-choice.js';
+import { Refusals } from './refusals.js';
 import { OrganisationContext, type Session } from './server/session.js';
 
 /**
@@ -87,6 +88,7 @@ export function Shell({ session, signOut }: { readonly session: Session; readonl
         </header>
         {/* By the key nothing that was typed or loaded stays when the organisation changes. */}
         <main key={organisationId} class="page">
+          <Refusals />
           {isReadable ? (
             <Router>
               {open.map(({ address, component, isOfOperator }) => (

@@ -44,6 +44,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'member.add': 'owner',
   'member.set': 'owner',
   'member.remove': 'owner',
+  'org.standing': 'viewer',
   'link.create': 'owner',
   'token.list': 'operator',
   'token.create': 'operator',

@@ -12,6 +12,14 @@ export class Refusal extends Error {
   }
 }
 
+const listeners = new Set<() => void>();
+
+/** Calls a function after each change that this page makes. @returns ends it */
+export function onChange(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
 /**
  * Calls the management API with the session's cookie.
  * @param body bytes are sent as they are; other values as JSON
@@ -29,6 +37,7 @@ export async function call<Reply>(method: string, path: string, body?: unknown):
     throw new Refusal(0, 'no_connection', 'The console does not answer. Check the network and try again.', undefined);
   }
   const reply = await response.json().catch(() => ({}));
+  if (response.ok && method !== 'GET') for (const listener of listeners) listener();
   if (response.ok) return reply as Reply;
   const { code = 'unknown', message, request_id } = reply.error ?? {};
   // The page shows what it loaded before. The first question of each page is answered by the page itself.
