@@ -6,7 +6,7 @@ import { callIdGenerator } from '../../shared/contract/identifiers.js';
 import type { CallDocument } from '../../shared/store/calls/call-documents.js';
 import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
 import { ModelStore } from '../../shared/store/models/models.js';
-import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsolePage, appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
@@ -33,8 +33,8 @@ describe('a dialog of the console', function () {
     await service?.leave();
   });
 
-  async function openAt(address: string, look = looks[0]): Promise<ConsolePage> {
-    const opened = await openPage(browser, service, look);
+  async function openAt(address: string, appearance = appearances[0]): Promise<ConsolePage> {
+    const opened = await openPage(browser, service, appearance);
     await opened.signIn('owner', filled.id);
     await opened.page.goto(`${service.url}${address}`);
     return opened;
@@ -99,9 +99,9 @@ describe('a dialog of the console', function () {
     await close();
   });
 
-  for (const look of looks.filter(({ colorScheme }) => colorScheme === 'light'))
-    itInFull(`keeps a new sign-in link, which names its own person, at ${look.viewport.width}`, async () => {
-      const { page, close, check } = await openAt('/settings', look);
+  for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light'))
+    itInFull(`keeps a new sign-in link, which names its own person, at ${appearance.viewport.width}`, async () => {
+      const { page, close, check } = await openAt('/settings', appearance);
       await page.getByLabel('Name of the person').fill('Bob');
       await page.getByRole('button', { name: 'Create link' }).click();
       const dialog = page.getByRole('dialog', { name: 'Link for Bob' });

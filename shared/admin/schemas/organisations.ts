@@ -32,7 +32,7 @@ export const organisationInput = closedObject({ org_id: organisationId });
  * Why calls are refused now. `trial_ended` refuses those of all keys, the others those of live keys: a plan without live
  * records, the stop of the month, and models that have not passed under the policy `block`.
  */
-export const refusalReasons = ['trial_ended', 'plan_without_live_calls', 'hard_stop', 'blocked_models'] as const;
+const refusalReasons = ['trial_ended', 'plan_without_live_calls', 'hard_stop', 'blocked_models'] as const;
 
 export const standingOutput = closedObject({
   org_id: text,
