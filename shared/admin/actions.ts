@@ -16,6 +16,14 @@ import { listOrganisations, showOrganisation } from './organisations/read-organi
 import { showStanding } from './organisations/show-standing.js';
 import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
+import {
+  endOperatorSession,
+  endOwnSession,
+  endSession,
+  listOperatorSessions,
+  listOwnSessions,
+  listSessions,
+} from './people/session-actions.js';
 import { showOverview } from './usage/overview.js';
 import { showUsage } from './usage/show-usage.js';
 
@@ -66,6 +74,12 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('post', '/orgs/:org_id/members', addMember),
   route('patch', '/orgs/:org_id/members/:member_id', setMember),
   route('delete', '/orgs/:org_id/members/:member_id', removeMember),
+  route('get', '/orgs/:org_id/sessions', listSessions),
+  route('delete', '/orgs/:org_id/sessions/:session_id', endSession),
+  route('get', '/sessions/own', listOwnSessions),
+  route('delete', '/sessions/own/:session_id', endOwnSession),
+  route('get', '/sessions/operators', listOperatorSessions),
+  route('delete', '/sessions/operators/:session_id', endOperatorSession),
   route('post', '/links', createLink),
   route('get', '/fleet', showFleet),
   route('get', '/tokens', listTokens),

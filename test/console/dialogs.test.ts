@@ -6,7 +6,7 @@ import { callIdGenerator } from '../../shared/contract/identifiers.js';
 import type { CallDocument } from '../../shared/store/calls/call-documents.js';
 import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
 import { ModelStore } from '../../shared/store/models/models.js';
-import { type ConsolePage, appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
