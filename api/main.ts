@@ -137,7 +137,14 @@ async function serve(gateway: Gateway, connections: GatewayConnections, services
     legacyAliases: config.legacyAliases,
     logger,
     countCalls: observeCalls(metrics),
-    callDays: lifecycle.add(new CallDays({ store: new CallDayStore(mongo.database), clock: gateway.clock, logger })),
+    callDays: lifecycle.add(
+      new CallDays({
+        store: new CallDayStore(mongo.database),
+        clock: gateway.clock,
+        logger,
+        ...config.timings.daySums,
+      }),
+    ),
     configuredUrl: config.baseUrl,
     baseUrl,
     docsUrl,

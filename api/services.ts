@@ -85,7 +85,7 @@ const noFieldDays: Pick<FieldDays, 'add'> = { add: () => undefined };
 
 function startFieldDays({ config, logger, lifecycle }: ScoringProcess, store: FieldDayStore): Pick<FieldDays, 'add'> {
   const { timings, retentionDays } = config;
-  return lifecycle.add(new FieldDays({ store, ...timings.fieldDays, retentionDays, logger }));
+  return lifecycle.add(new FieldDays({ store, ...timings.daySums, retentionDays, logger }));
 }
 
 async function startDispatcher({ config, logger, lifecycle }: ScoringProcess, { jobs, replyReader }: Connections) {

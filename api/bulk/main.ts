@@ -11,10 +11,12 @@ import { leaseMsOf } from '../../shared/quota/leases.js';
 import { connectRedis, redisNowMs } from '../../shared/redis/connect.js';
 import { RedisHealth } from '../../shared/redis/health.js';
 import { connectionName } from '../../shared/redis/running-processes.js';
+import { CallDayStore } from '../../shared/store/console/call-days.js';
 import { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../shared/store/jobs/jobs.js';
 import { startCaches } from '../admission/caches.js';
 import { connect, connectSubscriber, type ScoringProcess } from '../connections.js';
+import { CallDays } from '../http/call-days.js';
 import { startScoring } from '../services.js';
 import { observeRunner } from './metrics.js';
 import { Runner } from './runner.js';
@@ -52,6 +54,9 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
       ...scoring,
       ...caches,
       client,
+      callDays: lifecycle.add(
+        new CallDays({ store: new CallDayStore(database), clock, logger, ...config.timings.daySums }),
+      ),
       clock,
       logger,
       jobs,

@@ -9,6 +9,7 @@ import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import type { WorkspaceCache } from '../admission/workspace-cache.js';
 import { acceptedCall } from '../call/score-outcome.js';
 import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
+import type { CallDays } from '../http/call-days.js';
 import type { ScoringServices } from '../services.js';
 import type { ReserveTicket } from './reserve-order.js';
 import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
@@ -16,6 +17,7 @@ import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js'
 export interface SliceDeps
   extends Pick<ScoringServices, 'admission' | 'metering' | 'dispatcher' | 'recorder' | 'fieldDays'> {
   readonly client: MongoClient;
+  readonly callDays: Pick<CallDays, 'addRecords'>;
   readonly slices: SliceStore;
   readonly workspaces: Pick<WorkspaceCache, 'manifest' | 'workspace'>;
   readonly newCallId: (nowMs: number, organisationId: string) => string;
@@ -52,7 +54,7 @@ export async function scoreSlice(
   ticket: ReserveTicket,
   deps: SliceDeps,
 ): Promise<SliceOutcome> {
-  const { admission, metering, dispatcher, recorder, fieldDays, slices } = deps;
+  const { admission, metering, dispatcher, recorder, fieldDays, callDays, slices } = deps;
   const model = await modelOf(job, deps);
   const form = { shape: job.file.shape, knownFields: model.knownFields };
   const rows = await inflatedRows(form, slice, await slices.read(slice._id, 'input'));
@@ -80,6 +82,7 @@ export async function scoreSlice(
     await reservation.settle(scored);
   });
   fieldDays.add({ call, model, rows: scored });
+  callDays.addRecords(call.apiKey, { modelId: model.id, records: call.records.length });
   return outcome;
 }
 

@@ -1,7 +1,9 @@
 import { type ActionContext, defineAction } from '../../shared/admin/action.js';
 import { requireModel } from '../../shared/admin/models/read-models.js';
 import { playgroundInput, playgroundOutput } from '../../shared/admin/schemas/leads.js';
+import { ApiError } from '../../shared/contract/errors.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import type { ShapeOf } from '../../shared/contract/schema.js';
 import { redisNowMs } from '../../shared/redis/connect.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 import { loadStoredManifest } from '../../shared/store/models/model-versions.js';
@@ -10,6 +12,7 @@ import { answerInTime, type ScoringCall } from '../call/scoring-call.js';
 import type { Connections, ScoringProcess } from '../connections.js';
 import { scoreRecords } from '../score-records.js';
 import { startScoring } from '../services.js';
+import { unknownFields } from './unknown-fields.js';
 
 /** The id of the key under which the ledger counts the calls of the playground. */
 const playgroundKeyId = 'key_playground';
@@ -29,6 +32,7 @@ interface PlaygroundReply {
       readonly direction: 'positive' | 'negative';
     }[];
     readonly warnings?: readonly string[];
+    readonly input: ShapeOf<typeof playgroundOutput>['input'];
     readonly [reason: `top_reason_${number}`]: string | null;
   }[];
   readonly usage: { readonly current: number; readonly limit: number };
@@ -62,6 +66,7 @@ export async function startPlayground(owner: ScoringProcess, connections: Connec
         records: [{ crmId: null, fields }],
         nameOfRecord: () => 'fields',
         explain: true,
+        inputReport: 'records',
         lane: 'singles',
         idempotency: undefined,
         deadline: {
@@ -71,7 +76,12 @@ export async function startPlayground(owner: ScoringProcess, connections: Connec
         },
         hasHungUp: () => false,
       };
-      const reply = await answerInTime(call, () => scoreRecords(call, writeReply, scoring));
+      const reply = await answerInTime(call, () => scoreRecords(call, writeReply, scoring)).catch(
+        async (error: unknown) => {
+          const isRefused = error instanceof ApiError && error.errorName === 'refusedRequest';
+          throw (isRefused && (await unknownFields(call, fields, scoring))) || error;
+        },
+      );
       return await documentOf(context, modelId, JSON.parse(reply.body) as PlaygroundReply);
     },
   });
@@ -93,9 +103,22 @@ async function documentOf(
     drivers: (row.drivers ?? []).map((driver) => ({ ...driver, contribution: Number(driver.contribution) })),
     reasons: [row.top_reason_1, row.top_reason_2, row.top_reason_3].filter((reason) => typeof reason === 'string'),
     warnings: row.warnings ?? [],
+    input: inputOf(row.input),
     usage: { current: usage.current, limit: usage.limit },
   };
 }
+
+/** The report of a record without the lists that the page does not show. */
+const inputOf = ({
+  used,
+  unread,
+  unseen,
+  ambiguous,
+  ignored,
+  did_you_mean,
+}: PlaygroundReply['scores'][number]['input']) => ({
+  ...{ used, unread, unseen, ambiguous, ignored, did_you_mean },
+});
 
 const keyOf = (organisationId: string): ApiKey => ({
   _id: playgroundKeyId,

@@ -19,11 +19,10 @@ type Counting = { -readonly [Name in keyof Omit<CallDay, '_id'>]-?: Omit<CallDay
   readonly latency: Record<string, number>;
 };
 
-const writeEveryMs = 60_000;
 /** Days of keys and models in memory. MongoDB is away for long when there are more: further ones are not counted. */
 const maxDays = 50_000;
 
-/** Counts the calls of this gateway by key, model and UTC day, and stores the counts once a minute. */
+/** Counts the calls of a gateway, or the records of a runner, by key, model and UTC day. Stores the counts once a minute. */
 export class CallDays implements Stoppable {
   readonly name = 'call days';
   private days = new Map<string, Counting>();
@@ -34,9 +33,10 @@ export class CallDays implements Stoppable {
       readonly store: Pick<CallDayStore, 'add'>;
       readonly clock: Clock;
       readonly logger: Pick<Logger, 'warn'>;
+      readonly writeEveryMs: number;
     },
   ) {
-    this.timer = setInterval(() => void this.write(), writeEveryMs).unref();
+    this.timer = setInterval(() => void this.write(), options.writeEveryMs).unref();
   }
 
   /** Counts each call whose key is known: routes store the key and the scored records in the state of their context. */
@@ -52,18 +52,17 @@ export class CallDays implements Stoppable {
   }
 
   count({ apiKey, scored, errorCode, latencyMs }: FinishedCall): void {
-    const now = new Date(this.options.clock.now());
-    const day = dayOf(now.getTime());
-    const model = scored?.modelId ?? '';
-    const known = this.days.get(idOf({ key: apiKey._id, model, day }));
-    const counted = known ?? this.begin(apiKey, { model, day, last_at: now });
+    const counted = this.countsOf(apiKey, scored);
     if (counted === undefined) return;
     counted.calls += 1;
-    counted.records += scored?.records ?? 0;
-    counted.last_at = now;
     const bucket = latencyBucket(latencyMs);
     counted.latency[bucket] = (counted.latency[bucket] ?? 0) + 1;
     if (errorCode !== undefined) counted.errors[errorCode] = (counted.errors[errorCode] ?? 0) + 1;
+  }
+
+  /** Counts records that a bulk job has scored: no call of the API has them. */
+  addRecords(apiKey: ApiKey, scored: NonNullable<FinishedCall['scored']>): void {
+    this.countsOf(apiKey, scored);
   }
 
   /** Stores the counts so far, and keeps what was not stored for the next time. */
@@ -81,6 +80,19 @@ export class CallDays implements Stoppable {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.write();
+  }
+
+  /** The counts of today to which a call adds, with its records. */
+  private countsOf(apiKey: ApiKey, scored: FinishedCall['scored']): Counting | undefined {
+    const now = new Date(this.options.clock.now());
+    const day = dayOf(now.getTime());
+    const model = scored?.modelId ?? '';
+    const known = this.days.get(idOf({ key: apiKey._id, model, day }));
+    const counted = known ?? this.begin(apiKey, { model, day, last_at: now });
+    if (counted === undefined) return undefined;
+    counted.records += scored?.records ?? 0;
+    counted.last_at = now;
+    return counted;
   }
 
   /** Adds counts that were not stored to those that have begun meanwhile. */

@@ -6,6 +6,7 @@ import type { Redis } from '../redis/connect.js';
 import type { KeySettings } from '../store/accounts/key-settings.js';
 import type { ClientSession, Db, MongoClient } from '../store/connection/connect.js';
 import type { AuditEntry } from '../store/console/audit-log.js';
+import type { ConsoleSession } from '../store/console/console-access.js';
 
 /** The person who acts. */
 export interface Actor {
@@ -16,6 +17,8 @@ export interface Actor {
   readonly organisationId: string | undefined;
   /** Undefined for the command line. */
   readonly address: string | undefined;
+  /** The session or token with which the person acts. Absent for the command line. */
+  readonly session?: ConsoleSession;
 }
 
 /** The surroundings of every action, of a console or of a command line. */
@@ -61,6 +64,8 @@ export interface Action<Input extends Schema, Output extends Schema, Material = 
   readonly description: string;
   /** The least role that may do it. */
   readonly role: Role;
+  /** Set for actions on what belongs to the person alone: they name no organisation. */
+  readonly isOfPerson?: true;
   readonly input: Input;
   readonly output: Output;
   /**

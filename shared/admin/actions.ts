@@ -13,8 +13,17 @@ import { importUpload, showUpload } from './models/upload-actions.js';
 import { createOrganisation, setOrganisation } from './organisations/change-organisations.js';
 import { createKey, listKeys, revokeKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
+import { showStanding } from './organisations/show-standing.js';
 import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
+import {
+  endOperatorSession,
+  endOwnSession,
+  endSession,
+  listOperatorSessions,
+  listOwnSessions,
+  listSessions,
+} from './people/session-actions.js';
 import { showOverview } from './usage/overview.js';
 import { showUsage } from './usage/show-usage.js';
 
@@ -38,6 +47,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('post', '/orgs', createOrganisation),
   route('get', '/orgs/:org_id', showOrganisation),
   route('patch', '/orgs/:org_id', setOrganisation),
+  route('get', '/orgs/:org_id/standing', showStanding),
   route('get', '/orgs/:org_id/keys', listKeys),
   route('post', '/orgs/:org_id/keys', createKey),
   route('delete', '/orgs/:org_id/keys/:key_id', revokeKey),
@@ -64,6 +74,12 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('post', '/orgs/:org_id/members', addMember),
   route('patch', '/orgs/:org_id/members/:member_id', setMember),
   route('delete', '/orgs/:org_id/members/:member_id', removeMember),
+  route('get', '/orgs/:org_id/sessions', listSessions),
+  route('delete', '/orgs/:org_id/sessions/:session_id', endSession),
+  route('get', '/sessions/own', listOwnSessions),
+  route('delete', '/sessions/own/:session_id', endOwnSession),
+  route('get', '/sessions/operators', listOperatorSessions),
+  route('delete', '/sessions/operators/:session_id', endOperatorSession),
   route('post', '/links', createLink),
   route('get', '/fleet', showFleet),
   route('get', '/tokens', listTokens),

@@ -30,7 +30,7 @@ export async function runAction<Input extends Schema, Output extends Schema, Mat
       `This needs the role ${action.role}, and ${actor.name} has the role ${actor.role}.`,
     );
   const checked = checkedInput<ShapeOf<Input>>(action.input, input);
-  checkOrganisation(context, checked);
+  if (action.isOfPerson !== true) checkOrganisation(context, checked);
   const given = material as Material;
   // Without `prepare` both have the same type.
   const prepared =

@@ -40,6 +40,12 @@ export const webAddresses: AddressKind = {
   isValid: (text) => /^https?:\/\/[^?#]+$/.test(text) && parsed(text) !== undefined,
   form: 'as https://host/path, without ? and #',
 };
+/** An address without a path. */
+export const webOrigins: AddressKind = {
+  protocols: webAddresses.protocols,
+  isValid: (text) => /^https?:\/\/[^/?#]+\/*$/.test(text) && parsed(text) !== undefined,
+  form: 'as https://host, without a path: pages and files are served at the root of the host alone',
+};
 
 function isRedisAddress(text: string): boolean {
   if (text.startsWith('unix:')) return /^unix:\/+[^/]/.test(text);

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { maxPartitions } from '../messages/partitions.js';
-import { type AddressKind, mongoAddresses, redisAddresses, webAddresses } from './addresses.js';
+import { type AddressKind, mongoAddresses, redisAddresses, webAddresses, webOrigins } from './addresses.js';
 import { type Timings, timingsAt } from './timings.js';
 
 /**
@@ -117,7 +117,7 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     bulkAdminPort: read.integer('BULK_ADMIN_PORT', 9466, 0, 65535),
     workerAdminPort: read.integer('WORKER_ADMIN_PORT', 9465, 0, 65535),
     consolePort: read.integer('CONSOLE_PORT', 8081, 0, 65535),
-    consoleUrl: read.url('CONSOLE_URL', webAddresses)?.replace(/\/+$/, ''),
+    consoleUrl: read.url('CONSOLE_URL', webOrigins)?.replace(/\/+$/, ''),
     redisUrl: read.url('REDIS_URL', redisAddresses),
     mongoUrl: read.url('MONGODB_URL', mongoAddresses),
     baseUrl: read.url('BASE_URL', webAddresses)?.replace(/\/+$/, ''),

@@ -23,9 +23,9 @@ export interface Timings {
     /** A pool restores schedules that Redis has lost this often. */
     readonly scheduleCheckMs: number;
   };
-  readonly fieldDays: {
+  readonly daySums: {
     /**
-     * The sums of how fields were read are written this often. A process that is killed loses what it has not written.
+     * Calls by day, and the sums of how fields were read, are written this often. A process that is killed loses what it has not written.
      */
     readonly writeEveryMs: number;
   };
@@ -35,7 +35,7 @@ export const productionTimings: Timings = {
   drain: { graceMs: 2_000, quietMs: 10_000 },
   redis: { pingEveryMs: 1_000, maxSilenceMs: 2_500, minPatienceMs: 4_000 },
   upkeep: { sweepEveryMs: 4_000, scheduleCheckMs: 5_000 },
-  fieldDays: { writeEveryMs: 60_000 },
+  daySums: { writeEveryMs: 60_000 },
 };
 
 /** The shortest times of tests. On a busy machine a healthy process may be without a CPU for more than a second. */
@@ -43,7 +43,7 @@ const minTimings: Timings = {
   drain: { graceMs: 100, quietMs: 500 },
   redis: { pingEveryMs: 100, maxSilenceMs: 1_250, minPatienceMs: 2_000 },
   upkeep: { sweepEveryMs: 1_000, scheduleCheckMs: 500 },
-  fieldDays: { writeEveryMs: 1_000 },
+  daySums: { writeEveryMs: 1_000 },
 };
 
 /** The production times for 100, otherwise this percentage of them, but never less than the shortest times of tests. */
@@ -53,7 +53,7 @@ export function timingsAt(percent: number): Timings {
     drain: scaled(productionTimings.drain, minTimings.drain, percent),
     redis: scaled(productionTimings.redis, minTimings.redis, percent),
     upkeep: scaled(productionTimings.upkeep, minTimings.upkeep, percent),
-    fieldDays: scaled(productionTimings.fieldDays, minTimings.fieldDays, percent),
+    daySums: scaled(productionTimings.daySums, minTimings.daySums, percent),
   };
 }
 

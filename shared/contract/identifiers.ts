@@ -15,8 +15,8 @@ export function randomBase62(length: number): string {
   return text;
 }
 
-/** A new public identifier: `org_…`, `key_…`, `mdl_…`, `tok_…` or `mbr_…`. */
-export const newId = (prefix: 'org' | 'key' | 'mdl' | 'tok' | 'mbr'): string => `${prefix}_${randomBase62(16)}`;
+/** A new public identifier: `org_…`, `key_…`, `mdl_…`, `tok_…`, `mbr_…` or `ses_…`. */
+export const newId = (prefix: 'org' | 'key' | 'mdl' | 'tok' | 'mbr' | 'ses'): string => `${prefix}_${randomBase62(16)}`;
 
 /** Characters of an organisation's id that begin the ids of its calls. */
 const organisationLength = 6;

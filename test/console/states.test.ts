@@ -2,11 +2,14 @@ import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
 import { createKey } from '../../shared/admin/organisations/key-actions.js';
+import type { playgroundOutput } from '../../shared/admin/schemas/leads.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { monthOf } from '../../shared/contract/dates.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import type { ShapeOf } from '../../shared/contract/schema.js';
 import type { CallDocument } from '../../shared/store/calls/call-documents.js';
 import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
+import { CallDayStore, dayOf } from '../../shared/store/console/call-days.js';
 import { ModelStore } from '../../shared/store/models/models.js';
 import { createModel } from '../../shared/store/models/store-version.js';
 import {
@@ -21,9 +24,23 @@ import { type ConsoleService, consoleService } from '../support/admin/console-se
 import { sampleBundle } from '../support/models/sample-bundle.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
+import { itInFull } from '../support/tier.js';
 
 const many = 60;
 const longName = 'W'.repeat(200);
+/** A reply of the playground, with each kind of remark on the record. */
+const scored: ShapeOf<typeof playgroundOutput> = {
+  ...{ score: 44, conversion_likelihood: 0.438, base_rate: 0.3, explain_method: 'tree' },
+  ...{ drivers: [], reasons: [], warnings: [], usage: { current: 3, limit: 1_000 } },
+  input: {
+    used: 1,
+    unread: [{ field: 'company_size', value: 'many', reason: 'expected a number' }],
+    unseen: [{ field: 'lead_source', value: 'Pigeon' }],
+    ambiguous: [],
+    ignored: ['Company Sise', 'W'.repeat(100)],
+    did_you_mean: { 'Company Sise': 'company_size' },
+  },
+};
 
 describe('a page of the console', function () {
   this.timeout(3 * startTimeoutMs);
@@ -101,6 +118,91 @@ describe('a page of the console', function () {
     await check('no-page');
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Overview' }).click();
     await page.getByText('Records scored in').waitFor();
+    await close();
+  });
+
+  it('uses a fresh one-time link in the tab of a used one', async () => {
+    const { page, check, close } = await openPage(browser, service);
+    const used = `${service.url}/login#${await service.newLink('owner', organisationId)}`;
+    await page.goto(used);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('.shell').waitFor();
+    await page.goto(used);
+    await page.getByRole('alert').waitFor();
+    await page.goto(`${service.url}/login#${await service.newLink('viewer', organisationId)}`);
+    await page.getByRole('heading', { name: 'Sign in as Ada?' }).waitFor();
+    expect(await page.getByRole('alert').count()).to.equal(0);
+    await page.getByText('Role viewer').waitFor();
+    await check('sign-in-fresh');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('.shell').waitFor();
+    await close();
+  });
+
+  it('counts the records of bulk jobs, and lists the model with the most records first', async () => {
+    const org = await service.newOrganisation();
+    const [day, bundle] = [dayOf(Date.now()), (name: string) => checkBundle(sampleBundle({ name }))];
+    for (const [name, calls, records] of [
+      ['Single', 22, 22],
+      ['Bulk', 0, 200_597],
+    ] as const) {
+      const { _id: model } = await createModel(service.database, {
+        ...{ organisationId: org, bundle: bundle(name), now: new Date() },
+      });
+      const counted = { org, key: 'key_a', bucket: 'live' as const, model, day, calls, records, last_at: day };
+      await new CallDayStore(service.database).add([counted]);
+    }
+    const { page, signIn, close } = await openPage(browser, service);
+    await signIn('viewer', org);
+    const models = page.getByRole('listitem').filter({ hasText: 'records this month' });
+    await models.first().waitFor();
+    const shown = (await models.allInnerTexts()).map((text) =>
+      /^(\w+)[\s\S]*?([\d,]+) records this month/.exec(text)?.slice(1),
+    );
+    expect(shown).to.deep.equal([
+      ['Bulk', '200,597'],
+      ['Single', '22'],
+    ]);
+    await close();
+  });
+
+  for (const appearance of appearances)
+    itInFull(`shows how a record was read, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
+      const org = await service.newOrganisation();
+      await createModel(service.database, {
+        ...{ organisationId: org, bundle: checkBundle(sampleBundle()), now: new Date() },
+      });
+      const { page, signIn, check, close } = await openPage(browser, service, appearance);
+      await signIn('admin', org);
+      await page.route('**/playground', (route) =>
+        route.request().method() === 'POST' ? route.fulfill({ json: scored }) : route.continue(),
+      );
+      await page.goto(`${service.url}/playground`);
+      await page.getByLabel('Company size').fill('many');
+      await page.getByRole('button', { name: 'Score this record' }).click();
+      await page.getByText('"many" was not read: expected a number.').waitFor();
+      await check('playground-form-read');
+      await page.getByRole('button', { name: 'JSON' }).click();
+      await page.getByText('"Company Sise" is no field of this model').waitFor();
+      await check('playground-json-read');
+      await close();
+    });
+
+  it('shows the year of a date that is not in this year', async () => {
+    const { page, check, close } = await opened();
+    const year = new Date().getUTCFullYear();
+    await page.goto(`${service.url}/audit`);
+    await page
+      .getByText(/, \d+ \w{3,4}, \d\d:\d\d UTC$/)
+      .first()
+      .waitFor();
+    await page.clock.setFixedTime(new Date(Date.UTC(year + 1, 5, 15)));
+    await page.reload();
+    await page
+      .getByText(new RegExp(`, \\d+ \\w{3,4} ${year}, \\d\\d:\\d\\d UTC$`))
+      .first()
+      .waitFor();
+    await check('audit-last-year');
     await close();
   });
 

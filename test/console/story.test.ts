@@ -36,7 +36,7 @@ describe('the story of a new admin in a browser', function () {
     processes.push(await startService({ kind: 'worker', log: 'ignore', environment: pool }));
     gatewayUrl = processes[0]?.url ?? '';
     organisationId = await service.newOrganisation();
-    opened = await openPage(browser, service, appearances[0], [401, 403, 409]);
+    opened = await openPage(browser, service, appearances[0], [401, 403, 409, 422]);
     page = opened.page;
   });
   after(async () => {
@@ -157,7 +157,25 @@ describe('the story of a new admin in a browser', function () {
     await page.getByRole('button', { name: 'JSON' }).click();
     await page.getByLabel('Record as JSON').fill('{"company_size": ');
     await page.getByText('The text is not valid JSON').waitFor();
+    await page.getByText('The score appears here').waitFor();
+    await page
+      .getByLabel('Record as JSON')
+      .fill('{"Company Sise": 50, "lead_source": "Pigeon", "demo_requested": "?"}');
+    await page.getByRole('button', { name: 'Score this record' }).click();
+    const notes = page.getByRole('list', { name: 'How the record was read' });
+    await notes.getByText('"Company Sise" is no field of this model').waitFor();
+    await notes.getByText('demo_requested: "?" was not read').waitFor();
+    await opened.check('playground-json-notes');
+    await page.getByRole('button', { name: 'Use company_size' }).click();
+    await page.getByText('The record has changed since this score').waitFor();
     await page.getByRole('button', { name: 'Form' }).click();
+    expect(await page.getByLabel('Company size').inputValue()).to.equal('50');
+    await page.getByRole('button', { name: 'Score this record' }).click();
+    await page.getByText('The model has not seen "Pigeon" in training').waitFor();
+    await opened.check('playground-notes');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('button', { name: 'Score this record' }).click();
+    await page.getByRole('alert').filter({ hasText: 'The record is empty' }).waitFor();
     await page.getByLabel('Company size').fill('60');
     const scored = page.waitForResponse((reply) => reply.url().endsWith('/playground'));
     await page.getByRole('button', { name: 'Score this record' }).click();

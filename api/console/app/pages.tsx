@@ -12,6 +12,7 @@ import { AuditPage } from './pages/organisation/audit.js';
 import { CrmPage } from './pages/organisation/crm.js';
 import { KeysPage } from './pages/organisation/keys.js';
 import { OverviewPage } from './pages/organisation/overview.js';
+import { OperatorSessionsPage, SessionsPage } from './pages/organisation/sessions.js';
 import { SettingsPage } from './pages/organisation/settings.js';
 import { UsagePage } from './pages/organisation/usage.js';
 import type { IconName } from './parts/icon.js';
@@ -49,9 +50,23 @@ export const pages: readonly PageEntry[] = [
     icon: 'sliders',
     group: 'Settings',
   },
+  {
+    address: '/sessions',
+    role: 'viewer',
+    component: SessionsPage,
+    menu: 'Sessions',
+    icon: 'screen',
+    group: 'Settings',
+  },
   { address: '/audit', role: 'viewer', component: AuditPage, menu: 'Audit log', icon: 'page', group: 'Settings' },
   ...[
     { address: '/orgs', component: OrganisationsPage, menu: 'Organisations', icon: 'building' as const },
+    {
+      address: '/operator-sessions',
+      component: OperatorSessionsPage,
+      menu: 'Operator sessions',
+      icon: 'screen' as const,
+    },
     { address: '/fleet', component: FleetPage, menu: 'Queues and workers', icon: 'queue' as const },
   ].map((page) => ({ ...page, role: 'operator', group: 'Operator', isOfOperator: true }) as const),
 ];

@@ -5,14 +5,14 @@ import { OrganisationMenu } from './organisation-menu.js';
 import { pages } from './pages.js';
 import { Icon } from './parts/icon.js';
 import { SchemeChoice } from './parts/scheme-choice.js';
-import { call } from './server/call.js';
+import { Refusals } from './refusals.js';
 import { OrganisationContext, type Session } from './server/session.js';
 
 /**
  * The menu and the open page. Pages of an organisation carry `/o/ORG` before their address. Pages of the organisation
  * that the person signed in to work without it too.
  */
-export function Shell({ session }: { readonly session: Session }) {
+export function Shell({ session, signOut }: { readonly session: Session; readonly signOut: () => void }) {
   const { path, route } = useLocation();
   const isReadable = canDecode(path);
   const [isOpen, setOpen] = useState(false);
@@ -33,10 +33,6 @@ export function Shell({ session }: { readonly session: Session }) {
   }, [organisationId, path, route]);
 
   const open = pages.filter((page) => mayActAs(role, page.role) && (page.isOfOperator || organisationId !== ''));
-  const signOut = async () => {
-    await call('DELETE', '/session').catch(() => undefined);
-    location.assign('/login');
-  };
   return (
     <OrganisationContext.Provider value={{ session, organisationId, role, base }}>
       <div class="shell">
@@ -92,6 +88,7 @@ export function Shell({ session }: { readonly session: Session }) {
         </header>
         {/* By the key nothing that was typed or loaded stays when the organisation changes. */}
         <main key={organisationId} class="page">
+          <Refusals />
           {isReadable ? (
             <Router>
               {open.map(({ address, component, isOfOperator }) => (

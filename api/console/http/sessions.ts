@@ -92,13 +92,14 @@ export class Sessions {
    * @param organisationId of the request, of any type. In an organisation of others the person acts as in the own one.
    */
   async actorOf(context: Context, organisationId: unknown): Promise<Actor> {
-    const { person, role, org, way, member_id: memberId } = sessionOf(context);
+    const session = sessionOf(context);
+    const { person, role, org, way, member_id: memberId } = session;
     const isOther = typeof organisationId === 'string' && organisationId !== org;
     const [other] =
       isOther && memberId !== undefined ? await this.deps.members.ofAccount(memberId, { organisationId, most: 1 }) : [];
     const membership =
       other === undefined ? { role, organisationId: org } : { role: other.role, organisationId: other.org };
-    return { name: person, way, ...membership, address: this.addressOf(context) };
+    return { name: person, way, ...membership, address: this.addressOf(context), session };
   }
 
   addressOf(context: Context): string {
@@ -118,7 +119,7 @@ export class Sessions {
     }
     const secret = context.cookies.get(this.cookie);
     if (secret === undefined || secret.length > maxSecret) return undefined;
-    const session = await access.find(accessHash(secret), now);
+    const session = await access.find(accessHash(secret), now, this.addressOf(context));
     return session?.way === 'token' ? undefined : session;
   }
 

@@ -47,7 +47,7 @@ export function staticFiles(folder: string): Middleware {
 
 function serve(context: Context, { type, isImmutable, bytes }: StaticFile): void {
   const coding = context.acceptsEncodings('br', 'gzip', 'identity') || 'identity';
-  context.set('Cache-Control', isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache');
+  context.set('Cache-Control', isImmutable ? 'public, max-age=31536000, immutable' : 'no-store');
   context.vary('Accept-Encoding');
   context.type = type;
   if (coding !== 'identity') context.set('Content-Encoding', coding);

@@ -51,6 +51,8 @@ export function addSessionRoutes(router: Router, { sessions, signIn, oidc }: Ses
   });
   router.delete('/admin/v1/session', sessions.required(), async (context) => {
     await sessions.end(context);
+    // Pages that the browser keeps for the button "Back". `"cookies"` would end the sessions of sibling hosts.
+    context.set('Clear-Site-Data', '"cache"');
     context.body = {};
   });
 }

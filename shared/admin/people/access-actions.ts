@@ -49,7 +49,7 @@ export const createLink = defineAction({
     const url = consoleUrl ?? (await new ConsoleAccess(database).address());
     if (url === undefined)
       throw new AdminError('unavailable', 'No console was ever started, so that no link leads to it. Start one');
-    return { url: `${url}/login#${secret}`, expires_at: expiresAt.toISOString() };
+    return { person, role, url: `${url}/login#${secret}`, expires_at: expiresAt.toISOString() };
   },
 });
 

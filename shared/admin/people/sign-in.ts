@@ -91,7 +91,7 @@ async function begin(
       if (found === undefined) return;
       const { person, role, org, member_id } = found;
       const scope = { ...(org === undefined ? {} : { org }), ...(member_id === undefined ? {} : { member_id }) };
-      begun = await access.begin(secret, { person, role, ...scope, way }, now);
+      begun = await access.begin(secret, { person, role, ...scope, way, address }, now);
       const entry = {
         ...(org === undefined ? {} : { org }),
         at: now,

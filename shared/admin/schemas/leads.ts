@@ -94,6 +94,16 @@ export const playgroundOutput = closedObject({
   ),
   reasons: list(text),
   warnings: list(text),
+  /** How the record was read, as `input` of a reply to `POST /v1/score`, without the fields that have no value. */
+  input: closedObject({
+    used: count,
+    unread: list(closedObject({ field: text, value: text, reason: text })),
+    unseen: list(closedObject({ field: text, value: text })),
+    ambiguous: list(closedObject({ field: text, value: text, date_order: text })),
+    /** Names that the model does not know, and the fields that some of them probably mean. */
+    ignored: list(text),
+    did_you_mean: record(text),
+  }),
   /** Records of the test bucket this month, this one included. */
   usage: closedObject({ current: { type: 'integer' }, limit: { type: 'integer' } }),
 });

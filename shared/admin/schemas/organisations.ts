@@ -28,6 +28,31 @@ export const organisationSchema = closedObject(organisationMembers);
 
 export const organisationInput = closedObject({ org_id: organisationId });
 
+/**
+ * Why calls are refused now. `trial_ended` refuses those of all keys, the others those of live keys: a plan without live
+ * records, the stop of the month, and models that have not passed under the policy `block`.
+ */
+const refusalReasons = ['trial_ended', 'plan_without_live_calls', 'hard_stop', 'blocked_models'] as const;
+
+export const standingOutput = closedObject({
+  org_id: text,
+  refusals: list(
+    closedObject({
+      reason: { type: 'string', enum: refusalReasons },
+      plan,
+      /** The end of the trial. */
+      'since?': instant,
+      /** When the month ends, and with it the stop. */
+      'until?': instant,
+      /** The records at which calls are refused. */
+      'backstop?': count,
+      /** The first five models that are refused, and the number of all. */
+      'models?': list(closedObject({ model_id: text, name: text })),
+      'model_count?': count,
+    }),
+  ),
+});
+
 export const createOrganisationInput = closedObject({
   name,
   plan,

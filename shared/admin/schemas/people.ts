@@ -39,7 +39,7 @@ export const waysOutput = closedObject({ oidc: flag });
 
 /** An operator's link has no organisation. An owner may name no other organisation than the own one. */
 export const createLinkInput = closedObject({ 'org_id?': organisationId, name, role });
-export const createLinkOutput = closedObject({ url: text, expires_at: instant });
+export const createLinkOutput = closedObject({ person: text, role, url: text, expires_at: instant });
 
 export const createTokenInput = closedObject({ name });
 export const createTokenOutput = closedObject({ token_id: text, name: text, secret: text, created_at: instant });
@@ -47,6 +47,27 @@ export const createTokenOutput = closedObject({ token_id: text, name: text, secr
 const tokenSchema = closedObject({ token_id: text, name: text, created_at: instant });
 export const listTokensOutput = closedObject({ tokens: list(tokenSchema) });
 export const revokeTokenInput = closedObject({ token_id: text });
+
+const sessionId = { type: 'string', minLength: 1, maxLength: 60 } as const;
+const sessionSchema = closedObject({
+  session_id: text,
+  person: text,
+  role,
+  way,
+  /** Of the last use. */
+  address: textOrNull,
+  created_at: instant,
+  last_used_at: instant,
+  /** When it ends unless it is used. */
+  expires_at: instant,
+  /** Whether it is the one that asks. */
+  is_current: flag,
+});
+export const ownSessionInput = closedObject({ session_id: sessionId });
+export const listSessionsInput = closedObject({ org_id: organisationId });
+export const endSessionInput = closedObject({ org_id: organisationId, session_id: sessionId });
+/** At most 200, the last used first. Uses are up to a minute late. */
+export const listSessionsOutput = closedObject({ sessions: list(sessionSchema) });
 
 const memberId = { type: 'string', minLength: 1, maxLength: 60 } as const;
 const email = { type: 'string', minLength: 3, maxLength: 254, pattern: '^[^\\s@\\p{Cc}]+@[^\\s@\\p{Cc}]+$' } as const;

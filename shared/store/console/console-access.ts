@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ClientSession, Collection, Db } from 'mongodb';
+import type { ClientSession, Collection, Db, Filter } from 'mongodb';
+import { newId } from '../../contract/identifiers.js';
 import type { Role, Way } from '../../contract/roles.js';
 import { withMongoTimeout } from '../connection/connect.js';
 
@@ -32,13 +33,25 @@ export interface ConsoleSession extends Person {
   readonly ends_at?: Date;
   /** `tok_…`; only for a token. */
   readonly token_id?: string;
+  /** `ses_…`, the address of the last use, and its time, up to a minute late. Not for a token. */
+  readonly session_id?: string;
+  readonly address?: string;
+  readonly last_used_at?: Date;
 }
+
+/** Which sessions of browsers people may see and end. */
+export type SessionScope = Pick<ConsoleSession, 'org' | 'person' | 'role'> | ScopeOf;
+type ScopeOf =
+  | { readonly organisation: string }
+  | { readonly members: readonly string[] }
+  | { readonly operators: true };
 
 const timeoutMs = 5_000;
 const idleMs = 12 * 60 * 60 * 1000;
 const maxSessionMs = 7 * 24 * 60 * 60 * 1000;
 /** A session's use is stored this often. */
 const storeUseEveryMs = 60_000;
+const maxListed = 200;
 const majority = { writeConcern: { w: 'majority' } } as const;
 
 /** 256 random bits. */
@@ -77,6 +90,9 @@ export class ConsoleAccess {
     await this.sessions.createIndex({ member_id: 1 }, { sparse: true });
     const isToken = { partialFilterExpression: { token_id: { $exists: true } } };
     await this.sessions.createIndex({ token_id: 1 }, { unique: true, ...isToken });
+    await this.sessions.createIndex({ org: 1, role: 1, person: 1 });
+    const isSession = { partialFilterExpression: { session_id: { $exists: true } } };
+    await this.sessions.createIndex({ session_id: 1 }, { unique: true, ...isSession });
   }
 
   async addLink(link: ConsoleLink): Promise<void> {
@@ -98,11 +114,15 @@ export class ConsoleAccess {
   }
 
   /** Begins a session. Nothing else ever inserts one, so that a request under way cannot revive an ended session. */
-  async begin(secret: string, person: Person & { readonly way: Way }, now: Date): Promise<ConsoleSession> {
+  async begin(
+    secret: string,
+    person: Person & Pick<ConsoleSession, 'way' | 'address'>,
+    now: Date,
+  ): Promise<ConsoleSession> {
     const session: ConsoleSession = {
-      _id: accessHash(secret),
+      ...{ _id: accessHash(secret), session_id: newId('ses') },
       ...person,
-      created_at: now,
+      ...{ created_at: now, last_used_at: now },
       expires_at: new Date(now.getTime() + idleMs),
       ends_at: new Date(now.getTime() + maxSessionMs),
     };
@@ -128,17 +148,39 @@ export class ConsoleAccess {
     return (await this.sessions.findOneAndDelete({ token_id: tokenId }, this.options)) ?? undefined;
   }
 
-  /** Finds a session or token that is valid, and puts off the end of an idle session. */
-  find(hash: string, now: Date): Promise<ConsoleSession | undefined> {
+  /**
+   * Finds a session or token that is valid. Puts off the end of an idle session, and notes its use.
+   * @param address from which it is used
+   */
+  find(hash: string, now: Date, address?: string): Promise<ConsoleSession | undefined> {
     return withMongoTimeout(timeoutMs, async (signal) => {
       const found = await this.sessions.findOne({ _id: hash }, { signal });
       if (found === null || (found.expires_at !== undefined && found.expires_at <= now)) return undefined;
       if (found.expires_at === undefined || found.ends_at === undefined) return found;
       const expires = new Date(Math.min(now.getTime() + idleMs, found.ends_at.getTime()));
-      if (expires.getTime() - found.expires_at.getTime() < storeUseEveryMs) return found;
-      await this.sessions.updateOne({ _id: hash }, { $max: { expires_at: expires } });
+      const sinceUseMs = now.getTime() - (found.last_used_at ?? found.created_at).getTime();
+      if (Math.max(expires.getTime() - found.expires_at.getTime(), sinceUseMs) < storeUseEveryMs) return found;
+      const use = { $max: { expires_at: expires, last_used_at: now } };
+      await this.sessions.updateOne({ _id: hash }, address === undefined ? use : { ...use, $set: { address } });
       return { ...found, expires_at: expires };
     });
+  }
+
+  /** The sessions of browsers that are valid, the last used first. */
+  listSessions(scope: SessionScope, now: Date): Promise<ConsoleSession[]> {
+    return withMongoTimeout(timeoutMs, (signal) =>
+      this.sessions
+        .find({ ...filterOf(scope), expires_at: { $gt: now } }, { signal })
+        .sort({ last_used_at: -1 })
+        .limit(maxListed)
+        .toArray(),
+    );
+  }
+
+  /** Ends one of some sessions at once. @returns the ended one; undefined if the id is not among them */
+  async endSession(sessionId: string, scope: SessionScope): Promise<ConsoleSession | undefined> {
+    const one = { ...filterOf(scope), session_id: sessionId };
+    return (await this.sessions.findOneAndDelete(one, this.options)) ?? undefined;
   }
 
   /** Ends all sessions of a member. */
@@ -154,4 +196,15 @@ export class ConsoleAccess {
   private get options() {
     return this.session === undefined ? majority : { session: this.session };
   }
+}
+
+/** Tokens and the sessions of operators have no organisation. */
+const noOrganisation = { org: { $exists: false } } as const;
+
+function filterOf(scope: SessionScope): Filter<ConsoleSession> {
+  if ('organisation' in scope) return { org: scope.organisation };
+  if ('members' in scope) return { member_id: { $in: [...scope.members] } };
+  if ('operators' in scope) return { ...noOrganisation, role: 'operator', way: 'link' };
+  const { org, person, role } = scope;
+  return { ...(org === undefined ? noOrganisation : { org }), person, role, way: 'link' };
 }

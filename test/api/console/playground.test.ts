@@ -82,6 +82,23 @@ describe('the playground', () => {
     expect((await score(await service.signIn('operator'), undefined, foreign._id, other)).status).to.equal(200);
   });
 
+  it('reports how the record was read, and says in words that it has no field of the model', async () => {
+    const { body } = await score(admin, { 'Company Sise': 5, lead_source: 'Pigeon', demo_requested: '?' });
+    expect(body.input).to.deep.equal({
+      used: 1,
+      unread: [{ field: 'demo_requested', value: '?', reason: 'expected true or false' }],
+      unseen: [{ field: 'lead_source', value: 'Pigeon' }],
+      ...{ ambiguous: [], ignored: ['Company Sise'], did_you_mean: { 'Company Sise': 'company_size' } },
+    });
+    const messageOf = async (fields: object) =>
+      ((await score(admin, fields)).body.error as { message: string }).message;
+    expect(await messageOf({})).to.equal('The record is empty. Fill in at least one field, then score it.');
+    expect(await messageOf({ 'Company Sise': 5, other: 1 })).to.equal(
+      'The record has no field of this model, but "Company Sise" (did you mean "company_size"?), "other". Use the ' +
+        'names of the form.',
+    );
+  });
+
   it('names the field that the model cannot read, and the member that is wrong', async () => {
     const unreadable = await score(admin, { company_size: {} });
     expect([unreadable.status, (unreadable.body.error as { message: string }).message]).to.satisfy(

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ConsoleSession } from '../../../shared/store/console/console-access.js';
-import { type ConsoleReply, type ConsoleService, consoleService } from '../../support/admin/console-service.js';
+import {
+  type Caller,
+  type ConsoleReply,
+  type ConsoleService,
+  consoleService,
+} from '../../support/admin/console-service.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 const session = '/admin/v1/session';
@@ -101,6 +106,69 @@ describe('a session of the console', () => {
     expect(hours((await of())?.expires_at)).to.equal(1);
     await put({ expires_at: new Date(Date.now() - 1) });
     expect((await ada('GET', session)).status).to.equal(401);
+  });
+
+  it('is listed with its address and last use, and ended by its id, never by that of others', async () => {
+    const [own, other] = [await service.newOrganisation('Own'), await service.newOrganisation('Other')];
+    const owner = await service.signIn('owner', own);
+    const viewer = await service.signIn('viewer', own);
+    const foreign = await service.signIn('owner', other);
+    const operator = await service.signIn('operator');
+    type Listed = { session_id: string; role: string; address: string; last_used_at: string; is_current: boolean };
+    const listed = async (caller: Caller, path: string) =>
+      (await caller('GET', `/admin/v1${path}`)).body.sessions as Listed[];
+    const ofOwn = await listed(owner, `/orgs/${own}/sessions`);
+    expect(ofOwn.map(({ role, is_current: isCurrent }) => [role, isCurrent])).to.have.deep.members([
+      ['owner', true],
+      ['viewer', false],
+    ]);
+    for (const { session_id: id, address, last_used_at: last } of ofOwn) {
+      expect([id, address]).to.satisfy(
+        ([text]: string[]) => /^ses_\w{16}$/.test(text ?? '') && address === '127.0.0.1',
+      );
+      expect(Date.now() - Date.parse(last)).to.be.within(0, 120_000);
+    }
+    expect(JSON.stringify(ofOwn)).to.not.include((await sessions().findOne({ org: own }))?._id);
+    const [ofViewer] = await listed(viewer, '/sessions/own');
+    expect(ofViewer).to.include({ role: 'viewer', is_current: true });
+    const end = async (caller: Caller, path: string) => (await caller('DELETE', `/admin/v1${path}`)).status;
+    const id = ofViewer?.session_id;
+    const [ofForeign] = await listed(foreign, '/sessions/own');
+    const operators = await listed(operator, '/sessions/operators');
+    const [ofOperator] = operators;
+    expect(operators.every(({ role }) => role === 'operator')).to.equal(true);
+    expect(await listed(await service.program(), '/sessions/own')).to.deep.equal([]);
+    for (const [caller, path] of [
+      [owner, `/sessions/own/${id}`],
+      [owner, `/orgs/${own}/sessions/${ofForeign?.session_id}`],
+      [owner, `/orgs/${own}/sessions/${ofOperator?.session_id}`],
+      [foreign, `/orgs/${other}/sessions/${id}`],
+      [operator, `/sessions/operators/${id}`],
+    ] as const)
+      expect(await end(caller, path), path).to.equal(404);
+    expect(await end(viewer, `/orgs/${own}/sessions/${id}`)).to.equal(403);
+    expect(await end(owner, `/orgs/${own}/sessions/${id}`)).to.equal(200);
+    expect((await viewer('GET', session)).status).to.equal(401);
+    const [entry] = await service.audit(own);
+    expect(entry).to.include({ action: 'session.revoke', target: id });
+    expect(await end(operator, `/sessions/operators/${ofOperator?.session_id}`)).to.equal(200);
+  });
+
+  it('notes a use once a minute, also when it cannot be put off any more', async () => {
+    const ada = await service.signIn('viewer', organisationId);
+    const last = async () => await sessions().find().sort({ created_at: -1 }).limit(1).next();
+    const begun = await last();
+    const [before, soon] = [new Date(Date.now() - 120_000), new Date(Date.now() + 60_000)];
+    await sessions().updateOne(
+      { _id: begun?._id ?? '' },
+      { $set: { last_used_at: before, expires_at: soon, ends_at: soon, address: '192.0.2.1' } },
+    );
+    await ada('GET', session);
+    const used = await last();
+    expect(used?.last_used_at?.getTime()).to.be.above(before.getTime() + 60_000);
+    expect([used?.address, used?.expires_at]).to.deep.equal(['127.0.0.1', soon]);
+    await ada('GET', session);
+    expect((await last())?.last_used_at).to.deep.equal(used?.last_used_at);
   });
 
   it('is limited to twenty requests a second', async () => {

@@ -58,7 +58,12 @@ describe('CallDays', () => {
       stored.push(...written.filter((each) => !left.includes(each)));
       return left;
     };
-    const days = new CallDays({ store: { add }, clock: { now: () => 0 }, logger: { warn: () => undefined } });
+    const days = new CallDays({
+      store: { add },
+      clock: { now: () => 0 },
+      logger: { warn: () => undefined },
+      writeEveryMs: 60_000,
+    });
     days.count(refused);
     days.count({ ...refused, errorCode: undefined });
     days.count(scored);

@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import type { CallDay } from '../../../shared/store/console/call-days.js';
 import { idsOfJob } from '../../../shared/store/jobs/job-documents.js';
 import type { Coverage } from '../../../shared/store/models/coverage.js';
 import { eventually } from '../../support/eventually.js';
@@ -56,6 +57,15 @@ describe('a bulk job through the API', () => {
       expect(days.reduce((sum, { records }) => sum + records, 0)).to.equal(1_500);
       const sent = fields.map(({ field, sent: records }) => [field, records]);
       expect(sent).to.deep.include.members([['company_size', 1_500]]);
+    }, 30_000);
+    // The console shows the records of each model from them.
+    const days = service.stores.database.collection<CallDay>('call_days');
+    const of = { org: own.id, model: own.model._id };
+    await eventually(async () => {
+      const found = await days.find(of).toArray();
+      expect(found.map(({ key, bucket, calls, records }) => ({ key, bucket, calls, records }))).to.deep.equal([
+        { key: own.live.key._id, bucket: 'live', calls: 0, records: 1_500 },
+      ]);
     }, 30_000);
   });
 

@@ -126,8 +126,12 @@ describe('the queries of the console', () => {
       await access.findLink('x', now);
       await access.find('x', now);
       await access.end('x');
+      for (const scope of [{ organisation: 'x' }, { members: ['x'] }, { operators: true as const }])
+        await access.listSessions(scope, now);
+      await access.listSessions({ person: 'Eve', role: 'viewer', org: 'x' }, now);
+      await access.endSession('x', { organisation: 'x' });
     });
-    expect(queries).to.have.length(4);
+    expect(queries).to.have.length(9);
     expect(wasteful(queries)).to.deep.equal([]);
   });
 

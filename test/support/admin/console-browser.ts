@@ -40,7 +40,9 @@ export interface ConsolePage {
 export async function openBrowser(context: Mocha.Context): Promise<Browser> {
   if (executablePath === undefined) leaveOut(context, 'no Chromium is installed', 'install the package chromium');
   mkdirSync(screenshots, { recursive: true });
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  // Playwright would switch off that the browser keeps pages for the button "Back".
+  const ignoreDefaultArgs = ['--disable-back-forward-cache'];
+  return chromium.launch({ executablePath, args: ['--no-sandbox'], ignoreDefaultArgs });
 }
 
 /**

@@ -16,13 +16,14 @@ const weekMs = 7 * 24 * 60 * 60 * 1000;
 export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
   const weeks = weeksOf(days).slice(-weeksShown);
   const yOf = (share: number) => (height - bottom - 8) * (1 - share) + 8;
+  const labelWidth = Math.max(...weeks.map(({ first }) => shortDayText(first).length)) > 'dd Mmm'.length ? 84 : 48;
   return (
     <>
       <Legend of={bandScores.map((name, band) => [name, `band-${band}`])} />
       <Chart height={height} label="Shares of score bands by week">
         {(width) => {
           const step = (width - left) / Math.max(weeks.length, 1);
-          const labelEvery = Math.max(1, Math.ceil(48 / step));
+          const labelEvery = Math.max(1, Math.ceil(labelWidth / step));
           return (
             <>
               {[0, 0.25, 0.5, 0.75, 1].map((share) => (
@@ -52,7 +53,11 @@ export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
                       );
                     })}
                     {(weeks.length - 1 - index) % labelEvery === 0 && (
-                      <text x={left + step * (index + 0.5)} y={height - 6} text-anchor="middle">
+                      <text
+                        x={Math.min(left + step * (index + 0.5), width - labelWidth / 2)}
+                        y={height - 6}
+                        text-anchor="middle"
+                      >
                         {shortDayText(first)}
                       </text>
                     )}

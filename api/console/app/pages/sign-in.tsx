@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { linkPreviewOutput, waysOutput } from '../../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import { Problem } from '../parts/page.js';
@@ -13,17 +13,37 @@ const problems: Readonly<Record<string, string>> = {
   not_invited: 'Your e-mail address has no invitation. Ask an owner of your organisation to add you as a member.',
 };
 
+/** The text after `#` of the address, also of one that is opened later in the same tab: that loads no new page. */
+function useHash(): string {
+  const [hash, setHash] = useState(() => location.hash);
+  useLayoutEffect(() => {
+    const read = () => setHash(location.hash);
+    addEventListener('hashchange', read);
+    return () => removeEventListener('hashchange', read);
+  }, []);
+  return hash.slice(1);
+}
+
 /** Asks before it uses a one-time link, so that programs that open links do not use them up. */
 export function SignIn() {
-  const link = location.hash.slice(1);
+  const link = useHash();
   const ended = problems[new URLSearchParams(location.search).get('problem') ?? ''];
   const ways = useLoad<ShapeOf<typeof waysOutput>>('/session/ways');
   const [preview, setPreview] = useState<ShapeOf<typeof linkPreviewOutput>>();
   const [problem, setProblem] = useState<Error>();
   useEffect(() => {
     document.title = 'Sign in – Leadscore';
+    let isCurrent = true; // a slow reply for an earlier link must not replace that of a later one
+    setPreview(undefined);
+    setProblem(undefined);
     if (link !== '')
-      call<ShapeOf<typeof linkPreviewOutput>>('POST', '/session/preview', { link }).then(setPreview, setProblem);
+      call<ShapeOf<typeof linkPreviewOutput>>('POST', '/session/preview', { link }).then(
+        (found) => isCurrent && setPreview(found),
+        (error) => isCurrent && setProblem(error),
+      );
+    return () => {
+      isCurrent = false;
+    };
   }, [link]);
   const signIn = () => call('POST', '/session', { link }).then(() => location.replace('/'), setProblem);
   return (
@@ -42,7 +62,7 @@ export function SignIn() {
           </>
         )}
         {problem && <Problem problem={problem} />}
-        {ended && (
+        {ended && link === '' && (
           <p class="note bad" role="alert">
             {ended}
           </p>

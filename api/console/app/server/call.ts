@@ -1,3 +1,5 @@
+import { sessionIsGone } from './other-tabs.js';
+
 /** A reply of the server that refuses a request, or no reply at all: then the status is 0. */
 export class Refusal extends Error {
   constructor(
@@ -8,6 +10,14 @@ export class Refusal extends Error {
   ) {
     super(message);
   }
+}
+
+const listeners = new Set<() => void>();
+
+/** Calls a function after each change that this page makes. @returns ends it */
+export function onChange(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
 }
 
 /**
@@ -27,8 +37,11 @@ export async function call<Reply>(method: string, path: string, body?: unknown):
     throw new Refusal(0, 'no_connection', 'The console does not answer. Check the network and try again.', undefined);
   }
   const reply = await response.json().catch(() => ({}));
+  if (response.ok && method !== 'GET') for (const listener of listeners) listener();
   if (response.ok) return reply as Reply;
   const { code = 'unknown', message, request_id } = reply.error ?? {};
+  // The page shows what it loaded before. The first question of each page is answered by the page itself.
+  if (code === 'sign_in_required' && path !== '/session') sessionIsGone();
   const text = message ?? `The console answered with status ${response.status}. Try again.`;
   throw new Refusal(response.status, code, text, request_id);
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Choice } from '../../parts/choice.js';
 import { Code } from '../../parts/forms/copy.js';
 import { Card } from '../../parts/page.js';
-import type { RecordValues } from './record-form.js';
+import type { RecordValues } from './input-notes.js';
 
 const languages = ['curl', 'Python', 'Node'] as const;
 

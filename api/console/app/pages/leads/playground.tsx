@@ -11,7 +11,8 @@ import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 import { CallCode } from './call-code.js';
-import { RecordForm, type RecordValues } from './record-form.js';
+import type { RecordValues } from './input-notes.js';
+import { RecordForm } from './record-form.js';
 
 type Result = ShapeOf<typeof playgroundOutput>;
 type Model = ShapeOf<typeof modelSchema>;
@@ -55,7 +56,8 @@ function Bench({ modelId }: { readonly modelId: string }) {
   const sender = useSend();
   const [values, setValues] = useState<RecordValues>({});
   const [drawn, setDrawn] = useState('');
-  const [result, setResult] = useState<Result>();
+  const [scored, setScored] = useState<{ readonly result: Result; readonly values: RecordValues }>();
+  const isOfRecord = scored?.values === values;
   const draw = async () => {
     const path = `${api}/models/${encodeURIComponent(modelId)}/example`;
     const example = await sender.send<ShapeOf<typeof exampleOutput>>('GET', path);
@@ -66,7 +68,8 @@ function Bench({ modelId }: { readonly modelId: string }) {
   };
   const score = async () => {
     const body = { model_id: modelId, fields: values };
-    setResult(await sender.send<Result>('POST', `${api}/playground`, body));
+    const result = await sender.send<Result>('POST', `${api}/playground`, body);
+    setScored(result && { result, values });
   };
   return (
     <Load of={model}>
@@ -79,6 +82,8 @@ function Bench({ modelId }: { readonly modelId: string }) {
                 values={values}
                 set={setValues}
                 submit={score}
+                refuse={() => setScored(undefined)}
+                report={isOfRecord ? scored.result.input : undefined}
                 isBusy={sender.isBusy}
                 draw={draw}
               />
@@ -86,7 +91,8 @@ function Bench({ modelId }: { readonly modelId: string }) {
             <div class="stack" role="status">
               {drawn && <p class="note">{drawn}</p>}
               {sender.problem && <Problem problem={sender.problem} />}
-              {result ? <ResultCards result={result} /> : <p class="card soft">The score appears here.</p>}
+              {scored && !isOfRecord && <p class="note">The record has changed since this score.</p>}
+              {scored ? <ResultCards result={scored.result} /> : <p class="card soft">The score appears here.</p>}
             </div>
           </div>
           <CallCode apiUrl={crm.data?.api_url ?? ''} modelId={modelId} values={values} />

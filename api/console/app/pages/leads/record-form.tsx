@@ -1,30 +1,36 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import type { modelSchema } from '../../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { Choice } from '../../parts/choice.js';
-import { Field, SelectField } from '../../parts/forms/field.js';
+import { Field, Hint, SelectField } from '../../parts/forms/field.js';
 import { useSome } from '../../parts/some.js';
+import { InputNotes, type InputReport, type RecordValues, warningsOf } from './input-notes.js';
 
 type ModelField = NonNullable<ShapeOf<typeof modelSchema>['fields']>[number];
-export type RecordValues = Readonly<Record<string, string | number | boolean | null | readonly unknown[]>>;
 
 interface RecordFormProps {
   readonly fields: readonly ModelField[];
   readonly values: RecordValues;
   readonly set: (values: RecordValues) => void;
   readonly submit: () => void;
+  /** The text is not a record, so nothing can be scored. */
+  readonly refuse: () => void;
+  /** How the record was read when it was scored; undefined once it has changed. */
+  readonly report: InputReport | undefined;
   readonly isBusy: boolean;
   /** Fills the form with a record of the model's author. */
   readonly draw: () => void;
 }
 
 const ways = ['form', 'JSON'] as const;
+const noWarnings: ReadonlyMap<string, string> = new Map();
 
 /** A record as a form made from the fields of a model, or as JSON. */
 export function RecordForm(props: RecordFormProps) {
   const [way, setWay] = useState<(typeof ways)[number]>('form');
   const [problem, setProblem] = useState('');
-  const { fields, values, set, draw } = props;
+  const { fields, values, set, draw, report } = props;
+  const warnings = report ? warningsOf(report) : noWarnings;
   const { shown, more } = useSome(fields, { words: 'fields' });
   const choose = (next: (typeof ways)[number]) => {
     setWay(next);
@@ -35,18 +41,25 @@ export function RecordForm(props: RecordFormProps) {
     event.preventDefault();
     if (problem === '') props.submit();
   };
+  const noteProblem = (next: string) => {
+    setProblem(next);
+    if (next !== '') props.refuse();
+  };
   return (
     <form onSubmit={submit} class="stack">
       <Choice label="Way to enter the record" options={ways} chosen={way} choose={choose} />
-      {way === 'JSON' && <JsonField values={values} set={set} problem={problem} setProblem={setProblem} />}
+      {way === 'JSON' && <JsonField values={values} set={set} problem={problem} setProblem={noteProblem} />}
       {way === 'form' && (
         <div class="form">
           {shown.map((field) => (
-            <ValueField key={field.field} field={field} values={values} set={set} />
+            <ValueField key={field.field} field={field} values={values} set={set} warning={warnings.get(field.field)} />
           ))}
         </div>
       )}
       {way === 'form' && more}
+      {report && (
+        <InputNotes report={report} warnings={way === 'form' ? noWarnings : warnings} values={values} set={set} />
+      )}
       <div class="row">
         <button type="submit" class="button main" disabled={props.isBusy}>
           Score this record
@@ -64,7 +77,13 @@ export function RecordForm(props: RecordFormProps) {
 
 const isoDay = /^\d{4}-\d{2}-\d{2}$/;
 
-function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'set'> & { readonly field: ModelField }) {
+function ValueField({
+  field,
+  values,
+  set,
+  warning,
+}: Pick<RecordFormProps, 'values' | 'set'> & { readonly field: ModelField; readonly warning: string | undefined }) {
+  const hintId = useId();
   const { field: name, label, type, categories = [] } = field;
   const value = values[name];
   const put = (next: RecordValues[string] | undefined) => {
@@ -81,12 +100,13 @@ function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'se
         value={text}
         set={(next) => put(next === '' ? undefined : next === 'true')}
         options={options}
+        warning={warning}
       />
     );
   }
   if (type === 'category' && categories.length > 0 && (value === undefined || categories.includes(String(value)))) {
     const options = ['', ...categories].map((each) => [each, each] as const);
-    return <SelectField label={label} value={String(value ?? '')} set={put} options={options} />;
+    return <SelectField label={label} value={String(value ?? '')} set={put} options={options} warning={warning} />;
   }
   if (type === 'multi' && (value === undefined || Array.isArray(value))) {
     const chosen = Array.isArray(value) ? value : [];
@@ -95,7 +115,7 @@ function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'se
       put(next.length === 0 ? undefined : next);
     };
     return (
-      <fieldset class="field options">
+      <fieldset class="field options" aria-describedby={warning ? hintId : undefined}>
         <legend>{label}</legend>
         {categories.map((category) => (
           <label key={category}>
@@ -108,6 +128,7 @@ function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'se
             {category}
           </label>
         ))}
+        <Hint id={hintId} warning={warning} />
       </fieldset>
     );
   }
@@ -117,6 +138,7 @@ function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'se
       type={type === 'date' && (value === undefined || isoDay.test(String(value))) ? 'date' : 'text'}
       value={String(value ?? '')}
       set={put}
+      warning={warning}
       maxLength={1_000}
     />
   );

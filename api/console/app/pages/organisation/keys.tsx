@@ -2,8 +2,7 @@ import { useState } from 'preact/hooks';
 import type { createKeyOutput, listKeysOutput } from '../../../../../shared/admin/schemas/keys.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
-import { Copy } from '../../parts/forms/copy.js';
-import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.js';
+import { ConfirmDialog, Dialog, DialogButtons, SecretDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
@@ -122,7 +121,12 @@ function CreateDialog({ close, created }: { readonly close: () => void; readonly
     setKey(reply);
     created();
   };
-  if (key !== undefined) return <SecretDialog of={key} close={close} />;
+  if (key !== undefined)
+    return (
+      <SecretDialog title={`Key ${key.name}`} secret={key.secret} copy="Copy key" done="I stored it" close={close}>
+        The console shows this key once. Copy it to where it is used, or to a password manager.
+      </SecretDialog>
+    );
   return (
     <Dialog title="Create an API key" close={close} submit={create}>
       <Field label="Name" value={name} set={setName} isRequired hint="The program that uses it, such as HubSpot." />
@@ -138,23 +142,6 @@ function CreateDialog({ close, created }: { readonly close: () => void; readonly
       <Field label="Calls a second" type="number" min={1} max={10_000} value={rate} set={setRate} isRequired />
       {sender.problem && <Problem problem={sender.problem} />}
       <DialogButtons action="Create key" close={close} isBusy={sender.isBusy} isDisabled={name.trim() === ''} />
-    </Dialog>
-  );
-}
-
-function SecretDialog({ of: key, close }: { readonly of: NewKey; readonly close: () => void }) {
-  return (
-    <Dialog title={`Key ${key.name}`} close={close} submit={close} isKept>
-      <p>The console shows this key once. Copy it to where it is used, or to a password manager.</p>
-      <p class="secret">
-        <code>{key.secret}</code>
-      </p>
-      <div class="card-head">
-        <Copy text={key.secret} label="Copy key" />
-        <button type="submit" class="button main">
-          I stored it
-        </button>
-      </div>
     </Dialog>
   );
 }

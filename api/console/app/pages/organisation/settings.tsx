@@ -3,8 +3,7 @@ import type { organisationSchema } from '../../../../../shared/admin/schemas/org
 import type { createLinkOutput } from '../../../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
-import { Code } from '../../parts/forms/copy.js';
-import { ConfirmDialog } from '../../parts/forms/dialog.js';
+import { ConfirmDialog, SecretDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { useOrganisation } from '../../server/session.js';
@@ -12,6 +11,7 @@ import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 import { MembersCard } from './members.js';
 
+type Link = ShapeOf<typeof createLinkOutput>;
 type Organisation = ShapeOf<typeof organisationSchema>;
 const policies = [
   ['warn', 'Warn: models that have not passed score, with their verdict attached'],
@@ -22,6 +22,7 @@ const policies = [
 export function SettingsPage() {
   const { api, may } = useOrganisation();
   const organisation = useLoad<Organisation>(api);
+  const [link, setLink] = useState<Link>();
   return (
     <Page title="Settings">
       <Load of={organisation}>
@@ -29,11 +30,23 @@ export function SettingsPage() {
           <>
             <PlanCard of={data} changed={organisation.reload} />
             {may('owner') && <NameCard of={data} changed={organisation.reload} />}
-            {may('owner') && <LinkCard organisationId={data.org_id} />}
+            {may('owner') && <LinkCard organisationId={data.org_id} created={setLink} />}
             {may('owner') && <MembersCard />}
           </>
         )}
       </Load>
+      {link && (
+        <SecretDialog
+          title={`Link for ${link.person}`}
+          secret={link.url}
+          copy="Copy link"
+          done="I sent it"
+          close={() => setLink(undefined)}
+        >
+          Send this link to {link.person}, who gets the role {link.role}. It works once, until{' '}
+          {instantText(link.expires_at)}. The console shows it once.
+        </SecretDialog>
+      )}
     </Page>
   );
 }
@@ -138,14 +151,14 @@ function NameCard({ of: organisation, changed }: PartProps) {
   );
 }
 
-function LinkCard({ organisationId }: { readonly organisationId: string }) {
+function LinkCard(props: { readonly organisationId: string; readonly created: (link: Link) => void }) {
   const sender = useSend();
   const [name, setName] = useState('');
   const [role, setRole] = useState('viewer');
-  const [link, setLink] = useState<ShapeOf<typeof createLinkOutput>>();
   const create = async (event: Event) => {
     event.preventDefault();
-    setLink(await sender.send('POST', '/links', { org_id: organisationId, name, role }));
+    const link = await sender.send<Link>('POST', '/links', { org_id: props.organisationId, name, role });
+    if (link) props.created(link);
   };
   return (
     <Card title="Sign-in links" about="A link signs one person in, once. It expires after 15 minutes.">
@@ -168,12 +181,6 @@ function LinkCard({ organisationId }: { readonly organisationId: string }) {
         </div>
       </form>
       {sender.problem && <Problem problem={sender.problem} />}
-      {link && (
-        <>
-          <p>Send this link to {name}. The console shows it once.</p>
-          <Code label="Sign-in link" text={link.url} />
-        </>
-      )}
     </Card>
   );
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Sender } from '../../server/use-send.js';
 import { Problem } from '../page.js';
+import { Copy } from './copy.js';
 import { Field } from './field.js';
 
 /** A modal dialog with a form. Escape closes it, and the focus returns to where it was. */
@@ -9,7 +10,7 @@ export function Dialog(props: {
   readonly title: string;
   readonly close: () => void;
   readonly submit?: () => void;
-  /** Keeps Escape from closing the dialog: its content is shown once. */
+  /** Closes by its own button alone, because its content is shown once. */
   readonly isKept?: boolean;
   readonly children: ComponentChildren;
 }) {
@@ -29,9 +30,17 @@ export function Dialog(props: {
     <dialog
       ref={dialog}
       aria-labelledby={titleId}
+      onKeyDown={(event) => props.isKept && event.key === 'Escape' && event.preventDefault()}
       onCancel={(event) => {
         event.preventDefault();
         if (!props.isKept) props.close();
+      }}
+      // A browser closes a dialog in spite of `cancel` when it is asked again and again. The event also comes late, after
+      // the page has removed the dialog.
+      onClose={({ currentTarget }) => {
+        if (!currentTarget.isConnected) return;
+        if (props.isKept) currentTarget.showModal();
+        else props.close();
       }}
     >
       <form
@@ -72,6 +81,48 @@ export function DialogButtons(props: {
   );
 }
 
+/** Shows a secret that the server sends once. */
+export function SecretDialog(props: {
+  readonly title: string;
+  readonly secret: string;
+  /** The text of the button that copies it. */
+  readonly copy: string;
+  /** The text of the button that closes it. */
+  readonly done: string;
+  readonly close: () => void;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <Dialog title={props.title} close={props.close} submit={props.close} isKept>
+      <p>{props.children}</p>
+      <p class="secret">
+        <code>{props.secret}</code>
+      </p>
+      <div class="card-head">
+        <Copy text={props.secret} label={props.copy} />
+        <button type="submit" class="button main">
+          {props.done}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/**
+ * A name as a person reads it on the page and types it: a run of white space is one space, and other characters without a
+ * shape do not count.
+ */
+const shownName = (name: string): string =>
+  name
+    .normalize('NFC')
+    .replaceAll(/\p{Cf}|(?!\s)\p{Cc}/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+/** To type for a name of which a page shows nothing. */
+const wordOfNoName = 'confirm';
+/** More than any name has. */
+const maxTyped = 1_000;
+
 /** Says what a dangerous action will do, and asks for a name to be typed. */
 export function ConfirmDialog(props: {
   readonly title: string;
@@ -84,11 +135,12 @@ export function ConfirmDialog(props: {
   readonly children: ComponentChildren;
 }) {
   const [typed, setTyped] = useState('');
-  const isTyped = typed.trim() === props.name.trim();
+  const name = shownName(props.name) || wordOfNoName;
+  const isTyped = shownName(typed) === name;
   return (
     <Dialog title={props.title} close={props.close} submit={() => isTyped && props.run()}>
       {props.children}
-      <Field label={`Type ${props.name} to confirm`} value={typed} set={setTyped} autocomplete="off" />
+      <Field label={`Type ${name} to confirm`} value={typed} set={setTyped} maxLength={maxTyped} autocomplete="off" />
       {props.sender.problem && <Problem problem={props.sender.problem} />}
       <DialogButtons
         action={props.action}

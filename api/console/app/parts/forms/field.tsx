@@ -5,6 +5,8 @@ interface FieldProps {
   readonly value: string;
   readonly set: (value: string) => void;
   readonly hint?: string;
+  /** What is wrong with the value. */
+  readonly warning?: string | undefined;
 }
 
 /** A labelled input of one line. */
@@ -33,10 +35,10 @@ export function Field(
         max={props.max}
         placeholder={props.placeholder}
         autocomplete={props.autocomplete ?? 'off'}
-        aria-describedby={props.hint ? hintId : undefined}
+        aria-describedby={props.hint || props.warning ? hintId : undefined}
         onInput={(event) => props.set(event.currentTarget.value)}
       />
-      <Hint id={hintId} text={props.hint} />
+      <Hint id={hintId} {...props} />
     </div>
   );
 }
@@ -58,7 +60,7 @@ export function SelectField(
       <select
         id={id}
         value={props.value}
-        aria-describedby={props.hint ? hintId : undefined}
+        aria-describedby={props.hint || props.warning ? hintId : undefined}
         onChange={(event) => props.set(event.currentTarget.value)}
       >
         {props.options.map(([value, text]) => (
@@ -67,14 +69,16 @@ export function SelectField(
           </option>
         ))}
       </select>
-      <Hint id={hintId} text={props.hint} />
+      <Hint id={hintId} {...props} />
     </div>
   );
 }
 
-function Hint({ id, text }: { readonly id: string; readonly text: string | undefined }) {
+/** The line below a field. */
+export function Hint({ id, hint, warning }: { readonly id: string } & Pick<FieldProps, 'hint' | 'warning'>) {
+  const text = warning ?? hint;
   return text ? (
-    <span id={id} class="small soft">
+    <span id={id} class={warning ? 'small warning' : 'small soft'}>
       {text}
     </span>
   ) : null;

@@ -1,0 +1,55 @@
+import type { playgroundOutput } from '../../../../../shared/admin/schemas/leads.js';
+import type { ShapeOf } from '../../../../../shared/contract/schema.js';
+
+export type RecordValues = Readonly<Record<string, string | number | boolean | null | readonly unknown[]>>;
+export type InputReport = ShapeOf<typeof playgroundOutput>['input'];
+
+/** Why values of a record did not count as they were meant, in the order of the report: by field, in words. */
+export function warningsOf({ unread, unseen, ambiguous }: InputReport): ReadonlyMap<string, string> {
+  return new Map([
+    ...unread.map(({ field, value, reason }) => [field, `"${value}" was not read: ${reason}.`] as const),
+    ...unseen.map(({ field, value }) => [field, `The model has not seen "${value}" in training.`] as const),
+    ...ambiguous.map(
+      ({ field, value, date_order: order }) => [field, `"${value}" was read as ${orders[order] ?? order}.`] as const,
+    ),
+  ]);
+}
+
+const orders: Readonly<Record<string, string>> = { dmy: 'day, month, year', mdy: 'month, day, year' };
+
+/** Names of a record that are no fields of the model, and the warnings about fields that the form does not show. */
+export function InputNotes(props: {
+  readonly report: InputReport;
+  /** Names of fields with their warnings; empty where the fields show them. */
+  readonly warnings: ReadonlyMap<string, string>;
+  readonly values: RecordValues;
+  readonly set: (values: RecordValues) => void;
+}) {
+  const { report, warnings, values, set } = props;
+  const { ignored, did_you_mean: meant } = report;
+  if (ignored.length === 0 && warnings.size === 0) return null;
+  const rename = (name: string, field: string) =>
+    set(Object.fromEntries(Object.entries(values).map(([key, value]) => [key === name ? field : key, value])));
+  return (
+    <ul class="note warn notes small" aria-label="How the record was read">
+      {ignored.map((name) => {
+        const field = meant[name];
+        return (
+          <li key={name}>
+            "{name}" is no field of this model{field ? `. Did you mean "${field}"? ` : ', and did not count.'}
+            {field && name in values && (
+              <button type="button" class="button" onClick={() => rename(name, field)}>
+                Use {field}
+              </button>
+            )}
+          </li>
+        );
+      })}
+      {[...warnings].map(([field, text]) => (
+        <li key={field}>
+          {field}: {text}
+        </li>
+      ))}
+    </ul>
+  );
+}

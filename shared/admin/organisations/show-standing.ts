@@ -1,0 +1,71 @@
+import { monthEndMs, monthOf } from '../../contract/dates.js';
+import { allowanceOf, hasLiveApi, isReadOnly } from '../../contract/plans.js';
+import type { ShapeOf } from '../../contract/schema.js';
+import { isCleared } from '../../contract/verdict.js';
+import { type Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
+import { ModelStore, overrideOf } from '../../store/models/models.js';
+import { type ActionContext, defineAction } from '../action.js';
+import { verdictsOf } from '../models/read-models.js';
+import { organisationInput, standingOutput } from '../schemas/organisations.js';
+import { readCounter } from '../usage/usage-counters.js';
+import { requireOrganisation } from './organisation-document.js';
+
+type Refusal = ShapeOf<typeof standingOutput>['refusals'][number];
+const shownModels = 5;
+
+/** Tells why the calls of an organisation are refused now. The states are those of `api/admission/admission.ts`. */
+export const showStanding = defineAction({
+  name: 'org.standing',
+  description: 'Tell why calls of an organisation are refused now: its trial, its plan, its limit, its deploy policy.',
+  role: 'viewer',
+  effect: 'read',
+  input: organisationInput,
+  output: standingOutput,
+  async run(context, { org_id: id }) {
+    const organisation = await requireOrganisation(new OrganisationStore(context.database), id);
+    const { plan } = organisation;
+    // A call that meets two of them gets the error of the first.
+    const found = await Promise.all([planRefusal(context, organisation), blockedModels(context, organisation)]);
+    return { org_id: id, refusals: found.flatMap((each) => (each === undefined ? [] : [{ plan, ...each }])) };
+  },
+});
+
+/** The state of plan and limit, for all models. */
+async function planRefusal(
+  context: ActionContext,
+  organisation: Organisation,
+): Promise<Omit<Refusal, 'plan'> | undefined> {
+  const nowMs = context.clock.now();
+  const { trial_ends_at: trialEnds } = organisation;
+  if (isReadOnly(organisation, nowMs))
+    return { reason: 'trial_ended', ...(trialEnds === undefined ? {} : { since: trialEnds.toISOString() }) };
+  if (!hasLiveApi(organisation)) return { reason: 'plan_without_live_calls' };
+  const counter = { organisationId: organisation._id, bucket: 'live', month: monthOf(nowMs) } as const;
+  // Without the counter, the next call restores it. The ledger of a busy month takes too long for each page.
+  const counted = await context
+    .redis()
+    .then((redis) => readCounter(redis, counter))
+    .catch(() => undefined);
+  const { hardStop: backstop } = allowanceOf(organisation, 'live');
+  if (counted === undefined || counted.used < backstop) return undefined;
+  return { reason: 'hard_stop', backstop, until: new Date(monthEndMs(nowMs)).toISOString() };
+}
+
+/** The models with Live API on whose calls the policy `block` refuses. */
+async function blockedModels(
+  context: ActionContext,
+  { _id: organisationId, policy }: Organisation,
+): Promise<Omit<Refusal, 'plan'> | undefined> {
+  if (policy !== 'block') return undefined;
+  const models = await new ModelStore(context.database).list(organisationId);
+  const live = models.filter((model) => model.live_api && overrideOf(model) === undefined);
+  const verdicts = verdictsOf(context);
+  const states = await Promise.all(live.map(async (model) => ({ model, verdict: await verdicts.of(model) })));
+  const blocked = states.filter(({ verdict }) => !isCleared(verdict));
+  if (blocked.length === 0) return undefined;
+  return {
+    reason: 'blocked_models',
+    models: blocked.slice(0, shownModels).map(({ model }) => ({ model_id: model._id, name: model.name })),
+    model_count: blocked.length,
+  };
+}

@@ -1,0 +1,149 @@
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { createKey } from '../../shared/admin/organisations/key-actions.js';
+import { monthOf } from '../../shared/contract/dates.js';
+import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import type { CallDocument } from '../../shared/store/calls/call-documents.js';
+import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
+import { ModelStore } from '../../shared/store/models/models.js';
+import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { documentsOfCall } from '../support/service/prediction-rows.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { itInFull } from '../support/tier.js';
+
+const presses = 12;
+const closeNatively = `document.querySelector('dialog').close()`;
+const isModal = `document.querySelector('dialog').matches(':modal')`;
+
+describe('a dialog of the console', function () {
+  this.timeout(3 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+  let filled: FilledOrganisation;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+    filled = await filledOrganisation(service);
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.leave();
+  });
+
+  async function openAt(address: string, appearance = appearances[0]): Promise<ConsolePage> {
+    const opened = await openPage(browser, service, appearance);
+    await opened.signIn('owner', filled.id);
+    await opened.page.goto(`${service.url}${address}`);
+    return opened;
+  }
+
+  /** Asks a dialog to close in each way but its own button. */
+  async function askToClose(page: Page): Promise<void> {
+    for (let press = 0; press < presses; press += 1) await page.keyboard.down('Escape'); // the key is held
+    await page.keyboard.up('Escape');
+    for (let press = 0; press < presses; press += 1) await page.keyboard.press('Escape');
+    await page.mouse.click(2, 2);
+    for (let press = 0; press < presses; press += 1) await page.keyboard.press('Escape');
+    await page.evaluate(`document.querySelector('dialog').dispatchEvent(new Event('cancel', { cancelable: true }))`);
+    // As a browser does that no longer asks, such as by the button "Back" of a phone.
+    expect(await page.evaluate(`${closeNatively}, ${isModal}`), 'the browser has closed it').to.equal(false);
+    await page.waitForFunction(isModal);
+  }
+
+  it('keeps a new key until the button is pressed, and then another key can be made', async () => {
+    const { page, close, check } = await openAt('/keys');
+    for (const name of ['First', 'Second']) {
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await page.getByLabel('Name').fill(name);
+      await page.getByLabel('Name').press('Enter');
+      const dialog = page.getByRole('dialog', { name: `Key ${name}` });
+      const secret = (await dialog.locator('.secret').textContent()) ?? '';
+      expect(secret).to.match(/^leadscore_sk_/);
+      await askToClose(page);
+      expect(await dialog.locator('.secret').textContent()).to.equal(secret);
+      await check('key-kept');
+      await dialog.getByRole('button', { name: 'I stored it' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+    await close();
+  });
+
+  it('that asks a question closes in each way, and opens again', async () => {
+    const { page, close } = await openAt('/keys');
+    const dialog = page.getByRole('dialog', { name: 'Create an API key' });
+    for (const way of ['Escape', 'button', 'close']) {
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await dialog.waitFor();
+      if (way === 'Escape') await page.keyboard.press('Escape');
+      if (way === 'button') await dialog.getByRole('button', { name: 'Cancel' }).click();
+      if (way === 'close') await page.evaluate(closeNatively);
+      await dialog.waitFor({ state: 'detached' });
+    }
+    await close();
+  });
+
+  it('takes a name with two spaces as the page shows it, with one', async () => {
+    await service.act(createKey, { org_id: filled.id, name: 'Zap  two' });
+    const { page, close } = await openAt('/keys');
+    await page.getByRole('button', { name: 'Revoke Zap two' }).click();
+    const revoke = page.getByRole('button', { name: 'Revoke key' });
+    const typed = page.getByLabel('Type Zap two to confirm', { exact: true });
+    await typed.fill('Zap');
+    expect(await revoke.isDisabled()).to.equal(true);
+    await typed.fill('Zap two');
+    await revoke.click();
+    await page.getByText('Revoked keys (1)').waitFor();
+    await close();
+  });
+
+  for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light'))
+    itInFull(`keeps a new sign-in link, which names its own person, at ${appearance.viewport.width}`, async () => {
+      const { page, close, check } = await openAt('/settings', appearance);
+      await page.getByLabel('Name of the person').fill('Bob');
+      await page.getByRole('button', { name: 'Create link' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Link for Bob' });
+      await dialog.getByText('Send this link to Bob, who gets the role viewer.').waitFor();
+      await askToClose(page);
+      await check('link-kept');
+      await dialog.getByRole('button', { name: 'I sent it' }).click();
+      await page.getByLabel('Name of the person').fill('Carol');
+      expect(await page.getByText('Send this link').count()).to.equal(0);
+      await close();
+    });
+
+  /** Names as a lead may have them, and what a person types. */
+  const names = [
+    ['two spaces', 'LEAD  two', 'LEAD two'],
+    ['a no-break space', 'LEAD\u00a0three', 'LEAD three'],
+    ['an invisible character', 'LEAD\u200bfour', 'LEADfour'],
+    ['a letter of two characters', 'Jose\u0301', 'Jos\u00e9'],
+    ['no visible character', '\u200b\u200b', 'confirm'],
+    ['255 characters', 'W'.repeat(255), 'W'.repeat(255)],
+  ] as const;
+  for (const [words, crmId, typed] of names)
+    itInFull(`takes the name of a lead with ${words}`, async () => {
+      await addLead(crmId);
+      const { page, close } = await openAt(`/leads/${encodeURIComponent(crmId)}`);
+      await page.getByRole('button', { name: 'Erase person' }).click();
+      const dialog = page.getByRole('dialog');
+      const erase = dialog.getByRole('button', { name: 'Erase person' });
+      expect(await erase.isDisabled()).to.equal(true);
+      await dialog.getByRole('textbox').fill(typed);
+      await erase.click();
+      await page.getByRole('heading', { name: 'Find a lead' }).waitFor();
+      await close();
+    });
+
+  /** A call that scored one lead. */
+  async function addLead(crmId: string): Promise<void> {
+    const [model] = await new ModelStore(service.database).list(filled.id);
+    const at = new Date();
+    const ledger = { bucket: 'live', month: monthOf(at.getTime()), records: 1 } as const;
+    const scoredBy = { model: model?._id ?? '', version: model?.version ?? '' };
+    const call = { _id: callIdGenerator()(at.getTime(), filled.id), org: filled.id, at, ...ledger, ...scoredBy };
+    await service.database.collection<CallDocument>(callsCollection).insertMany(documentsOfCall(call, [crmId]));
+  }
+});

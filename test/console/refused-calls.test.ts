@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { overrideModel } from '../../shared/admin/models/change-models.js';
+import { createOrganisation, setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
+import { showStanding } from '../../shared/admin/organisations/show-standing.js';
+import { dayMs, monthOf } from '../../shared/contract/dates.js';
+import { usageKey } from '../../shared/redis/keys.js';
+import { ModelStore } from '../../shared/store/models/models.js';
+import { appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { filledOrganisation } from '../support/admin/filled-organisation.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { itInFull } from '../support/tier.js';
+
+describe('the console of an organisation whose calls are refused', function () {
+  this.timeout(3 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.leave();
+  });
+
+  const banner = (page: Page) => page.getByRole('region', { name: 'Refused calls' });
+  const refusalsOf = async (id: string) => (await service.act(showStanding, { org_id: id })).refusals;
+  async function endedTrial(): Promise<string> {
+    const ended = new Date(Date.now() - 3 * dayMs).toISOString();
+    return (await service.act(createOrganisation, { name: 'Ended', plan: 'trial', trial_ends_at: ended })).org_id;
+  }
+  async function atHardStop(used: number): Promise<string> {
+    const organisationId = await service.newOrganisation('Stopped');
+    const counter = { organisationId, bucket: 'live', month: monthOf(Date.now()) } as const;
+    await service.redis.hset(usageKey(counter), 'used', used);
+    return organisationId;
+  }
+  /** One of its models has passed, another one has not. */
+  async function blocked(): Promise<string> {
+    const { id } = await filledOrganisation(service);
+    await service.act(setOrganisation, { org_id: id, policy: 'block' });
+    return id;
+  }
+
+  it('says on each page that the trial has ended, until the operator sets a plan', async () => {
+    const id = await endedTrial();
+    const owner = await openPage(browser, service);
+    await owner.signIn('owner', id);
+    for (const link of ['Overview', 'API keys', 'Usage', 'Settings']) {
+      await owner.page.getByRole('navigation').getByRole('link', { name: link }).click();
+      await banner(owner.page).getByText('scoring calls of all keys are refused').waitFor();
+    }
+    await banner(owner.page).getByText('Ask the operator for it.').waitFor();
+    await owner.close();
+    const operator = await openPage(browser, service);
+    const { page } = operator;
+    await operator.signIn('operator');
+    await page.goto(`${service.url}/o/${id}/`);
+    await banner(page).getByRole('link', { name: 'Set the plan' }).click();
+    await page.getByLabel('Plan', { exact: true }).selectOption('pro');
+    await page.getByRole('button', { name: 'Save plan' }).click();
+    await banner(page).waitFor({ state: 'detached' });
+    await operator.close();
+  });
+
+  it('reads each state as the gateways do', async () => {
+    const of = async (id: string) => (await refusalsOf(id)).map(({ reason }) => reason);
+    expect(await of(await endedTrial())).to.deep.equal(['trial_ended']);
+    const free = await service.act(createOrganisation, { name: 'Free', plan: 'free' });
+    expect(await of(free.org_id)).to.deep.equal(['plan_without_live_calls']);
+    expect(await of(await atHardStop(19_999))).to.deep.equal([]);
+    const [stopped] = await refusalsOf(await atHardStop(20_000));
+    expect(stopped).to.include({ reason: 'hard_stop', backstop: 20_000 });
+    const id = await blocked();
+    const [{ models = [], model_count: count } = { models: [], model_count: 0 }] = await refusalsOf(id);
+    expect([models.length, count]).to.deep.equal([1, 1]);
+    const [{ model_id: modelId } = { model_id: '' }] = models;
+    await service.act(overrideModel, { org_id: id, model_id: modelId, reason: 'known' });
+    expect(await of(id)).to.deep.equal([]);
+    const other = await blocked();
+    const all = await new ModelStore(service.database).list(other);
+    const [refused] = (await refusalsOf(other))[0]?.models ?? [];
+    expect(all.find(({ _id }) => _id === refused?.model_id)?.live_api).to.equal(true);
+    await service.act(setOrganisation, { org_id: other, policy: 'warn' });
+    expect(await of(other)).to.deep.equal([]);
+  });
+
+  for (const appearance of appearances)
+    itInFull(`names the way out of each state, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
+      const free = await service.act(createOrganisation, { name: 'Free', plan: 'free' });
+      const states = [
+        ['trial', await endedTrial(), 'The trial ended on'],
+        ['free', free.org_id, 'The plan free has no live records'],
+        ['hard-stop', await atHardStop(25_000), 'All 20,000 records of this month are used'],
+        ['blocked', await blocked(), 'calls of a model that has not passed are refused'],
+      ] as const;
+      for (const [name, id, text] of states) {
+        const opened = await openPage(browser, service, appearance);
+        await opened.signIn('owner', id);
+        await banner(opened.page).getByText(text).waitFor();
+        await opened.page.getByText('Records scored in').waitFor();
+        await opened.check(`refused-${name}`);
+        await opened.close();
+      }
+    });
+});

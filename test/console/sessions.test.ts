@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { itInFull } from '../support/tier.js';
+
+describe('the sessions of the console', function () {
+  this.timeout(3 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.leave();
+  });
+
+  const list = (page: Page, title: string) => page.getByRole('region', { name: title, exact: true });
+  const rows = async (page: Page, title: string): Promise<string[]> => {
+    await list(page, title).getByRole('row').nth(1).waitFor();
+    const found = await list(page, title).getByRole('row').allInnerTexts();
+    return found.slice(1).map((text) => text.replaceAll(/\s+/g, ' '));
+  };
+
+  it('are seen and ended by an owner, whose own browser goes on', async () => {
+    const organisationId = await service.newOrganisation();
+    const [owner, viewer] = [await openPage(browser, service), await openPage(browser, service)];
+    await viewer.signIn('viewer', organisationId);
+    await owner.signIn('owner', organisationId);
+    const { page } = owner;
+    await page.getByRole('navigation').getByRole('link', { name: 'Sessions' }).click();
+    const [own, ...others] = await rows(page, 'Your sessions');
+    expect([own, others.length]).to.satisfy(
+      ([text, count]: [string, number]) => /^Ada owner this browser .* UTC 127\.0\.0\.1/.test(text) && count === 0,
+    );
+    expect(await rows(page, 'Sessions of this organisation')).to.have.length(2);
+    await owner.check('sessions');
+    await list(page, 'Sessions of this organisation').getByRole('button', { name: 'End the session of Ada' }).click();
+    await page.getByRole('button', { name: 'End the session of Ada' }).waitFor({ state: 'detached' });
+    await viewer.page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click();
+    await viewer.page.getByText('Open your one-time link').waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();
+    await page.getByText('session revoke').waitFor();
+    await owner.close();
+    await viewer.close();
+  });
+
+  itInFull('are seen and ended by their own person, in another browser', async () => {
+    const organisationId = await service.newOrganisation();
+    const [one, other] = [await openPage(browser, service), await openPage(browser, service)];
+    await one.signIn('viewer', organisationId);
+    await other.signIn('viewer', organisationId);
+    await one.page.goto(`${service.url}/sessions`);
+    expect(await rows(one.page, 'Your sessions')).to.have.length(2);
+    expect(await list(one.page, 'Sessions of this organisation').count()).to.equal(0);
+    await one.page.getByRole('button', { name: 'End the session of Ada' }).click();
+    await one.page.getByRole('button', { name: 'End the session of Ada' }).waitFor({ state: 'detached' });
+    await other.page.reload();
+    await other.page.getByText('Open your one-time link').waitFor();
+    await one.close();
+    await other.close();
+  });
+
+  for (const appearance of appearances)
+    itInFull(
+      `are shown to an owner and to operators, ${appearance.colorScheme} at ${appearance.viewport.width}`,
+      async () => {
+        const organisationId = await service.newOrganisation();
+        const [owner, operator] = [
+          await openPage(browser, service, appearance),
+          await openPage(browser, service, appearance),
+        ];
+        await service.signIn('admin', organisationId);
+        await owner.signIn('owner', organisationId);
+        await operator.signIn('operator');
+        await owner.page.goto(`${service.url}/sessions`);
+        expect((await rows(owner.page, 'Sessions of this organisation')).join()).to.not.include('operator');
+        await owner.check('sessions');
+        await operator.page.goto(`${service.url}/operator-sessions`);
+        expect((await rows(operator.page, 'Operators')).every((text) => text.startsWith('Ada operator'))).to.equal(
+          true,
+        );
+        await operator.check('operator-sessions');
+        await operator.page.goto(`${service.url}/o/${organisationId}/sessions`);
+        expect(await rows(operator.page, 'Sessions of this organisation')).to.have.length(2);
+        await owner.close();
+        await operator.close();
+      },
+    );
+});

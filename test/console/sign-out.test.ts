@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { itInFull } from '../support/tier.js';
+
+describe('a browser after the sign-out', function () {
+  this.timeout(3 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+  let filled: FilledOrganisation;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+    filled = await filledOrganisation(service);
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.leave();
+  });
+
+  /** The page of API keys, with the secret of a new key. */
+  async function withSecret(): Promise<ConsolePage & { readonly secret: string }> {
+    const opened = await openPage(browser, service, {}, [401, 503]);
+    const { page } = opened;
+    await opened.signIn('owner', filled.id);
+    await page.goto(`${service.url}/keys`);
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('Name').fill('HubSpot');
+    await page.getByLabel('Name').press('Enter');
+    const secret = (await page.locator('.secret').textContent())?.trim() ?? '';
+    expect(secret).to.match(/^leadscore_sk_/);
+    return { ...opened, secret };
+  }
+  const signOut = (page: Page) => page.getByRole('button', { name: 'Sign out' }).click();
+  const signedOut = (page: Page) => page.getByText('Open your one-time link').waitFor();
+
+  it('shows the sign-in page behind the button Back, not the secret of a new key', async () => {
+    const { page, secret, close } = await withSecret();
+    await page.goto(`${service.url}/usage`);
+    await page.getByText('Live keys').waitFor();
+    await signOut(page);
+    await signedOut(page);
+    for (const step of ['first', 'second']) {
+      await page.goBack();
+      await signedOut(page);
+      expect(await page.content(), `${step} step back`).to.not.include(secret);
+      expect(await page.locator('.shell').count()).to.equal(0);
+    }
+    await close();
+  });
+
+  it('empties the other tabs at once', async () => {
+    const { page, close } = await withSecret();
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/audit`);
+    await other.getByText('key create').first().waitFor();
+    await signOut(other);
+    await signedOut(page);
+    expect(await page.locator('.secret, .shell').count()).to.equal(0);
+    await close();
+  });
+
+  it('empties a page that the browser keeps, and asks again who is signed in when it comes back', async () => {
+    const { page, secret, close } = await withSecret();
+    const leave = (name: string) =>
+      page.evaluate(`dispatchEvent(new PageTransitionEvent('${name}', { persisted: true }))`);
+    await leave('pagehide');
+    expect(await page.content())
+      .to.not.include(secret)
+      .and.not.include('Acme');
+    await leave('pageshow');
+    await page.getByText(filled.keyName).waitFor();
+    await page.context().clearCookies();
+    await leave('pagehide');
+    await leave('pageshow');
+    await signedOut(page);
+    await close();
+  });
+
+  itInFull('shows the sign-in page at the first click after the session was ended elsewhere', async () => {
+    const { page, close } = await withSecret();
+    await page.getByRole('button', { name: 'I stored it' }).click();
+    await page.context().clearCookies();
+    await page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click();
+    await signedOut(page);
+    expect(await page.locator('.shell').count()).to.equal(0);
+    await close();
+  });
+
+  itInFull(
+    'says that the person is still signed in when the console does not answer, and shows nothing else',
+    async () => {
+      const opened = await openPage(browser, service, {}, [401, 503]);
+      const { page } = opened;
+      await opened.signIn('owner', filled.id);
+      await page.route('**/admin/v1/session', (route) =>
+        route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'No answer.' } } }),
+      );
+      await signOut(page);
+      await page.getByRole('heading', { name: 'You are still signed in' }).waitFor();
+      expect(await page.locator('.shell').count()).to.equal(0);
+      await opened.check('sign-out-failed');
+      await page.unroute('**/admin/v1/session');
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await signedOut(page);
+      await opened.close();
+    },
+  );
+});
