@@ -149,6 +149,7 @@ async function serve(gateway: Gateway, connections: GatewayConnections, services
       }),
     ),
     configuredUrl: config.baseUrl,
+    keyBrand: config.keyBrand,
     baseUrl,
     docsUrl,
     readiness,

@@ -1,7 +1,7 @@
 import { AdminError } from '../../shared/admin/admin-error.js';
+import { SuggestionWork } from '../../shared/messages/similar-fields.js';
 import type { Admission, AdmissionRequest } from '../admission/admission.js';
 import { ReportedFields } from '../call/input/reported-fields.js';
-import { SuggestionWork } from '../call/input/similar-fields.js';
 
 const maxNamed = 5;
 
