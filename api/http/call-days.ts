@@ -22,7 +22,10 @@ type Counting = { -readonly [Name in keyof Omit<CallDay, '_id'>]-?: Omit<CallDay
 /** Days of keys and models in memory. MongoDB is away for long when there are more: further ones are not counted. */
 const maxDays = 50_000;
 
-/** Counts the calls of a gateway, or the records of a runner, by key, model and UTC day. Stores the counts once a minute. */
+/**
+ * Counts the calls of a gateway, or the records of a runner, by key, model and UTC day. It stores the counts once a
+ * minute.
+ */
 export class CallDays implements Stoppable {
   readonly name = 'call days';
   private days = new Map<string, Counting>();

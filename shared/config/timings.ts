@@ -25,7 +25,8 @@ export interface Timings {
   };
   readonly daySums: {
     /**
-     * Calls by day, and the sums of how fields were read, are written this often. A process that is killed loses what it has not written.
+     * Calls by day, and the sums of how fields were read, are written this often. A process that is killed loses what
+     * it has not written.
      */
     readonly writeEveryMs: number;
   };

@@ -71,7 +71,7 @@ describe('a dialog of the console', function () {
     await close();
   });
 
-  it('that asks a question closes in each way, and opens again', async () => {
+  it('closes in each way when it asks a question, and opens again', async () => {
     const { page, close } = await openAt('/keys');
     const dialog = page.getByRole('dialog', { name: 'Create an API key' });
     for (const way of ['Escape', 'button', 'close']) {

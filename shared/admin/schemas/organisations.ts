@@ -29,8 +29,8 @@ export const organisationSchema = closedObject(organisationMembers);
 export const organisationInput = closedObject({ org_id: organisationId });
 
 /**
- * Why calls are refused now. `trial_ended` refuses those of all keys, the others those of live keys: a plan without live
- * records, the stop of the month, and models that have not passed under the policy `block`.
+ * Why calls are refused now. An ended trial refuses all keys. A plan without live records and the stop of the month
+ * refuse live keys. The policy `block` refuses calls of models that have not passed.
  */
 const refusalReasons = ['trial_ended', 'plan_without_live_calls', 'hard_stop', 'blocked_models'] as const;
 

@@ -54,7 +54,7 @@ const sessionSchema = closedObject({
   person: text,
   role,
   way,
-  /** Of the last use. */
+  /** From which the session was used last. */
   address: textOrNull,
   created_at: instant,
   last_used_at: instant,

@@ -35,8 +35,8 @@ export function Dialog(props: {
         event.preventDefault();
         if (!props.isKept) props.close();
       }}
-      // A browser closes a dialog in spite of `cancel` when it is asked again and again. The event also comes late, after
-      // the page has removed the dialog.
+      // A browser closes a dialog in spite of `cancel` when it is asked again and again. The event also comes late,
+      // after the page has removed the dialog.
       onClose={({ currentTarget }) => {
         if (!currentTarget.isConnected) return;
         if (props.isKept) currentTarget.showModal();
@@ -109,8 +109,8 @@ export function SecretDialog(props: {
 }
 
 /**
- * A name as a person reads it on the page and types it: a run of white space is one space, and other characters without a
- * shape do not count.
+ * A name as a person reads it on the page and types it. A run of white space is one space, and other characters without
+ * a shape do not count.
  */
 const shownName = (name: string): string =>
   name

@@ -5,7 +5,7 @@ interface FieldProps {
   readonly value: string;
   readonly set: (value: string) => void;
   readonly hint?: string;
-  /** What is wrong with the value. */
+  /** Why the value did not count. */
   readonly warning?: string | undefined;
 }
 
