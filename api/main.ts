@@ -6,6 +6,7 @@ import { createMetrics, startAdminServer } from '../shared/process/admin-server.
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
+import { ProcessNotes } from '../shared/process/process-notes.js';
 import { hasCallsInFlight } from '../shared/quota/calls-in-flight.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
 import { type Redis, redisNowMs } from '../shared/redis/connect.js';
@@ -121,7 +122,9 @@ async function serve(gateway: Gateway, connections: GatewayConnections, services
   const { commands, jobs, subscriber, mongo } = connections;
   const metrics = createMetrics();
   observeGateway(metrics, services);
-  observeClock(metrics, lifecycle.add(new ClockWatch(commands, logger)));
+  const clock = lifecycle.add(new ClockWatch(commands, logger));
+  observeClock(metrics, clock);
+  lifecycle.add(new ProcessNotes({ kind: 'gateway', redis: commands, config, clock }));
   const health = lifecycle.add(new RedisHealth(commands, config.timings.redis));
   // These connections are idle most of the time. Without a periodic PING a half-open one would go unnoticed.
   for (const idle of [jobs, subscriber]) lifecycle.add(new RedisHealth(idle, config.timings.redis));

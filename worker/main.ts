@@ -6,6 +6,7 @@ import { createMetrics, startAdminServer } from '../shared/process/admin-server.
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
+import { ProcessNotes } from '../shared/process/process-notes.js';
 import { isBulkDemanded } from '../shared/redis/bulk-demand.js';
 import { connectRedis } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
@@ -42,7 +43,8 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const redis = connectRedis({ url: redisUrl, name: connectionName('pool'), kind: 'commands', logger, minPatienceMs });
   lifecycle.onStop('redis', async () => redis.disconnect());
   const health = lifecycle.add(new RedisHealth(redis, config.timings.redis));
-  observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
+  const clock = lifecycle.add(new ClockWatch(redis, logger));
+  observeClock(metrics, clock);
   const { workers, bulkWorkers, partitions } = config;
   const ofLane = (lane: Lane): Omit<PoolOptions, 'workers'> => {
     const register = new WorkerRegister(redis, lane);
@@ -61,6 +63,9 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   // At the same time: one after the other would take longer than the process has.
   lifecycle.onStop('worker pools', async () => void (await Promise.all([bulk.stop(), batches.stop(), singles.stop()])));
   lifecycle.add(observePool(metrics, { pools, partitions, redis }));
+  const countsOf = ({ wantedCount: wanted, readyCount: ready }: typeof singles | typeof bulk) => ({ wanted, ready });
+  const workersNow = () => ({ singles: countsOf(singles), batches: countsOf(batches), bulk: countsOf(bulk) });
+  lifecycle.add(new ProcessNotes({ kind: 'pool', redis, config, clock, workers: workersNow }));
   lifecycle.add(
     await startAdminServer({
       host: config.host,

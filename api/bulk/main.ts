@@ -4,9 +4,11 @@ import { dayMs, machineClock } from '../../shared/contract/dates.js';
 import { messageOf } from '../../shared/contract/errors.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
 import { createMetrics, startAdminServer } from '../../shared/process/admin-server.js';
+import { ClockWatch, observeClock } from '../../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../../shared/process/logger.js';
 import { lowerPriority } from '../../shared/process/low-priority.js';
+import { ProcessNotes } from '../../shared/process/process-notes.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { connectRedis, redisNowMs } from '../../shared/redis/connect.js';
 import { RedisHealth } from '../../shared/redis/health.js';
@@ -47,6 +49,9 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const stopping = new AbortController();
   const jobs = new JobStore(database);
   const metrics = createMetrics();
+  const watch = lifecycle.add(new ClockWatch(commands, logger));
+  observeClock(metrics, watch);
+  lifecycle.add(new ProcessNotes({ kind: 'bulk', redis: commands, config, clock: watch }));
   const runner = lifecycle.add(
     new Runner({
       ...scoring,

@@ -4,8 +4,10 @@ import { type Config, ConfigError, readConfig } from '../../shared/config/config
 import { machineClock } from '../../shared/contract/dates.js';
 import { messageOf } from '../../shared/contract/errors.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import { ClockWatch } from '../../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../../shared/process/logger.js';
+import { ProcessNotes } from '../../shared/process/process-notes.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { RedisHealth } from '../../shared/redis/health.js';
@@ -47,6 +49,8 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const health = lifecycle.add(new RedisHealth(commands, config.timings.redis));
   // Without a periodic PING a half-open connection would go unnoticed until its next use.
   lifecycle.add(new RedisHealth(jobs, config.timings.redis));
+  const watch = lifecycle.add(new ClockWatch(commands, logger));
+  lifecycle.add(new ProcessNotes({ kind: 'console', redis: commands, config, clock: watch }));
   let handle: RequestListener = (_request, response) => {
     response.writeHead(503).end();
   };

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Command, Help } from 'commander';
-import { projectFile } from '../../shared/process/project-root.js';
+import { ownRelease } from '../../shared/process/release.js';
 import { addConsoleCommands } from './commands/console.js';
+import { addDoctorCommand } from './commands/fleet/doctor.js';
+import { addStatusCommand } from './commands/fleet/status.js';
 import { addJobCommands } from './commands/jobs/job-commands.js';
 import { addKeyCommands } from './commands/keys.js';
 import { addModelCommands } from './commands/models/model-commands.js';
@@ -21,7 +22,7 @@ import type { CliContext } from './context/cli-context.js';
 export function createProgram(context: CliContext): Command {
   const program = new Command('leadscore')
     .description('Operate Leadscore: organisations, API keys, models and usage. Score whole files.')
-    .version(ownVersion(), '-V, --version', 'print the version')
+    .version(ownRelease(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     // Lets a command define an option that the program also has: `model set --version`.
     .enablePositionalOptions()
@@ -44,6 +45,8 @@ export function createProgram(context: CliContext): Command {
   addOutcomesCommands(program, context);
   addValidationCommands(program, context);
   addConsoleCommands(program, context);
+  addStatusCommand(program, context);
+  addDoctorCommand(program, context);
   addRestoreCommands(program, context);
   addShardCommand(program, context);
   addScoreCommand(program, context);
@@ -62,9 +65,3 @@ Example:
   npx leadscore key create org_4fzyo82mVYHgQ1bT
   npx leadscore model import ./bundle --org org_4fzyo82mVYHgQ1bT
   npx leadscore score leads.csv --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt`;
-
-function ownVersion(): string {
-  const file: unknown = JSON.parse(readFileSync(projectFile('package.json'), 'utf8'));
-  const named = typeof file === 'object' && file !== null && 'version' in file ? file.version : undefined;
-  return typeof named === 'string' ? named : 'unknown';
-}

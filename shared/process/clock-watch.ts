@@ -8,7 +8,8 @@ const measureEveryMs = 60_000;
 const firstMeasureEveryMs = 1_000;
 /** A slower reply does not say precisely enough when Redis read its clock. */
 const maxRoundTripMs = 250;
-const maxSkewMs = 2_000; // NTP keeps machines within 0.1 s
+/** NTP keeps machines within 0.1 s. */
+export const maxSkewMs = 2_000;
 
 /**
  * Compares this machine's clock with Redis's, at once and then every minute. Call ids, which order a lead's scores, use

@@ -62,7 +62,8 @@ export class RedisHealth implements Stoppable {
   }
 }
 
-const requiredPolicy = 'noeviction';
+/** With another policy Redis would drop counters and leases when it is full. */
+export const requiredPolicy = 'noeviction';
 
 /**
  * Checks at start that Redis is a master, has the named database and allows INFO, which scripts use too. Warns when it

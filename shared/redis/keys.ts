@@ -29,6 +29,9 @@ export const partitionPrefix = (partition: number): string => `{leadscore:${part
  */
 export const workerRegisterKey = (lane: Lane): string => `leadscore:workers:${lane}`;
 
+/** Hash of the running processes by id; see process-register.ts. */
+export const processesKey = 'leadscore:processes';
+
 /** Exists while bulk jobs need worker processes; see bulk-demand.ts. */
 export const bulkDemandKey = 'leadscore:bulk-demand';
 

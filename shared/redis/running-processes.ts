@@ -2,6 +2,15 @@ import { mastersOf, type Redis } from './connect.js';
 
 export type ProcessKind = 'gateway' | 'pool' | 'bulk' | 'console';
 
+/** The words for one process of a kind, and for several. */
+export const processNames = {
+  gateway: ['gateway', 'gateways'],
+  pool: ['worker pool', 'worker pools'],
+  bulk: ['runner', 'runners'],
+  console: ['console', 'consoles'],
+} as const satisfies Record<ProcessKind, readonly [one: string, more: string]>;
+export const processKinds = Object.keys(processNames) as ProcessKind[];
+
 /** The connection that each process has once, and pings. */
 const main = 'commands';
 

@@ -3,7 +3,7 @@ import { UnusableServer } from '../../../shared/async/retry.js';
 import { isRedisRefusal, type Redis } from '../../../shared/redis/connect.js';
 import { anyLatestScoresKey, anyUsageKey } from '../../../shared/redis/keys.js';
 import { claimRedis } from '../../../shared/redis/owner.js';
-import { type ProcessKind, runningProcesses } from '../../../shared/redis/running-processes.js';
+import { processKinds, processNames, runningProcesses } from '../../../shared/redis/running-processes.js';
 import { allKeys } from '../../../shared/redis/scan.js';
 import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { type KeySettings, KeySettingsStore, otherKeySettings } from '../../../shared/store/accounts/key-settings.js';
@@ -153,14 +153,6 @@ async function dropDerived(redis: Redis): Promise<number> {
   return dropped;
 }
 
-const names = {
-  gateway: ['gateway', 'gateways'],
-  pool: ['worker pool', 'worker pools'],
-  bulk: ['runner', 'runners'],
-  console: ['console', 'consoles'],
-} as const satisfies Record<ProcessKind, readonly [one: string, more: string]>;
-const kinds = Object.keys(names) as ProcessKind[];
-
 const remedy = 'Stop all gateways, pools, runners and consoles, and run the command again; or add --yes';
 
 /**
@@ -173,9 +165,9 @@ async function requireStopped(redis: Redis): Promise<void> {
     const problem = `Redis does not tell which processes are running, because it refused CLIENT LIST (${cause.message})`;
     throw new CliError(`${problem}. ${remedy} once they are stopped`, { code: 'unknown_processes', cause });
   });
-  const found = kinds.filter((kind) => running[kind] > 0);
+  const found = processKinds.filter((kind) => running[kind] > 0);
   if (found.length === 0) return;
-  const counted = found.map((kind) => `${running[kind]} ${names[kind][running[kind] === 1 ? 0 : 1]}`);
+  const counted = found.map((kind) => `${running[kind]} ${processNames[kind][running[kind] === 1 ? 0 : 1]}`);
   throw new CliError(
     `Still running on this Redis: ${counted.join(', ')}. They may put back what this command drops. ${remedy}`,
     { code: 'still_running', details: { running } },

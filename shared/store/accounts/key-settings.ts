@@ -33,13 +33,20 @@ export class KeySettingsStore {
   }
 
   /**
+   * The stored settings; null if nothing is stored yet.
+   * @throws the driver's error, or MongoTimeout after five seconds
+   */
+  async read(): Promise<Comparable | null> {
+    return await withMongoTimeout(timeoutMs, (signal) => this.collection.findOne(filter, { signal }));
+  }
+
+  /**
    * Compares settings with the stored ones, and writes nothing.
    * @returns the settings that differ; none if nothing is stored yet
    * @throws the driver's error, or MongoTimeout after five seconds
    */
   async compare(settings: KeySettings): Promise<KeySettingName[]> {
-    const inUse = await withMongoTimeout(timeoutMs, (signal) => this.collection.findOne(filter, { signal }));
-    return differences(inUse, stored(settings));
+    return differences(await this.read(), stored(settings));
   }
 
   /**
@@ -89,4 +96,4 @@ function differences(one: Comparable | null, other: Comparable): KeySettingName[
 }
 
 /** Hashes a fixed text like a key, so it reveals no more of the pepper than the hashes of keys do. */
-const fingerprintOf = (pepper: string): string => hashSecret('the fingerprint of this pepper', pepper);
+export const fingerprintOf = (pepper: string): string => hashSecret('the fingerprint of this pepper', pepper);

@@ -26,3 +26,14 @@ export async function installationId(database: Db): Promise<string> {
   if (stored === null) throw new Error('MongoDB returned no installation id after creating it');
   return stored.id;
 }
+
+/**
+ * The id of this database; undefined before the first process has started on it.
+ * @throws as `installationId`
+ */
+export async function storedInstallationId(database: Db): Promise<string | undefined> {
+  const stored = await withMongoTimeout(timeoutMs, (signal) =>
+    database.collection<StoredInstallation>('settings').findOne({ _id: 'installation' }, { signal }),
+  );
+  return stored?.id;
+}

@@ -1,0 +1,73 @@
+import type { OperatorConfig } from '../../../shared/config/config.js';
+import { latestSweeps } from '../../../shared/quota/sweep-log.js';
+import type { Redis } from '../../../shared/redis/connect.js';
+import { ProcessRegister } from '../../../shared/redis/process-register.js';
+import { fingerprintOf, KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
+import type { CliContext } from '../context/cli-context.js';
+import { CliError } from '../context/cli-error.js';
+import { checkInstallation, checkMongoServer, unusableMongo } from './check-mongo.js';
+import { checkProcesses, checkSweeps, type Participant } from './check-processes.js';
+import { checkRedisServer, unreachableRedis } from './check-redis.js';
+import type { Checked, Finding } from './finding.js';
+
+/**
+ * Examines both servers and all running processes. A server that is away hides only what it knows. Writes nothing.
+ * @throws CliError when no servers are configured
+ */
+export async function examine(context: CliContext): Promise<Checked> {
+  const { connections } = context;
+  const [redis, database] = await Promise.all([
+    connections.redis().catch(orFinding(unreachableRedis)),
+    connections.database().catch(orFinding(unusableMongo)),
+  ]);
+  const parts: Checked[] = [];
+  if ('code' in redis) parts.push({ facts: [['Redis', 'cannot be reached']], findings: [redis] });
+  else parts.push(await checkRedisServer(redis));
+  if ('code' in database) parts.push({ facts: [['MongoDB', 'cannot be used']], findings: [database] });
+  else parts.push(await checkMongoServer(database));
+  const stored = 'code' in database ? undefined : database;
+  if (!('code' in redis)) {
+    if (stored !== undefined) parts.push({ facts: [], findings: await checkInstallation(redis, stored) });
+    parts.push(await ofProcesses(context, redis, stored));
+  }
+  return { facts: parts.flatMap(({ facts }) => facts), findings: parts.flatMap(({ findings }) => findings) };
+}
+
+const orFinding =
+  (findingOf: (error: unknown) => Finding) =>
+  (error: unknown): Finding => {
+    if (error instanceof CliError && error.code === 'unavailable') return findingOf(error);
+    throw error;
+  };
+
+async function ofProcesses(context: CliContext, redis: Redis, database: Db | undefined): Promise<Checked> {
+  const processes = await new ProcessRegister(redis).list();
+  const others = [await thisCommand(context), ...(await keysOf(database))];
+  const [last] = await latestSweeps(redis);
+  const { facts, findings } = checkProcesses(processes, others);
+  const lastMsAgo = last && context.clock.now() - last.atMs;
+  return { facts, findings: [...findings, ...checkSweeps(processes, lastMsAgo)] };
+}
+
+/** The settings that commands use. Without a pepper, commands that need one are refused. */
+async function thisCommand({ config, connections }: CliContext): Promise<Participant> {
+  const pepper = await connections.keyPepper().catch(() => undefined);
+  const { keyBrand, requestTimeoutMs, webhookTimeoutMs }: OperatorConfig = config;
+  return {
+    name: 'this command',
+    settings: {
+      KEY_BRAND: keyBrand,
+      REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
+      WEBHOOK_TIMEOUT_MS: String(webhookTimeoutMs),
+      ...(pepper === undefined ? {} : { KEY_PEPPER: fingerprintOf(pepper) }),
+    },
+  };
+}
+
+async function keysOf(database: Db | undefined): Promise<Participant[]> {
+  const stored = database && (await new KeySettingsStore(database).read());
+  if (stored === null || stored === undefined) return [];
+  const settings = { KEY_BRAND: stored.brand, KEY_PEPPER: stored.pepper_fingerprint };
+  return [{ name: 'the keys in the database', settings }];
+}
