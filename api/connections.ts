@@ -60,7 +60,8 @@ export async function connect(owner: ScoringProcess): Promise<Connections> {
   await Promise.all(Object.values(redis).map((each) => connectionReady(each)));
   const { mongo } = await claimServers({
     redis: redis.commands,
-    connectMongo: () => connectMongo(mongoUrl, { name: `leadscore-${name}`, maxPoolSize }),
+    connectMongo: () =>
+      connectMongo(mongoUrl, { name: `leadscore-${name}`, maxPoolSize, outage: logger.outages.MongoDB }),
     checkDatabase,
     leaseMs: leaseMsOf(config),
     logger,

@@ -25,7 +25,7 @@ import { startScoring } from './services.js';
  */
 async function start(port: NonNullable<typeof parentPort>): Promise<void> {
   const config = readConfig();
-  const logger = createLogger(config.logLevel, 'gateway');
+  const logger = createLogger(config.logLevel, 'gateway', { reportsOutages: false });
   process.on('unhandledRejection', (error) => logger.error({ error }, 'unhandled rejection'));
   const lifecycle = new Lifecycle(logger);
   const clock = machineClock(config.clockOffsetMs);
@@ -33,7 +33,8 @@ async function start(port: NonNullable<typeof parentPort>): Promise<void> {
   const connections = await connect(owner);
   const subscriber = await connectSubscriber(owner);
   const { commands, jobs, mongo } = connections;
-  for (const redis of [commands, jobs, subscriber]) lifecycle.add(new RedisHealth(redis, config.timings.redis));
+  for (const redis of [commands, jobs, subscriber])
+    lifecycle.add(new RedisHealth(redis, { ...config.timings.redis, outage: logger.outages.Redis }));
   const { follower, ...caches } = await startCaches({
     ...owner,
     database: mongo.database,

@@ -125,9 +125,10 @@ async function serve(gateway: Gateway, connections: GatewayConnections, services
   const clock = lifecycle.add(new ClockWatch(commands, logger));
   observeClock(metrics, clock);
   lifecycle.add(new ProcessNotes({ kind: 'gateway', redis: commands, config, clock }));
-  const health = lifecycle.add(new RedisHealth(commands, config.timings.redis));
+  const health = lifecycle.add(new RedisHealth(commands, { ...config.timings.redis, outage: logger.outages.Redis }));
   // These connections are idle most of the time. Without a periodic PING a half-open one would go unnoticed.
-  for (const idle of [jobs, subscriber]) lifecycle.add(new RedisHealth(idle, config.timings.redis));
+  for (const idle of [jobs, subscriber])
+    lifecycle.add(new RedisHealth(idle, { ...config.timings.redis, outage: logger.outages.Redis }));
   const readiness = async () => health.problem;
   let drain: Drain | undefined;
   let ownUrl = '';

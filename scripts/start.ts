@@ -17,6 +17,10 @@ const config = readSettings('start', () => readOperatorConfig(undefined, availab
 const logger = createLogger(config.logLevel, 'start');
 const lifecycle = new Lifecycle(logger, 45_000);
 
+const noSupervisor =
+  'npm start is no supervisor: when one of its processes ends, it stops all of them and starts none again. For ' +
+  'production see docs/operating.md, By systemd';
+
 /** `ended` resolves when a private server ends. */
 async function databases(): Promise<Omit<PrivateServers, 'stop'>> {
   const { redisUrl, mongoUrl, keyPepper } = config;
@@ -41,6 +45,7 @@ async function databases(): Promise<Omit<PrivateServers, 'stop'>> {
 
 async function start(): Promise<void> {
   lifecycle.listenForSignals();
+  logger.info(noSupervisor);
   const servers = await databases();
   const { redisUrl, mongoUrl, keyPepper } = servers;
   const starting = startStack({

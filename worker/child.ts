@@ -99,7 +99,7 @@ function reportToPool(registry: ModelRegistry): void {
 }
 
 const config: ChildConfig = readWorkerConfig();
-const logger = createLogger(config.logLevel, 'worker');
+const logger = createLogger(config.logLevel, 'worker', { reportsOutages: false });
 start(config, logger).catch((error: unknown) => {
   logger.fatal({ error }, 'the worker could not start');
   process.exit(1);

@@ -42,7 +42,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const { minPatienceMs } = config.timings.redis;
   const redis = connectRedis({ url: redisUrl, name: connectionName('pool'), kind: 'commands', logger, minPatienceMs });
   lifecycle.onStop('redis', async () => redis.disconnect());
-  const health = lifecycle.add(new RedisHealth(redis, config.timings.redis));
+  const health = lifecycle.add(new RedisHealth(redis, { ...config.timings.redis, outage: logger.outages.Redis }));
   const clock = lifecycle.add(new ClockWatch(redis, logger));
   observeClock(metrics, clock);
   const { workers, bulkWorkers, partitions } = config;

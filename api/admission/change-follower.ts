@@ -1,4 +1,3 @@
-import { messageOf } from '../../shared/contract/errors.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Change } from '../../shared/redis/changes.js';
@@ -72,8 +71,7 @@ export class ChangeFollower implements Stoppable {
         this.readAtMs = beganMs;
         this.hasFailed = false;
       } catch (error) {
-        if (!this.hasFailed)
-          logger.warn({ error: messageOf(error) }, 'change log not read: cached keys and models hold for 5 s at most');
+        if (!this.hasFailed) logger.warn({ error }, 'change log not read: cached keys and models hold for 5 s at most');
         this.hasFailed = true;
       }
     }

@@ -47,7 +47,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const { follower, ...caches } = await startCaches({ database, subscriber, clock, logger, keysWith: () => undefined });
   lifecycle.add(follower);
   const scoring = await startScoring(owner, connections, { caches, sumsFieldDays: true });
-  const health = lifecycle.add(new RedisHealth(commands, config.timings.redis));
+  const health = lifecycle.add(new RedisHealth(commands, { ...config.timings.redis, outage: logger.outages.Redis }));
   const stopping = new AbortController();
   const jobs = new JobStore(database);
   const metrics = createMetrics();

@@ -46,9 +46,9 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const connections = await connect(owner);
   const { commands, jobs, mongo } = connections;
   await claimKeySettings(mongo.database, config, logger);
-  const health = lifecycle.add(new RedisHealth(commands, config.timings.redis));
+  const health = lifecycle.add(new RedisHealth(commands, { ...config.timings.redis, outage: logger.outages.Redis }));
   // Without a periodic PING a half-open connection would go unnoticed until its next use.
-  lifecycle.add(new RedisHealth(jobs, config.timings.redis));
+  lifecycle.add(new RedisHealth(jobs, { ...config.timings.redis, outage: logger.outages.Redis }));
   const watch = lifecycle.add(new ClockWatch(commands, logger));
   lifecycle.add(new ProcessNotes({ kind: 'console', redis: commands, config, clock: watch }));
   let handle: RequestListener = (_request, response) => {

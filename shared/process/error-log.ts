@@ -1,14 +1,14 @@
-import type { EventEmitter } from 'node:events';
 import type { Logger } from './logger.js';
+import { absentServer } from './outage.js';
 
 const repeatEveryMs = 30_000;
 
-/** Logs an error that may repeat many times a second while a server is away. */
+/** Logs an error that may repeat many times a second. */
 export type LogError = (error: Error) => void;
 
 /**
  * Makes a throttled log: the first error at once, then at most one line in 30 s with the number of errors since the
- * last.
+ * last. Errors of a server that is away are not throttled here: the logger makes them one outage.
  * @param fields further fields of each line
  */
 export function errorLog(
@@ -19,6 +19,10 @@ export function errorLog(
   let times = 0;
   let quietUntilMs = Number.NEGATIVE_INFINITY;
   return (error) => {
+    if (absentServer(error) !== undefined) {
+      logger.warn({ ...fields, error }, message);
+      return;
+    }
     times += 1;
     const nowMs = performance.now();
     if (nowMs < quietUntilMs) return;
@@ -26,26 +30,4 @@ export function errorLog(
     logger.warn({ ...fields, error: error.message, times }, message);
     times = 0;
   };
-}
-
-/** Logs failures of a Redis connection, throttled, and its return. */
-export function logConnection(
-  redis: Pick<EventEmitter, 'on'>,
-  name: string,
-  logger: Pick<Logger, 'info' | 'warn'>,
-): void {
-  const fields = { connection: name };
-  let log = errorLog(logger, 'redis connection error', fields);
-  let failedSinceMs: number | undefined;
-  redis.on('error', (error: Error) => {
-    failedSinceMs ??= performance.now();
-    log(error);
-  });
-  redis.on('ready', () => {
-    if (failedSinceMs === undefined) return;
-    const awayS = Number(((performance.now() - failedSinceMs) / 1000).toFixed(1));
-    logger.info({ ...fields, awayS }, 'redis connection is back');
-    failedSinceMs = undefined;
-    log = errorLog(logger, 'redis connection error', fields);
-  });
 }

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
-import { type Logger, pino } from 'pino';
+import { type Logger as PinoLogger, pino } from 'pino';
 import { withoutSecrets } from '../contract/identifiers.js';
+import { absentServer, Outage, type ServerName } from './outage.js';
 
 const standardOutput = 1;
 /** How long one line waits for a slow reader of a non-blocking pipe. */
@@ -29,7 +30,10 @@ const logOutput = {
 
 const isBusy = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
 
-export type { Logger } from 'pino';
+/** Each server's absence, as this process sees it. */
+export type Outages = Readonly<Record<ServerName, Outage>>;
+
+export type Logger = PinoLogger & { readonly outages: Outages };
 
 /** The end of a MongoDB error, in a JSON text, that quotes the value of a key: it may be a lead. */
 const duplicateKey = /(dup key: )(?:[^"\\]|\\.)*/g;
@@ -37,10 +41,17 @@ const duplicateKey = /(dup key: )(?:[^"\\]|\\.)*/g;
 /**
  * A logger that writes one JSON object a line to standard output. Callers never log API keys, bodies or field values.
  * As a second defence, it redacts texts that look like a key and the headers that carry one: an error may contain them.
+ * A warning whose `error` says that a server is away belongs to that server's outage; see outage.ts. It is written at
+ * the level `debug`.
  * @param process `gateway`, `pool`, `worker` or `start`
+ * @param options.reportsOutages false for a part whose main thread or pool reports them
  */
-export const createLogger = (level: string, process: string): Logger =>
-  pino(
+export function createLogger(
+  level: string,
+  process: string,
+  { reportsOutages = true }: { readonly reportsOutages?: boolean } = {},
+): Logger {
+  const logger: PinoLogger = pino(
     {
       level,
       base: { process },
@@ -48,13 +59,33 @@ export const createLogger = (level: string, process: string): Logger =>
         paths: ['*.authorization', '*.headers.authorization', 'headers["x-api-key"]'],
         censor: '[key]',
       },
-      hooks: { streamWrite: (line) => withoutSecrets(line).replace(duplicateKey, '$1[value]') },
+      hooks: {
+        streamWrite: (line) => withoutSecrets(line).replace(duplicateKey, '$1[value]'),
+        logMethod(args, method, written) {
+          const [fields, message = ''] = args as [unknown, string?];
+          const isOutage = written === pino.levels.values.warn && noted(fields, message);
+          (isOutage ? logger.debug : method).apply(this, args);
+        },
+      },
       serializers: { error: (thrown: unknown) => describeError(thrown) },
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     logOutput,
   );
+  const outages: Outages = {
+    Redis: new Outage('Redis', logger, reportsOutages),
+    MongoDB: new Outage('MongoDB', logger, reportsOutages),
+  };
+  const noted = (fields: unknown, message: string): boolean => {
+    const error = typeof fields === 'object' && fields !== null && 'error' in fields ? fields.error : undefined;
+    const server = absentServer(error);
+    if (server === undefined || !(error instanceof Error)) return false;
+    outages[server].failed(error, message);
+    return true;
+  };
+  return Object.assign(logger, { outages });
+}
 
 const maxCauses = 5;
 

@@ -17,7 +17,7 @@ export interface ProcessNotesOptions {
   readonly redis: Redis;
   readonly config: WorkerConfig;
   readonly clock: Pick<ClockWatch, 'aheadMs'>;
-  /** Of a pool. */
+  /** For a pool. */
   readonly workers?: () => NonNullable<ProcessNote['workers']>;
 }
 

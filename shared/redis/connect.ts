@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { logConnection } from '../process/error-log.js';
+import { errorLog } from '../process/error-log.js';
 import type { Logger } from '../process/logger.js';
 import { redisRunKey } from './keys.js';
 
@@ -67,7 +67,8 @@ export function connectRedis({
         }
       : { maxRetriesPerRequest: null, socketTimeout: maxBlockMs + minPatienceMs };
   const redis = connect(url, { ...shared, ...perKind });
-  logConnection(redis, name, logger);
+  redis.on('error', errorLog(logger, 'redis connection error', { connection: name }));
+  redis.on('ready', () => logger.outages.Redis.answered());
   return redis;
 }
 

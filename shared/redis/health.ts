@@ -1,12 +1,15 @@
 import { UnusableServer } from '../async/retry.js';
 import type { Stoppable } from '../process/lifecycle.js';
 import type { Logger } from '../process/logger.js';
+import { absentServer, type Outage } from '../process/outage.js';
 import { factOf, isRedisRefusal, mastersOf, type Redis } from './connect.js';
 
 export interface RedisHealthOptions {
   readonly pingEveryMs?: number;
   /** Ms without a reply after which Redis counts as away. */
   readonly maxSilenceMs?: number;
+  /** Learns of missing replies and of replies. */
+  readonly outage?: Pick<Outage, 'failed' | 'answered'>;
 }
 
 /**
@@ -20,15 +23,18 @@ export class RedisHealth implements Stoppable {
   private isPinging = false;
   private readonly maxSilenceMs: number;
   private readonly timer: NodeJS.Timeout;
+  private readonly outage: RedisHealthOptions['outage'];
   private readonly onReply = (): void => {
     this.unansweredSinceMs = undefined;
+    this.outage?.answered();
   };
 
   constructor(
     private readonly redis: Redis,
-    { pingEveryMs = 1_000, maxSilenceMs = 3_000 }: RedisHealthOptions = {},
+    { pingEveryMs = 1_000, maxSilenceMs = 3_000, outage }: RedisHealthOptions = {},
   ) {
     this.maxSilenceMs = maxSilenceMs;
+    this.outage = outage;
     this.timer = setInterval(() => void this.ping(), pingEveryMs).unref();
     // A connection becomes ready by a reply of Redis.
     redis.on('ready', this.onReply);
@@ -56,7 +62,8 @@ export class RedisHealth implements Stoppable {
       this.onReply();
     } catch (error) {
       // A refusal is a reply as well.
-      if (isRedisRefusal(error)) this.onReply();
+      if (absentServer(error) === 'Redis' && error instanceof Error) this.outage?.failed(error, 'ping');
+      else if (isRedisRefusal(error)) this.onReply();
     }
     this.isPinging = false;
   }

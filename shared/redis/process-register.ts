@@ -22,7 +22,7 @@ export interface DiskSpace {
   readonly totalBytes: number;
 }
 
-/** What a running process says about itself. */
+/** A running process's description of itself. */
 export interface ProcessNote {
   readonly kind: ProcessKind;
   readonly release: string;
@@ -36,7 +36,7 @@ export interface ProcessNote {
   readonly clockAheadMs: number | null;
   /** Null where the system does not tell. */
   readonly disk: DiskSpace | null;
-  /** Of a pool. */
+  /** Only a pool has these. */
   readonly workers?: Readonly<Record<Lane, WorkerCounts>>;
 }
 

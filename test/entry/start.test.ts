@@ -51,6 +51,7 @@ describe('npm start', () => {
     process.kill(pids[0] ?? 0, 'SIGKILL');
     const { how, output } = await start.ended;
     expect(how, output).to.equal(1);
+    expect(output).to.match(/npm start is no supervisor.*docs\/operating\.md/);
     const logged = output.split('\n').filter((line) => line.includes('"process":"start"'));
     const why = 'the private MongoDB ended: SIGKILL';
     expect(logged.at(-2), output).to.include('"level":"fatal"').and.include(`"msg":"${why}"`);

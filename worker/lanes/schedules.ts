@@ -1,6 +1,5 @@
 import type { Queue, RepeatOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { messageOf } from '../../shared/contract/errors.js';
 import type { Logger } from '../../shared/process/logger.js';
 
 /** A schedule of BullMQ: a job that runs repeatedly. */
@@ -34,7 +33,7 @@ export async function ensureSchedules(
         if (!isSame(known, when)) await queue.upsertJobScheduler(name, when, { name, data: {}, opts: jobOptions });
       }
     } catch (error) {
-      logger.warn({ queue: queue.name, error: messageOf(error) }, 'schedules not stored; retrying');
+      logger.warn({ queue: queue.name, error }, 'schedules not stored; retrying');
     }
   };
   await schedule();

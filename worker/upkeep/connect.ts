@@ -53,7 +53,8 @@ export async function connectUpkeep(config: UpkeepConfig, logger: Logger): Promi
   const leaseMs = leaseMsOf(config);
   const { mongo, claim } = await claimServers({
     redis,
-    connectMongo: () => connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 10 }),
+    connectMongo: () =>
+      connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 10, outage: logger.outages.MongoDB }),
     leaseMs,
     logger,
     attempt: boundedAttempt(maxClaimMsAtStart),

@@ -1,5 +1,4 @@
 import { repeatEvery } from '../../shared/async/repeat.js';
-import { messageOf } from '../../shared/contract/errors.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Redis } from '../../shared/redis/connect.js';
@@ -37,7 +36,7 @@ export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions):
     try {
       if (await takeLock()) await sweep();
     } catch (error) {
-      logger.warn({ error: messageOf(error) }, 'sweep failed; retrying');
+      logger.warn({ error }, 'sweep failed; retrying');
     }
   };
   return { name: 'sweeper', ...repeatEvery(everyMs, sweepInTurn) };

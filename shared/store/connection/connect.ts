@@ -11,6 +11,7 @@ import {
 import { retryAtStart, UnusableServer } from '../../async/retry.js';
 import { withSignal } from '../../async/timeouts.js';
 import { messageOf } from '../../contract/errors.js';
+import type { Outage } from '../../process/outage.js';
 
 export type { ClientSession, Db, MongoClient } from 'mongodb';
 
@@ -34,6 +35,8 @@ export interface MongoConnectionOptions {
   readonly maxPoolSize?: number;
   /** Time limit for finding a primary that answers reads; 10 s by default. */
   readonly maxWaitMs?: number;
+  /** Learns when MongoDB loses its primary, and when one answers. */
+  readonly outage?: Pick<Outage, 'failed' | 'answered'>;
 }
 
 /** Connections of a process to MongoDB. */
@@ -58,7 +61,7 @@ const anotherReplicaSet =
  */
 export async function connectMongo(
   url: string,
-  { name, maxPoolSize = defaultPoolSize, maxWaitMs = 10_000 }: MongoConnectionOptions,
+  { name, maxPoolSize = defaultPoolSize, maxWaitMs = 10_000, outage }: MongoConnectionOptions,
 ): Promise<Mongo> {
   const client = clientOf(url, { name, maxPoolSize, maxWaitMs });
   try {
@@ -66,6 +69,7 @@ export async function connectMongo(
       maxWaitMs,
       isFinal,
     });
+    if (outage !== undefined) followPrimary(client, outage);
     return { client, database };
   } catch (error) {
     await client.close();
@@ -82,7 +86,27 @@ async function opened(client: MongoClient, signal: AbortSignal): Promise<Db> {
   return database;
 }
 
-function clientOf(url: string, { name, maxPoolSize, maxWaitMs }: Required<MongoConnectionOptions>): MongoClient {
+/** Reports to an outage when the primary or the last mongos goes, and when one answers. */
+function followPrimary(client: MongoClient, outage: NonNullable<MongoConnectionOptions['outage']>): void {
+  let writable: ReadonlySet<string> | undefined;
+  client.on('topologyDescriptionChanged', ({ newDescription: { servers } }) => {
+    const all = [...servers.values()];
+    const found = new Set(all.filter(({ isWritable }) => isWritable).map(({ address }) => address));
+    // A client that is closed drops all servers.
+    if (all.length > 0 && found.size === 0 && writable?.size !== 0)
+      outage.failed(all.find(({ error }) => error !== null)?.error ?? new Error('no primary'), 'connection');
+    if (found.size > 0 && writable?.size === 0) outage.answered();
+    writable = found;
+  });
+  client.on('serverHeartbeatSucceeded', ({ connectionId }) => {
+    if (writable === undefined || writable.has(connectionId)) outage.answered();
+  });
+}
+
+function clientOf(
+  url: string,
+  { name, maxPoolSize, maxWaitMs }: Omit<Required<MongoConnectionOptions>, 'outage'>,
+): MongoClient {
   try {
     return new MongoClient(url, {
       appName: name,

@@ -3,12 +3,14 @@ import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
+import { createLogger } from '../../../shared/process/logger.js';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../../shared/redis/keys.js';
 import { ChunkAbandoned } from '../../../worker/lanes/handle-chunk.js';
 import { eventually } from '../../support/eventually.js';
 import { gateway, type LaneRig, laneRig } from '../../support/lane-rig.js';
 
 describe('the chunk of a job', () => {
+  const { outages } = createLogger('silent', 'test');
   let rig: LaneRig;
   let begun: string[];
   let scored: string[];
@@ -38,7 +40,7 @@ describe('the chunk of a job', () => {
           return { chunk, parts: [] };
         };
       };
-    rig = await laneRig(begin, { logger: pino(log) });
+    rig = await laneRig(begin, { logger: Object.assign(pino(log), { outages }) });
   });
   afterEach(() => rig.close());
 

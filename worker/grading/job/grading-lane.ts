@@ -49,9 +49,7 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
   });
   worker.on('error', errorLog(logger, 'grading error'));
   backOffOnOom(worker);
-  worker.on('failed', (job, error) =>
-    logger.warn({ job: job?.name, data: job?.data, error: error.message }, 'grading failed'),
-  );
+  worker.on('failed', (job, error) => logger.warn({ job: job?.name, data: job?.data, error }, 'grading failed'));
   return {
     name: 'grading lane',
     stop: async () => {

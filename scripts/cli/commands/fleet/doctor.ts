@@ -16,9 +16,10 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
 }
 
 const doctorNotes = `
-It compares the settings, releases and clocks of all running processes with each
-other, with those of this command and with the keys in the database. It writes
-nothing. Run it with the environment of a gateway. Exit code 1: it found a mistake.`.trim();
+It compares the settings, releases and clocks of all running processes. It also
+compares them with the settings of this command and with the keys in the database.
+It writes nothing. Run it with the environment of a gateway.
+Exit code 1: it found a mistake.`.trim();
 
 async function doctor(context: CliContext): Promise<CommandResult> {
   const { examine } = await import('../../doctor/examine.js');
