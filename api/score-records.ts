@@ -2,6 +2,7 @@ import type { UsageReport } from '../shared/contract/plans.js';
 import type { Admission } from './admission/admission.js';
 import type { IdempotencyKeys, Reply } from './admission/idempotency.js';
 import type { Metering } from './admission/metering.js';
+import { noticesOf } from './call/notices.js';
 import type { WriteReply } from './call/score-outcome.js';
 import type { ScoringCall } from './call/scoring-call.js';
 import type { Dispatcher } from './dispatch/dispatcher.js';
@@ -40,7 +41,9 @@ export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: S
       const rows = await (early ?? score());
       if (call.hasHungUp()) throw new CallerGone('the caller hung up while the call was scored');
       await write.prepare?.({ call, rows });
-      const writeWith = (usage: UsageReport) => write({ call, modelVersion: model.version, rows, verdict, usage });
+      const notices = noticesOf(call, model);
+      const writeWith = (usage: UsageReport) =>
+        write({ call, modelVersion: model.version, rows, verdict, usage, notices });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
       const usage = await reservation.settle(rows);
       fieldDays.add({ call, model, rows });

@@ -23,6 +23,8 @@ export interface ScoreOutcome {
   readonly rows: ScoredRows;
   readonly usage: UsageReport;
   readonly verdict: Verdict;
+  /** Sentences about the request. */
+  readonly notices: readonly string[];
 }
 
 /** Writes an outcome as the JSON of one endpoint. */

@@ -162,13 +162,14 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
     written.set(rows, { scores, summary: summaryMember(report) });
   };
   const write = (outcome: ScoreOutcome): string => {
-    const { call, modelVersion, verdict, usage } = outcome;
+    const { call, modelVersion, verdict, usage, notices } = outcome;
     const tail = {
       records_scored: call.records.length,
       cache_hits: matchedCount(outcome),
       usage,
       validation: verdict,
       ...(call.bucket === 'test' ? { test: true } : {}),
+      ...noticesMember(notices),
     };
     const head = JSON.stringify({ model_id: call.modelId, model_version: modelVersion }).slice(0, -1);
     const { scores, summary = '' } = written.get(outcome.rows) ?? {};
@@ -176,6 +177,9 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
   };
   return Object.assign(write, { prepare });
 }
+
+/** The member `notices`; nothing without any. */
+export const noticesMember = (notices: readonly string[]) => (notices.length === 0 ? {} : { notices });
 
 /** The member `input_summary` with a leading comma; empty without a report. */
 export const summaryMember = (report: InputReport | undefined): string =>

@@ -34,6 +34,13 @@ export interface Idempotency {
   readonly bodyHash: string;
 }
 
+/** A sentence about the request, for the member `notices` of its reply. */
+export interface Notice {
+  readonly text: string;
+  /** Without use if the model has a field of this name. */
+  readonly unlessField?: string;
+}
+
 export const inputReports = ['summary', 'records'] as const;
 export type InputReport = (typeof inputReports)[number];
 
@@ -52,6 +59,7 @@ export interface ScoringCall {
   readonly explain: boolean;
   /** Report on how the fields were read: summed up, or of each record as well. */
   readonly inputReport?: InputReport;
+  readonly notices?: readonly Notice[];
   readonly lane: Lane;
   /** Whether records that cannot be scored are refused one by one. Without it, one such record refuses the call. */
   readonly tolerant?: boolean;

@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
-import type { Deadline, Idempotency } from '../call/scoring-call.js';
+import type { Deadline, Idempotency, Notice } from '../call/scoring-call.js';
 import type { BodyMemory } from './body-memory.js';
 import type { RateDecision, RateLimit } from './rate-limit.js';
 import { type BodyLimits, readBody } from './read-body.js';
@@ -26,12 +26,17 @@ export interface ReceivedCall {
   readonly atMs: number;
   readonly deadline: Deadline;
   readonly idempotency: Idempotency | undefined;
+  /** About the headers. */
+  readonly notices: readonly Notice[];
   readonly hasHungUp: () => boolean;
   /** Calls the listener when the caller closes the connection. @returns ends that */
   readonly onHangUp: (listener: () => void) => () => void;
 }
 
 const maxIdempotencyKey = 255;
+const emptyIdempotencyKey: Notice = {
+  text: 'The Idempotency-Key is empty, so the call has none: sent again, it is scored and counted again.',
+};
 
 /**
  * Checks the key, then the rate, then reads the body. Sets the RateLimit headers.
@@ -72,6 +77,7 @@ export async function receiveCall(
     atMs,
     deadline: { monotonicMs: endMs, redisMs: endRedisMs, arrivedRedisMs: endRedisMs - options.timeoutMs },
     idempotency: idempotencyOf(context, options.route, body),
+    notices: context.req.headers['idempotency-key'] === '' ? [emptyIdempotencyKey] : [],
     // Node ends its side of a connection when the caller closes theirs.
     hasHungUp: () => socket.destroyed || socket.writableEnded,
     onHangUp: (listener) => {
@@ -80,6 +86,13 @@ export async function receiveCall(
     },
   };
 }
+
+const callsOf: Readonly<Record<RateWindow, string>> = {
+  scoring: 'calls',
+  reading: 'reading calls',
+  erasing: 'erasures',
+  outcomes: 'calls with outcomes',
+};
 
 /**
  * Takes a slot of the key's rate, and sets the RateLimit headers.
@@ -109,9 +122,12 @@ export async function takeSlot(
   context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
   context.set('RateLimit', `"key";r=${decision.remaining};t=${Math.max(1, Math.round(decision.resetMs / 1000))}`);
   if (decision.accepted) return decision;
-  throw new ApiError('rateLimited', `More than ${rate} calls within a second: slow down and retry.`, {
-    retryAfterSeconds: Math.max(1, Math.ceil(decision.retryAfterMs / 1000)),
-  });
+  throw new ApiError(
+    'rateLimited',
+    `More than ${rate} ${callsOf[window]} within a second, which is the limit of this key alone: slow down and retry. ` +
+      'An administrator can create a key with a higher rate.',
+    { retryAfterSeconds: Math.max(1, Math.ceil(decision.retryAfterMs / 1000)) },
+  );
 }
 
 function idempotencyOf(context: Context, route: string, body: Buffer): Idempotency | undefined {

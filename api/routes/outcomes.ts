@@ -69,7 +69,7 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
         const request = check(await parseJsonBody(body, valueLimit));
         return { request, outcomes: outcomesOf(request, deps.clock.now()) };
       });
-      return { sent: request.outcomes.map(({ crm_id: crmId }) => crmId), outcomes, call };
+      return { sent: request.outcomes.map(({ crm_id: crmId }) => String(crmId)), outcomes, call };
     },
     answer: async (_context, { organisation, apiKey }, { sent, outcomes, call }) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
@@ -105,8 +105,9 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
     );
   }
   return outcomes.map(({ crm_id, converted, at: text }, index) => {
-    const read = readCrmId(crm_id);
-    if ('problem' in read) throw noId(`outcomes[${index}].crm_id`, crm_id, read.problem);
+    const sentId = String(crm_id);
+    const read = readCrmId(sentId);
+    if ('problem' in read) throw noId(`outcomes[${index}].crm_id`, sentId, read.problem);
     const date = outcomeDate(text, { converted, nowMs });
     if ('at' in date) return { crmId: storedCrmId(read.id), converted, ...date };
     const must =

@@ -1,5 +1,6 @@
 import { readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import { EnvelopeMembers } from '../call/notices.js';
 import type { WriteReply } from '../call/score-outcome.js';
 import { answerInTime, type CallRecord, idOfRecord, type ScoringCall } from '../call/scoring-call.js';
 import type { AnswerCall } from '../large-calls/arrived-call.js';
@@ -16,6 +17,8 @@ const valueLimit: ValueLimit = {
   advice: 'send fewer records in each call, or fewer fields of each',
   refuse: ({ records }) => checkRecordCount(records),
 };
+
+const members = new EnvelopeMembers(Object.keys(scoreRequestSchema.properties));
 
 /** Answers `POST /v1/score`: scores up to 1000 records with one model. */
 export function batchAnswer(deps: ScoringDeps, writeReply: WriteReply): AnswerCall {
@@ -43,6 +46,10 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
     nameOfRecord: (index) => `records[${index}]`,
     explain: request.explain ?? false,
     ...(request.input_report !== undefined && { inputReport: request.input_report }),
+    notices: [
+      ...received.notices,
+      ...members.notices(Object.keys(request), (member) => Object.hasOwn(request, member)),
+    ],
     lane: laneOf(length, received.body),
     idempotency,
     atMs,
@@ -59,9 +66,10 @@ function checkRecordCount(count: number): void {
   );
 }
 
-/** The schema accepts only strings as crm_id. An empty one counts as absent. */
+/** The schema accepts texts and safe whole numbers as crm_id. An empty text counts as absent. */
 function recordOf(fields: Readonly<Record<string, unknown>>): CallRecord {
   const sent = Object.hasOwn(fields, 'crm_id') ? fields.crm_id : undefined;
+  if (typeof sent === 'number') return { fields, crmId: String(sent) };
   if (typeof sent !== 'string' || sent === '') return { fields, crmId: null };
   const read = readCrmId(sent);
   return 'id' in read ? { fields, ...idOfRecord(read.id) } : { fields, crmId: null, echo: sent };

@@ -13,7 +13,7 @@ import { queryParameter } from './reading.js';
 export function webhookAnswer(deps: ScoringDeps, route: string, likelihoodName: LikelihoodName): AnswerCall {
   return async ({ received, requestId, querystring, form }) => {
     const body = await parseWebhookBody(received.body, form);
-    const request = readWebhook(body, (name) => queryParameter({ querystring }, name));
+    const request = readWebhook(body, (name) => queryParameter({ querystring }, name), namesIn(querystring));
     // Settings in the query are part of the call.
     const names = { requestId, route: `${route}?${querystring}` };
     const call = callOf(received, request, names);
@@ -25,6 +25,9 @@ export function webhookAnswer(deps: ScoringDeps, route: string, likelihoodName: 
     return { reply, scored: { modelId: call.modelId, records: call.records.length } };
   };
 }
+
+const namesIn = (querystring: string): string[] =>
+  querystring === '' ? [] : [...new URLSearchParams(querystring).keys()];
 
 function callOf(
   received: ReceivedCall,
@@ -42,6 +45,7 @@ function callOf(
     nameOfRecord: () => 'record',
     explain: request.explain,
     ...(request.inputReport !== undefined && { inputReport: request.inputReport }),
+    notices: [...received.notices, ...request.notices],
     lane: laneOf(1, received.body),
     idempotency: received.idempotency ?? repeatedCallback(received, request, route),
     atMs,

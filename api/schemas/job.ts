@@ -85,7 +85,7 @@ export const jobSchema = describedObject('A bulk job: one file that is scored.',
   'error?': failureSchema,
   'notices?': described(
     'Sentences about the file: the footer of a report that was passed over, rows with fewer cells than the header, and ' +
-      'rows with a `crm_id` that an earlier row has.',
+      'rows with a `crm_id` that an earlier row has. In the reply of its creation, about an empty `Idempotency-Key`.',
     list(text),
   ),
   usage: usageSchema,

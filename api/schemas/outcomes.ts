@@ -1,6 +1,6 @@
 import { firstYear, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
 import { count, described, describedObject, flag, type ShapeOf, text } from '../../shared/contract/schema.js';
-import { crmIdSchema } from './scoring/score-request.js';
+import { crmIdSchema, numberIdWords } from './scoring/score-request.js';
 
 /** The outcome of one lead. */
 export const outcomeSchema = describedObject(
@@ -12,7 +12,7 @@ export const outcomeSchema = describedObject(
       minLength: 1,
       description:
         'The id under which the lead was scored. Compared as in `POST /v1/score`. A placeholder (`NULL`, `#N/A`, `-`) and ' +
-        'a number that a spreadsheet has shortened (`1.2E+17`) are refused.',
+        `a number that a spreadsheet has shortened (\`1.2E+17\`) are refused.${numberIdWords}`,
     },
     converted: described('Whether the lead has converted.', flag),
     'at?': {

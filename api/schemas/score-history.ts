@@ -1,5 +1,5 @@
 import { described, describedObject, instant, list, score, text } from '../../shared/contract/schema.js';
-import { crmIdSchema, modelIdSchema } from './scoring/score-request.js';
+import { crmIdTextSchema, modelIdSchema } from './scoring/score-request.js';
 import { likelihoodSchema } from './scoring/score-response.js';
 
 /** The number of entries on a page of the history. */
@@ -16,7 +16,7 @@ export const pastScoreSchema = describedObject('One past score of a record.', {
 
 /** The reply of `GET /v1/scores/{crm_id}`. */
 export const scoreHistorySchema = describedObject('A page of the past scores of a record.', {
-  crm_id: described('The requested id.', crmIdSchema),
+  crm_id: described('The requested id.', crmIdTextSchema),
   scores: described('The scores, newest first.', list(pastScoreSchema)),
   'next_cursor?': described('Send it as `cursor` to read the next page. Absent on the last page.', text),
 });

@@ -1,6 +1,8 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { beyondSafe } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Schema, ShapeOf } from '../../shared/contract/schema.js';
+import { renameAdvice } from '../call/notices.js';
 
 const maxProblemsNamed = 5;
 
@@ -14,6 +16,8 @@ export function compileCheck<const Body extends Schema>(schema: Body): (value: u
     ownProperties: true,
     allErrors: false,
     unicodeRegExp: true,
+    // Messages name the values of the schema, and the members of the data.
+    verbose: true,
     strict: true,
     strictTypes: false,
   });
@@ -29,21 +33,26 @@ export function compileCheck<const Body extends Schema>(schema: Body): (value: u
   };
 }
 
-function describe({ instancePath, keyword, params, message }: ErrorObject): string {
+function describe({ instancePath, keyword, params, message, parentSchema, data }: ErrorObject): string {
   const path = pathOf(instancePath);
-  if (keyword === 'required')
-    return `${path === 'The body' ? '' : `${path}.`}${String(params.missingProperty)} is missing`;
-  if (keyword === 'type') return `${path} must be of type ${[params.type].flat().join(' or ')}`;
-  if (keyword === 'enum') {
-    const allowed = (params.allowedValues as readonly unknown[]).map((value) => JSON.stringify(value));
-    return `${path} must be ${allowed.join(' or ')}`;
+  if (keyword === 'required') {
+    const missing = String(params.missingProperty);
+    const advice = renameAdvice(missing, Object.keys(data as object));
+    return `${path === 'The body' ? '' : `${path}.`}${missing} is missing${advice && `: ${advice}`}`;
   }
+  if (keyword === 'type' && Array.isArray(parentSchema?.enum)) return `${path} must be ${listed(parentSchema.enum)}`;
+  if (keyword === 'type') return `${path} must be of type ${[params.type].flat().join(' or ')}`;
+  if (keyword === 'enum') return `${path} must be ${listed(params.allowedValues)}`;
   if (keyword === 'pattern' || keyword === 'format')
     return `${path} contains a character that is not allowed (NUL or half of a surrogate pair)`;
   if (keyword === 'maxLength') return `${path} must have at most ${String(params.limit)} characters`;
   if (keyword === 'minLength' && params.limit === 1) return `${path} must not be empty`;
+  if ((keyword === 'minimum' || keyword === 'maximum') && Math.abs(params.limit) === Number.MAX_SAFE_INTEGER)
+    return `${path} ${beyondSafe}`;
   return `${path} ${message ?? 'is not valid'}`;
 }
+
+const listed = (values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join(' or ');
 
 /** Converts `/records/17/crm_id` to `records[17].crm_id`. */
 function pathOf(instancePath: string): string {

@@ -1,6 +1,6 @@
 import { type InputReport, inputReport } from '../call/input/input-report.js';
 import type { ScoredRows, WriteReply } from '../call/score-outcome.js';
-import { type LikelihoodName, scoreRows, summaryMember } from '../call/score-reply.js';
+import { type LikelihoodName, noticesMember, scoreRows, summaryMember } from '../call/score-reply.js';
 
 /**
  * Writes the flat reply of a webhook: the members of one V1ScoreRow, then model, usage and verdict. Usage and verdict
@@ -16,7 +16,7 @@ export function webhookReplyWriter(form: {
     reports.set(rows, await inputReport(call, rows));
   };
   const write: WriteReply = (outcome) => {
-    const { call, modelVersion, usage, verdict } = outcome;
+    const { call, modelVersion, usage, verdict, notices } = outcome;
     const report = reports.get(outcome.rows);
     const [row = '{}'] = scoreRows({ ...outcome, report }, form.likelihoodName);
     const flat = {
@@ -27,7 +27,7 @@ export function webhookReplyWriter(form: {
       validation_state: verdict.state,
       validation_summary: verdict.summary,
     };
-    const reply = { ...flat, usage, validation: verdict };
+    const reply = { ...flat, usage, validation: verdict, ...noticesMember(notices) };
     // The row is JSON text already; append the other members to it.
     const written = (rest: object): string =>
       `${row.slice(0, -1)},${JSON.stringify(rest).slice(1, -1)}${summaryMember(report)}}`;

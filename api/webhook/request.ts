@@ -1,7 +1,8 @@
-import { readCrmId } from '../../shared/contract/crm-id.js';
+import { beyondSafe, readCrmId } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
-import { type InputReport, idOfRecord, inputReports } from '../call/scoring-call.js';
+import { EnvelopeMembers, renameAdvice } from '../call/notices.js';
+import { type InputReport, idOfRecord, inputReports, type Notice } from '../call/scoring-call.js';
 import { modelIdSchema } from '../schemas/scoring/score-request.js';
 import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, settingNames } from './envelopes.js';
 
@@ -15,6 +16,8 @@ export interface WebhookRequest {
   readonly echo: string | undefined;
   readonly explain: boolean;
   readonly inputReport: InputReport | undefined;
+  /** About settings that look misspelt. */
+  readonly notices: readonly Notice[];
   readonly record: JsonObject;
   /** HubSpot custom actions only: they need `outputFields` in the reply, and retry a call under the same id. */
   readonly hubSpotCallbackId: string | undefined;
@@ -29,20 +32,35 @@ const hubSpotNames = ['properties', 'portalId', 'portal-id'] as const;
 const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
 const maxWrappings = 3; // an item, the request in it, and one more for a node that wraps its item again
 const { maxLength: maxModelIdLength } = modelIdSchema;
+const knownSettings = new EnvelopeMembers(settingNames);
 
 /**
  * Reads record and settings from the body and the query of a webhook.
  * @param body parsed JSON, or the members of a form
  * @param inAddress returns a query parameter: `model_id`, `explain` or `input_report`
+ * @param namesInAddress of all query parameters
  * @throws ApiError unreadableRequest for an unknown format; refusedRequest for events without a record
  */
-export function readWebhook(body: unknown, inAddress: InAddress): WebhookRequest {
+export function readWebhook(
+  body: unknown,
+  inAddress: InAddress,
+  namesInAddress: readonly string[] = [],
+): WebhookRequest {
   const envelope = openEnvelope(withoutWrappers(onlyElement(body)));
+  const { settings } = envelope;
+  const names = [...settings.flatMap((members) => Object.keys(members)), ...namesInAddress];
+  const modelId = modelIdOf(envelope, inAddress, names);
+  const ids = crmIdOf(envelope);
+  const isSent = (name: string): boolean => {
+    if (name === 'crm_id') return ids.crmId !== null || ids.echo !== undefined;
+    return name === 'model_id' || settingOf(name as 'explain' | 'input_report', envelope, inAddress) !== undefined;
+  };
   return {
-    modelId: modelIdOf(envelope, inAddress),
-    ...crmIdOf(envelope),
+    modelId,
+    ...ids,
     explain: explainOf(envelope, inAddress),
     inputReport: inputReportOf(envelope, inAddress),
+    notices: knownSettings.notices(names, isSent),
     record: envelope.record,
     hubSpotCallbackId: envelope.callbackId,
   };
@@ -120,14 +138,12 @@ const isHubSpotEvent = (body: unknown): boolean =>
   Object.hasOwn(body, 'portalId') &&
   (Object.hasOwn(body, 'eventId') || Object.hasOwn(body, 'subscriptionId'));
 
-function modelIdOf({ settings }: Envelope, inAddress: InAddress): string {
+function modelIdOf({ settings }: Envelope, inAddress: InAddress, names: readonly string[]): string {
   const sent = settings.map((members) => memberOf(members, 'model_id')).find((value) => !isAbsent(value));
   const modelId = sent ?? inAddress('model_id');
   if (isAbsent(modelId)) {
-    throw new ApiError(
-      'unreadableRequest',
-      'model_id is missing: put it in the body, or in the address as ?model_id=mdl_...',
-    );
+    const advice = renameAdvice('model_id', names) || 'put it in the body, or in the address as ?model_id=mdl_...';
+    throw new ApiError('unreadableRequest', `model_id is missing: ${advice}`);
   }
   if (typeof modelId === 'string' && !isLongerThan(modelId, maxModelIdLength)) return modelId;
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${maxModelIdLength} characters.`);
@@ -191,10 +207,9 @@ function fallbackId(envelope: Envelope): string | null {
 
 /** @returns null for a placeholder, and for a number that lost its digits */
 function checkedCrmId(sent: unknown): string | null {
-  if (typeof sent === 'number') {
-    throw new ApiError('unreadableRequest', 'crm_id must be a string; send an id that is a number as id.');
-  }
-  if (typeof sent !== 'string') throw new ApiError('unreadableRequest', 'crm_id must be a string.');
+  if (Number.isSafeInteger(sent)) return String(sent);
+  if (Number.isInteger(sent)) throw new ApiError('unreadableRequest', `crm_id ${beyondSafe}.`);
+  if (typeof sent !== 'string') throw new ApiError('unreadableRequest', 'crm_id must be a text or a whole number.');
   const read = readCrmId(sent);
   if ('id' in read) return read.id;
   if (read.problem !== 'too_long' && read.problem !== 'characters') return null;

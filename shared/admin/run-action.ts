@@ -103,7 +103,14 @@ const formats = {
   'well-formed-text': (text: string) => text.isWellFormed() && !text.includes('\0'),
 } as const;
 /** `ownProperties`: a member of the prototype does not count as sent. */
-const ajv = new Ajv2020({ ownProperties: true, strict: true, strictTypes: false, unicodeRegExp: true, formats });
+const ajv = new Ajv2020({
+  ownProperties: true,
+  strict: true,
+  strictTypes: false,
+  unicodeRegExp: true,
+  formats,
+  verbose: true,
+});
 const checks = new WeakMap<Schema, ValidateFunction>();
 
 /** @throws AdminError invalid_request that names the wrong member */
@@ -115,15 +122,23 @@ export function checkedInput<Shape>(schema: Schema, input: unknown): Shape {
   throw problem === undefined ? new AdminError('invalid_request', 'The input is not valid.') : asAdminError(problem);
 }
 
-function asAdminError({ instancePath, keyword, params, message = 'is not valid' }: ErrorObject): AdminError {
+function asAdminError({
+  instancePath,
+  keyword,
+  params,
+  message = 'is not valid',
+  parentSchema,
+}: ErrorObject): AdminError {
   const path = instancePath.slice(1).replaceAll('/', '.');
   const named = keyword === 'required' ? params.missingProperty : params.additionalProperty;
   const member = [path, named].filter((part) => typeof part === 'string' && part !== '').join('.');
   if (member === '') return new AdminError('invalid_request', `The input ${message}.`);
+  const oneOf = `must be one of ${JSON.stringify(parentSchema?.enum)}`;
   const problems: Readonly<Record<string, string>> = {
     required: 'is missing',
     additionalProperties: 'is unknown here',
-    enum: `must be one of ${JSON.stringify(params.allowedValues)}`,
+    enum: oneOf,
+    ...(parentSchema?.enum !== undefined && { type: oneOf }),
     format:
       params.format === 'date-time'
         ? 'must be a date such as 2026-12-31T12:00:00Z'

@@ -44,6 +44,9 @@ export function readCrmId(text: string): ReadCrmId {
   return { problem: isLongerThan(text, maxCrmId) ? 'too_long' : 'characters' };
 }
 
+/** Completes the name of a crm_id that was sent as a larger number than parsers of JSON keep. */
+export const beyondSafe = 'is a whole number beyond 2^53, whose last digits are lost in JSON: quote it, as in "123"';
+
 const salesforceLength = 15;
 const salesforceShort = /^[0-9A-Za-z]{15}$/;
 const salesforceLong = /^[0-9A-Za-z]{15}[A-Z0-5]{3}$/;

@@ -27,7 +27,9 @@ export const errorTable = {
     meaning:
       'Too many requests per second for the key, too many bytes of them arriving at once, or too many different unknown keys from ' +
       'one address.',
-    remedy: 'Wait for the seconds in Retry-After, then send the call again. Up to 1000 records fit into one call.',
+    remedy:
+      'Wait for the seconds in Retry-After, then send the call again. Up to 1000 records fit into one call. The rate belongs ' +
+      'to the key: an administrator can create one with a higher rate (console, Keys; or leadscore key create --rate).',
   },
   /** The body cannot be parsed: syntax, encoding, types. */
   unreadableRequest: {

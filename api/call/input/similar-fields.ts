@@ -124,13 +124,13 @@ function limitOf(length: number): number {
 }
 
 /** A bit for each letter, of which several share one. An edit changes at most two bits. */
-function marksOf(letters: string): number {
+export function marksOf(letters: string): number {
   let marks = 0;
   for (let index = 0; index < letters.length; index += 1) marks |= 1 << (letters.charCodeAt(index) & 31);
   return marks;
 }
 
-function bitCount(bits: number): number {
+export function bitCount(bits: number): number {
   let count = 0;
   for (let left = bits; left !== 0; left &= left - 1) count += 1;
   return count;

@@ -39,7 +39,9 @@ export function createJobRoute(deps: JobDeps): Middleware {
     context.set('Location', `/v1/jobs/${job._id}`);
     if (isReplay) context.set('Idempotent-Replayed', 'true');
     context.type = 'application/json';
-    context.body = JSON.stringify(await answered(score.requestTimeoutMs, oneJob(job, reader, deps)));
+    const reply = await answered(score.requestTimeoutMs, oneJob(job, reader, deps));
+    const notices = received.notices.map(({ text }) => text);
+    context.body = JSON.stringify(notices.length === 0 ? reply : { ...reply, notices });
   };
 }
 

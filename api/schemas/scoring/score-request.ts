@@ -3,10 +3,10 @@ import { maxCrmId } from '../../../shared/contract/texts.js';
 import { inputReports } from '../../call/scoring-call.js';
 
 /**
- * A crm_id: 1-255 code points, without NUL or lone surrogates. See `storedCrmId` for how it is compared; an empty one
- * counts as absent.
+ * A crm_id as text: 1-255 code points, without NUL or lone surrogates. See `storedCrmId` for how it is compared. An
+ * empty one counts as absent.
  */
-export const crmIdSchema = {
+export const crmIdTextSchema = {
   type: 'string',
   maxLength: maxCrmId,
   pattern: '^[^\\u0000]*$',
@@ -16,6 +16,22 @@ export const crmIdSchema = {
     "Salesforce's ids (15 and 18 characters) are one. An empty text counts as absent. A placeholder (`NULL`, `#N/A`, " +
     '`-`) and a number that a spreadsheet has shortened (`1.2E+17`) are only echoed.',
   examples: ['LEAD-00042'],
+} as const;
+
+/** JSON parsers round larger whole numbers, so that several ids would become one. */
+const numberId = {
+  type: ['string', 'integer'],
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+} as const;
+/** Documents a crm_id that may be a number. */
+export const numberIdWords = ' A whole number below 2^53 is read as its digits; quote a larger one.';
+
+/** A crm_id in JSON. */
+export const crmIdSchema = {
+  ...crmIdTextSchema,
+  ...numberId,
+  description: crmIdTextSchema.description + numberIdWords,
 } as const;
 
 export const modelIdSchema = {
@@ -48,8 +64,8 @@ export const inputReportSchema = {
 
 /** ScoreRequest: the body of `POST /v1/score`. */
 export const scoreRequestSchema = describedObject(
-  'A batch of records and the model to score them with. Unknown members are ignored. Objects and ' +
-    'arrays may be nested up to 32 levels deep. Names of members must not contain NUL.',
+  'A batch of records and the model to score them with. Unknown members are ignored, and `notices` of the reply names ' +
+    'those that look misspelt. Objects and arrays may be nested up to 32 levels deep. Names of members must not contain NUL.',
   {
     model_id: modelIdSchema,
     records: {

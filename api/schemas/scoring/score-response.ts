@@ -98,6 +98,13 @@ export const testSchema = {
   description: 'Present, and true, only for test keys.',
 } as const;
 
+export const noticesSchema = described(
+  'Sentences about the request: members that are unknown and look like misspelt ones, and an empty `Idempotency-Key`. ' +
+    'Absent without any.',
+  list(text),
+  { examples: [['"explian" is unknown and was ignored: did you mean "explain"?']] },
+);
+
 /** The model and the version that scored. */
 export const usedModelMembers = {
   model_id: described('The model used.', modelIdSchema),
@@ -117,6 +124,7 @@ const responseSchema = <Row extends Schema>(row: Row, description: string) =>
     usage: usageSchema,
     validation: validationSchema,
     'test?': testSchema,
+    'notices?': noticesSchema,
     'input_summary?': inputSummarySchema,
   });
 

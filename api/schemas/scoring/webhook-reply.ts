@@ -3,7 +3,7 @@ import type { LikelihoodName } from '../../call/score-reply.js';
 import { usageSchema } from '../usage.js';
 import { validationSchema, validationStateSchema } from '../validation.js';
 import { inputSummarySchema } from './input-report.js';
-import { rowMembers, testSchema, usedModelMembers } from './score-response.js';
+import { noticesSchema, rowMembers, testSchema, usedModelMembers } from './score-response.js';
 
 /** The model, and members of `usage` and `validation` repeated as text. */
 const flatMembers = {
@@ -42,6 +42,7 @@ const replySchema = (likelihoodName: LikelihoodName, description: string) =>
     ...flatMembers,
     usage: usageSchema,
     validation: validationSchema,
+    'notices?': noticesSchema,
     'input_summary?': inputSummarySchema,
     'outputFields?': outputFieldsSchema(likelihoodName),
   });

@@ -1,5 +1,5 @@
 import { described, describedObject, flag, type Schema } from '../../../shared/contract/schema.js';
-import { crmIdSchema, inputReportSchema, modelIdSchema } from './score-request.js';
+import { crmIdSchema, crmIdTextSchema, inputReportSchema, modelIdSchema, numberIdWords } from './score-request.js';
 
 /*
  * The bodies of `POST /v1/webhooks/score` in the formats of CRMs and automation tools. `webhook/` parses them without
@@ -24,11 +24,11 @@ const settings = {
   },
   'crm_id?': {
     ...crmIdSchema,
-    type: ['string', 'null'],
+    type: ['string', 'integer', 'null'],
     description:
       'Your id of the record. When absent or a placeholder such as `NULL`, the first of `hs_object_id`, `vid`, ' +
       '`objectId`, `object.objectId`, `Id` and `id` is used, as text. In a body of HubSpot, `dealId` and `companyId` follow. ' +
-      "Both forms of Salesforce's ids (15 and 18 characters) are one.",
+      `Both forms of Salesforce's ids (15 and 18 characters) are one.${numberIdWords}`,
   },
   'explain?': webhookExplainSchema,
   'input_report?': inputReportSchema,
@@ -52,9 +52,9 @@ export const canonicalWebhookSchema = formatSchema('The plain format: settings, 
 export const hubSpotActionSchema = formatSchema('A HubSpot custom action: the record is in `inputFields`.', {
   'callbackId?': {
     type: 'string',
-    maxLength: crmIdSchema.maxLength,
-    pattern: crmIdSchema.pattern,
-    format: crmIdSchema.format,
+    maxLength: crmIdTextSchema.maxLength,
+    pattern: crmIdTextSchema.pattern,
+    format: crmIdTextSchema.format,
     description: 'Used as the `Idempotency-Key` when none is sent, because HubSpot retries a call under the same id.',
   },
   inputFields: fields,
@@ -139,10 +139,10 @@ export const webhookRequestSchema = {
 export const webhookFormSchema = {
   type: 'object',
   minProperties: 1,
-  propertyNames: { pattern: crmIdSchema.pattern },
+  propertyNames: { pattern: crmIdTextSchema.pattern },
   properties: {
     model_id: { ...settings['model_id?'], type: 'string' },
-    crm_id: { ...settings['crm_id?'], type: 'string' },
+    crm_id: { ...crmIdTextSchema, description: settings['crm_id?'].description },
     explain: webhookExplainSchema,
     input_report: inputReportSchema,
   },

@@ -26,6 +26,7 @@ function outcomeWith(inputReport?: 'summary' | 'records'): ScoreOutcome {
     },
     usage: { ...noUsage, remaining: 7 },
     verdict: { state: 'passed', failing_gate: null, summary: 'It passes.' },
+    notices: ['It is odd.'],
   };
 }
 
@@ -41,10 +42,10 @@ const usage = '"usage":{"current":0,"limit":10000,"remaining":7,"in_grace":false
 const validation = '"validation":{"state":"passed","failing_gate":null,"summary":"It passes."}';
 const batch =
   `{"model_id":"mdl","model_version":"1","scores":[{${row}}],"records_scored":1,"cache_hits":1,${usage},${validation},` +
-  '"test":true}';
+  '"test":true,"notices":["It is odd."]}';
 const single =
   `{${row},"model_id":"mdl","model_version":"1","test":true,"usage_remaining":"7","validation_state":"passed",` +
-  `"validation_summary":"It passes.",${usage},${validation}}`;
+  `"validation_summary":"It passes.",${usage},${validation},"notices":["It is odd."]}`;
 const input =
   ',"input":{"used":0,"missing":[],"filled":[],"unread":[{"field":"size","value":"lots","reason":"expected a number"}],' +
   '"unseen":[],"ambiguous":[],"ignored":["sise"],"did_you_mean":{}}';

@@ -49,6 +49,7 @@ describe('a long reply', () => {
       rows: scoredRows([part]),
       usage: noUsage,
       verdict: { state: 'passed', failing_gate: null, summary: 'It passes.' },
+      notices: [],
     };
     const write = scoreReplyWriter('conversion_likelihood');
     let text = '';

@@ -37,7 +37,7 @@ const callOf = (
   { requestId = 'r-1', leftMs = 60_000, hangUp = (_: () => void): void => undefined } = {},
 ): ArrivedCall => ({
   received: {
-    ...{ callId: 'call', body, atMs: 1, apiKey: keyOf('org'), idempotency: undefined },
+    ...{ callId: 'call', body, atMs: 1, apiKey: keyOf('org'), idempotency: undefined, notices: [] },
     ...{ deadline: deadlineIn(leftMs), hasHungUp: () => false },
     onHangUp: (listener) => {
       hangUp(listener);

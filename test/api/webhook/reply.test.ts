@@ -16,16 +16,18 @@ const outcome: ScoreOutcome = {
   ]),
   usage: { ...noUsage, remaining: 7 },
   verdict: { state: 'passed', failing_gate: null, summary: 'It passes.' },
+  notices: [],
 };
 
-const written = (forHubSpotAction: boolean) =>
-  JSON.parse(webhookReplyWriter({ likelihoodName: 'conversion_likelihood', forHubSpotAction })(outcome)) as {
+const written = (forHubSpotAction: boolean, of = outcome) =>
+  JSON.parse(webhookReplyWriter({ likelihoodName: 'conversion_likelihood', forHubSpotAction })(of)) as {
     readonly outputFields?: Readonly<Record<string, unknown>>;
   };
 
 describe('webhookReplyWriter', () => {
   it('repeats every flat member in outputFields, including null reasons, without arrays and objects', () => {
     const { outputFields, ...reply } = written(true);
+    expect(reply).to.not.have.property('notices');
     expect(reply).to.deep.equal(written(false)).and.to.include.keys('drivers', 'warnings', 'usage');
     expect(outputFields).to.deep.equal({
       score: 50,
@@ -42,5 +44,12 @@ describe('webhookReplyWriter', () => {
       validation_summary: 'It passes.',
       hs_execution_state: 'SUCCESS',
     });
+  });
+
+  it('lists notices beside outputFields, not in them', () => {
+    const notices = ['"explian" is unknown.'];
+    const { outputFields, ...reply } = written(true, { ...outcome, notices });
+    expect(reply).to.deep.include({ notices });
+    expect(outputFields).to.not.have.property('notices');
   });
 });

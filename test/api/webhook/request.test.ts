@@ -216,6 +216,18 @@ describe('readWebhook', () => {
       expect(withModel(left).crmId).to.equal(null);
     });
 
+    it('takes a safe whole number as its digits', () => {
+      for (const [crm_id, text] of [
+        [0, '0'],
+        [-5, '-5'],
+        [9_007_199_254_740_991, '9007199254740991'],
+      ] as const) {
+        expect(withModel({ crm_id, id: 'x' }).crmId).to.equal(text);
+        expect(withModel({ record: { crm_id } }).crmId).to.equal(text);
+        expect(withModel({ json: { crm_id } }).crmId).to.equal(text);
+      }
+    });
+
     it('finds fallback ids in the record, HubSpot properties and Pipedrive data', () => {
       expect(withModel({ record: { Id: '00Q' } }).crmId).to.equal('00Q');
       expect(withModel({ vid: 1, properties: { hs_object_id: { value: '2' } } }).crmId).to.equal('2');
@@ -257,8 +269,8 @@ describe('readWebhook', () => {
 
     it('refuses a crm_id that is not a valid text of at most 255 code points', () => {
       expect(withModel({ crm_id: '🦊'.repeat(255) }).crmId).to.have.length(510);
-      for (const crm_id of ['🦊'.repeat(256), 'a\0', '\udc00', 5, true, {}, ['x']])
-        expect(() => withModel({ crm_id })).to.throw(ApiError, 'crm_id must');
+      for (const crm_id of ['🦊'.repeat(256), 'a\0', '\udc00', 1.5, 2 ** 53, true, {}, ['x']])
+        expect(() => withModel({ crm_id })).to.throw(ApiError, /^crm_id (must|is a whole number beyond)/);
     });
   });
 

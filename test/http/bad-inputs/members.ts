@@ -15,9 +15,17 @@ const withCrmId =
       `{"model_id":"${rig.own.model._id}","records":[{"company_size":5},{"company_size":5,"crm_id":${crmId}}]}`,
     );
 
+const noCrmId = /^records\[1\]\.crm_id must be of type string or integer\.$/;
+const unsafeCrmId = /^records\[1\]\.crm_id is a whole number beyond 2\^53, .* quote it/;
+
 /** 422 of `POST /v1/score`: JSON that breaks the schema. */
 export const badMembers = rowsAs('422 bad_request', [
   ['an empty object', (rig) => scoreCall(rig, {}), /model_id is missing/],
+  [
+    'a misspelt model_id',
+    withMembers({ model_id: undefined, modelId: 'm' }),
+    /^model_id is missing: rename "modelId" to "model_id"\.$/,
+  ],
   ['a missing model_id', withMembers({ model_id: undefined }), /model_id is missing/],
   ['model_id: null', withMembers({ model_id: null }), /model_id must be of type string/],
   ['a number as model_id', withMembers({ model_id: 5 }), /model_id must be of type string/],
@@ -46,12 +54,15 @@ export const badMembers = rowsAs('422 bad_request', [
   ['explain: null', withMembers({ explain: null }), /explain must be of type boolean/],
   ['a number as explain', withMembers({ explain: 1 }), /explain must be of type boolean/],
   ['an unknown input_report', withMembers({ input_report: 'all' }), /input_report must be "summary" or "records"/],
-  ['input_report: true', withMembers({ input_report: true }), /input_report must be of type string/],
-  ['crm_id: null', withCrmId('null'), /records\[1\]\.crm_id must be of type string/],
-  ['a number as crm_id', withCrmId('17'), /records\[1\]\.crm_id must be of type string/],
-  ['crm_id: true', withCrmId('true'), /records\[1\]\.crm_id must be of type string/],
-  ['an object as crm_id', withCrmId('{"$gt":""}'), /records\[1\]\.crm_id must be of type string/],
-  ['an array as crm_id', withCrmId('["L-1"]'), /records\[1\]\.crm_id must be of type string/],
+  ['input_report: true', withMembers({ input_report: true }), /^input_report must be "summary" or "records"\.$/],
+  ['crm_id: null', withCrmId('null'), noCrmId],
+  ['a fraction as crm_id', withCrmId('17.5'), noCrmId],
+  ['crm_id: true', withCrmId('true'), noCrmId],
+  ['an object as crm_id', withCrmId('{"$gt":""}'), noCrmId],
+  ['an array as crm_id', withCrmId('["L-1"]'), noCrmId],
+  ['a whole number of 2^53 as crm_id', withCrmId('9007199254740992'), unsafeCrmId],
+  ['a whole number of -2^53 as crm_id', withCrmId('-9007199254740992'), unsafeCrmId],
+  ['a crm_id of 400 digits', withCrmId('9'.repeat(400)), noCrmId],
   [
     'a crm_id of 256 characters',
     withCrmId(JSON.stringify('🦊'.repeat(256))),

@@ -55,6 +55,11 @@ export const badWebhooks = rowsAs('422 bad_request', [
   ],
   ['an array of null', sent('[null]'), /must be an object/],
   ['no model_id', sent('{"company_size":5}'), /model_id is missing: put it in the body, or in the address/],
+  [
+    'a misspelt model_id',
+    sent('{"ModelId":"m","company_size":5}'),
+    /^model_id is missing: rename "ModelId" to "model_id"$/,
+  ],
   ['a number as model_id', flat({ model_id: 5 }), /model_id must be a string/],
   ['a MongoDB operator as model_id', flat({ model_id: { $ne: null } }), /model_id must be a string/],
   ['a model_id of 256 characters', flat({ model_id: 'm'.repeat(256) }), /model_id must be a string of 1-255/],
@@ -63,8 +68,13 @@ export const badWebhooks = rowsAs('422 bad_request', [
     sent('{"company_size":5}', undefined, '?model_id=a&model_id=b'),
     /model_id must come once in the address/,
   ],
-  ['a number as crm_id', flat({ crm_id: 17 }), /crm_id must be a string; send an id that is a number as id\.$/],
-  ['an object as crm_id', flat({ crm_id: {} }), /crm_id must be a string\.$/],
+  [
+    'a whole number of 2^53 as crm_id',
+    flat({ crm_id: 2 ** 53 }),
+    /^crm_id is a whole number beyond 2\^53, .* quote it/,
+  ],
+  ['a fraction as crm_id', flat({ crm_id: 1.5 }), /crm_id must be a text or a whole number\.$/],
+  ['an object as crm_id', flat({ crm_id: {} }), /crm_id must be a text or a whole number\.$/],
   ['a crm_id of 256 characters', flat({ crm_id: 'x'.repeat(256) }), /crm_id must have at most 255/],
   ['a crm_id with NUL', flat({ crm_id: 'x\0' }), /crm_id must have at most 255 characters, without NUL/],
   [

@@ -30,7 +30,12 @@ describe('4xx of POST /v1/outcomes', () => {
     const cases: readonly [name: string, bad: unknown, as: `${number} ${string}`, says: string][] = [
       ['a missing crm_id', { converted: true, at }, '422 bad_request', 'outcomes[1].crm_id'],
       ['an empty crm_id', { ...entry, crm_id: '' }, '422 bad_request', 'outcomes[1].crm_id'],
-      ['a crm_id that is a number', { ...entry, crm_id: 7 }, '422 bad_request', 'outcomes[1].crm_id'],
+      [
+        'a whole number of 2^53 as crm_id',
+        { ...entry, crm_id: 2 ** 53 },
+        '422 bad_request',
+        'outcomes[1].crm_id is a whole number beyond 2^53',
+      ],
       ['a long crm_id', { ...entry, crm_id: 'x'.repeat(256) }, '422 bad_request', 'outcomes[1].crm_id'],
       ['a placeholder as crm_id', { ...entry, crm_id: 'n/a' }, '400 bad_request', 'outcomes[1].crm_id is "n/a", which'],
       ['NULL as crm_id', { ...entry, crm_id: 'NULL' }, '400 bad_request', 'stands for a missing value'],

@@ -86,7 +86,10 @@ describe('429 rate_limited of the scoring endpoints', () => {
       for (const agoMs of [0, 600]) {
         const reply = await eleventhCall(agoMs, path);
         const { message } = refused(reply, '429 rate_limited').error;
-        expect(message).to.equal('More than 10 calls within a second: slow down and retry.');
+        expect(message).to.equal(
+          'More than 10 calls within a second, which is the limit of this key alone: slow down and retry. ' +
+            'An administrator can create a key with a higher rate.',
+        );
         expect(reply.headers.get('retry-after')).to.equal('1');
       }
       refused(await eleventhCall(1_001, path), '422 bad_request');

@@ -147,8 +147,8 @@ const kindOf = (value: unknown): 'list' | 'object' | undefined => {
 };
 
 function badIdReason(id: unknown): string | undefined {
-  if (id === undefined) return undefined;
-  if (typeof id !== 'string') return 'crm_id: must be of type string';
+  if (id === undefined || Number.isSafeInteger(id)) return undefined;
+  if (typeof id !== 'string') return 'crm_id: must be of type string or integer';
   if (isCrmId(id)) return undefined;
   return isLongerThan(id, maxCrmId)
     ? `crm_id: must have at most ${maxCrmId} characters`

@@ -150,18 +150,18 @@ describe('refused records', () => {
       '{"n":1}',
       '{"x":1}',
       '{"n":{}}',
-      '{"n":1,"crm_id":7}',
+      '{"n":1,"crm_id":7.5}',
       '{"x":2,"crm_id":"a"}',
       '{"n":1,"crm_id":"a\\u0000"}',
     ];
     expect(memory.divide(texts).sound).to.deep.equal([0, 1, 2, 3, 4, 5]);
     memory.add({ index: 0, field: undefined, reason: 'expected at least one field that' }, '{"x":5}');
     memory.add({ index: 0, field: 'n', reason: 'n: expected a number, came an object' }, '{"n":{}}');
-    memory.add({ index: 0, field: 'crm_id', reason: 'crm_id: must be of type string' }, '{"crm_id":1}');
+    memory.add({ index: 0, field: 'crm_id', reason: 'crm_id: must be of type string or integer' }, '{"crm_id":1.5}');
     const { sound, alike, badIds } = memory.divide(texts);
     expect({ sound, alike }).to.deep.equal({ sound: [0], alike: [1, 2, 4] });
     expect([...badIds]).to.deep.equal([
-      [3, 'crm_id: must be of type string'],
+      [3, 'crm_id: must be of type string or integer'],
       [5, 'crm_id: contains a character that is not allowed (NUL or half of a surrogate pair)'],
     ]);
   });

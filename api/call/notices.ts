@@ -1,0 +1,81 @@
+import { LRUCache } from 'lru-cache';
+import { bitCount, editCost, marksOf } from './input/similar-fields.js';
+import type { AdmittedModel, Notice, ScoringCall } from './scoring-call.js';
+
+/** An envelope has few members. A flat webhook may have thousands, and only so many of them are compared. */
+const maxNames = 100;
+const comparableName = /^[\w .-]{3,20}$/;
+/** Members with fewer letters differ by one edit, others by two. The costs are those of `editCost`. */
+const lettersForTwo = 7;
+const [costOfOne, costOfTwo] = [3, 6];
+/** An edit changes at most two bits of `marksOf`; two more are left to marks between words. */
+const maxBits = 6;
+
+/** Tools send the same names in every call. */
+const maxRemembered = 2_000;
+
+/** The members of an envelope, to be found by misspelt names. */
+export class EnvelopeMembers {
+  private readonly members: readonly { readonly name: string; readonly letters: string; readonly marks: number }[];
+  /** The nearest member by name; empty without one. */
+  private readonly recent = new LRUCache<string, string>({ max: maxRemembered });
+
+  constructor(names: Iterable<string>) {
+    this.members = [...names].map((name) => ({ name, letters: lettersOf(name), marks: marksOf(name) }));
+  }
+
+  /**
+   * Notices of members that are ignored and look like misspelt ones.
+   * @param names of the envelope that was sent
+   * @param isSent whether the call has a member
+   */
+  notices(names: readonly string[], isSent: (member: string) => boolean): Notice[] {
+    const notices: Notice[] = [];
+    for (const name of names.slice(0, maxNames)) {
+      const near = this.nearest(name);
+      if (near === undefined || near === name || isSent(near)) continue;
+      notices.push({ text: `"${name}" is unknown and was ignored: did you mean "${near}"?`, unlessField: name });
+    }
+    return notices;
+  }
+
+  /** The member that a name is, or most likely means. */
+  nearest(name: string): string | undefined {
+    if (!comparableName.test(name)) return undefined;
+    let near = this.recent.get(name);
+    if (near === undefined) {
+      near = this.search(name);
+      this.recent.set(name, near);
+    }
+    return near === '' ? undefined : near;
+  }
+
+  private search(name: string): string {
+    const own = { letters: lettersOf(name), marks: marksOf(name) };
+    let [nearest, least] = ['', costOfTwo + 1];
+    for (const { name: member, letters, marks } of this.members) {
+      if (bitCount(own.marks ^ marks) > maxBits) continue;
+      const cost = editCost(own.letters, letters);
+      if (cost <= (letters.length < lettersForTwo ? costOfOne : costOfTwo) && cost < least)
+        [nearest, least] = [member, cost];
+    }
+    return nearest;
+  }
+}
+
+const lettersOf = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+
+/** Tells how to correct the name under which a missing member was sent; empty if no name is like it. */
+export function renameAdvice(member: string, names: readonly string[]): string {
+  const members = new EnvelopeMembers([member]);
+  const name = names.slice(0, maxNames).find((each) => members.nearest(each) !== undefined);
+  return name === undefined ? '' : `rename "${name}" to "${member}"`;
+}
+
+/** The texts of a call's notices, without names that are fields of its model. */
+export function noticesOf({ notices = [] }: Pick<ScoringCall, 'notices'>, model: AdmittedModel): readonly string[] {
+  if (notices.length === 0) return [];
+  const names = model.knownFields.sentNames();
+  const isField = (name: string | undefined) => name !== undefined && names.targetsOf(name).length > 0;
+  return notices.filter(({ unlessField }) => !isField(unlessField)).map(({ text }) => text);
+}
