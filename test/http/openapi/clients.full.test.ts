@@ -60,16 +60,18 @@ describe('tools of others on the OpenAPI documents', () => {
     return block.text;
   }
 
-  /** Runs a program in the folder of the documents, with the environment that docs/clients.md names. */
+  /** The environment that docs/clients.md names. */
+  const variables = () => ({
+    LEADSCORE_URL: service.url(),
+    LEADSCORE_KEY: own.live.secret,
+    LEADSCORE_MODEL: own.model._id,
+  });
+
+  /** Runs a program in the folder of the documents, with that environment. */
   const run = (program: string, commandLine: readonly string[], environment = {}): Promise<ProgramEnd> =>
     runProgram(program, commandLine, {
       directory,
-      environment: {
-        LEADSCORE_URL: service.url(),
-        LEADSCORE_KEY: own.live.secret,
-        LEADSCORE_MODEL: own.model._id,
-        ...environment,
-      },
+      environment: { ...variables(), ...environment },
       limitMs: runLimitMs,
     });
 
@@ -100,6 +102,28 @@ describe('tools of others on the OpenAPI documents', () => {
         expect(await succeed('node', ['first.js'])).to.match(scored);
       });
     }
+
+    it('scores by copy and paste of the commands and the program of docs/clients.md, in an empty folder', async function () {
+      this.timeout(installLimitMs + runLimitMs);
+      const empty = await mkdtemp(join(tmpdir(), 'leadscore-paste-'));
+      const markdown = await readFile(projectFile('docs/clients.md'), 'utf8');
+      const blocks = markdownBlocks(markdown).filter(({ heading }) => heading === 'TypeScript');
+      const [, name = ''] = /Save this program .* as `(\w+\.ts)`:/.exec(markdown) ?? [];
+      const pasted = blocks.map(({ language, text }) =>
+        language === 'ts' ? `cat > ${name} <<'PROGRAM'\n${text}PROGRAM\n` : text,
+      );
+      try {
+        const { exitCode, output } = await runProgram('bash', ['-euo', 'pipefail', '-c', pasted.join('\n')], {
+          directory: empty,
+          environment: { ...variables(), npm_config_prefer_offline: 'true' },
+          limitMs: installLimitMs,
+        });
+        expect(exitCode, output).to.equal(0);
+        expect(output).to.match(/^LEAD-1 \d+$/m);
+      } finally {
+        await rm(empty, { recursive: true, force: true });
+      }
+    });
 
     it('openapi-typescript makes types of the document of the console that compile', async function () {
       this.timeout(2 * runLimitMs);
