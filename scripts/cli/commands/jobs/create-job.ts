@@ -9,7 +9,7 @@ import { jobText } from '../../jobs/job-text.js';
 import { fileSink, type ResultsSink } from '../../jobs/results-sink.js';
 import { uploadInput } from '../../jobs/upload-input.js';
 import { waitForJob } from '../../jobs/wait-for-job.js';
-import { readableBytes } from '../../output/readable-numbers.js';
+import { countText, readableBytes } from '../../output/readable-numbers.js';
 import { badInput, type InputFile, openInput } from '../../score/input/input-file.js';
 import { type AccessOptions, type JobDesk, jobCommand, withJobs } from './job-options.js';
 
@@ -25,6 +25,7 @@ export interface CreateJobOptions extends AccessOptions {
   /** False with `--no-input`. */
   readonly input: boolean;
   readonly wait?: boolean;
+  readonly strict?: boolean;
   readonly out?: string;
 }
 
@@ -39,6 +40,7 @@ export async function createJob(context: CliContext, path: string, options: Crea
     );
   if (options.out !== undefined && options.wait !== true)
     throw usageError('--out needs --wait. Without it, download later: npx leadscore job results JOB --out FILE');
+  if (options.strict === true && options.wait !== true) throw usageError('--strict needs --wait');
   if (options.out !== undefined && resolve(options.out) === resolve(path))
     throw usageError('--out must not be the input file');
   const input = await openInput(path);
@@ -111,30 +113,41 @@ class CreateRun {
   }
 
   private result(sink: ResultsSink | undefined): CommandResult {
-    const { job, context } = this;
+    const { job, context, options } = this;
     if (job === undefined) throw new Error('the job is not known yet');
     const results: [string, string][] = sink === undefined || sink.bytes === 0 ? [] : [['Results', sink.name]];
     const text = jobText(job, { width: lineWidth(context.stdout), more: results });
     const file = sink === undefined ? {} : { results_file: { path: sink.name, bytes: sink.bytes } };
     const next = this.next(job, sink);
+    const failed = job.progress?.failed ?? 0;
     return {
       document: { ...job, ...file },
       text: next.length === 0 ? text : `${text}\n\n${next.join('\n')}`,
-      ...exitWhen(job.state === 'failed' || job.state === 'canceled'),
+      ...exitWhen(job.state === 'failed' || job.state === 'canceled' || (options.strict === true && failed > 0)),
     };
   }
 
   /** The commands that a user may want next. */
   private next(job: JobReply, sink: ResultsSink | undefined): string[] {
-    if (!hasEnded(job)) return this.commands(job, ['show', 'results']);
+    if (!hasEnded(job))
+      return [
+        ...['See how far it is:', ...this.commands(job, ['show'])],
+        ...['Download the results that exist:', ...this.commands(job, ['results'])],
+      ];
     if (job.state === 'failed') return ['Correct the file, then run the command again.'];
     if (job.state === 'canceled')
       return ['To score the same file again, delete the job first:', ...this.commands(job, ['delete'])];
     const failed = job.progress?.failed ?? 0;
-    return this.commands(job, [
-      ...(sink === undefined ? (['results'] as const) : []),
-      ...(failed === 0 ? [] : (['errors'] as const)),
-    ]);
+    const code = this.options.strict === true ? '' : ' The exit code is 0: with --strict it is 1.';
+    return [
+      ...(sink === undefined ? ['Download the results:', ...this.commands(job, ['results'])] : []),
+      ...(failed === 0
+        ? []
+        : [
+            `${countText(failed)} ${failed === 1 ? 'row has' : 'rows have'} no score, and ${failed === 1 ? 'is' : 'are'} not counted.${code}`,
+            ...[`See ${failed === 1 ? 'it' : 'them'} with the reasons:`, ...this.commands(job, ['errors'])],
+          ]),
+    ];
   }
 
   private commands({ job_id: id }: JobReply, names: readonly ('show' | 'results' | 'errors' | 'delete')[]): string[] {

@@ -50,6 +50,7 @@ function addCreate(jobs: Command, context: CliContext): void {
     .option('--no-previous', 'do not look up earlier scores: faster, without previous_score and fill-in')
     .option('--no-input', 'leave the columns of the file out of the results')
     .option('--wait', 'wait for the end of the job')
+    .option('--strict', 'with --wait: exit with 1 if a row failed')
     .option('--out <file>', 'with --wait: download the results to this file; gzipped if it ends in .gz')
     .action(async (path: string, options: CreateJobOptions) => {
       const { createJob } = await import('./create-job.js');
@@ -63,8 +64,8 @@ run it again: it continues the upload, the wait or the download. A changed file
 or option makes another job. To score an unchanged file twice, delete its job.
 
 --wait also waits while the job is paused. Ctrl-C ends the wait, not the job.
-The exit code is 1 if the job failed or was canceled. Rows that failed do not
-change it: \`job results JOB --errors\` lists them.`;
+The exit code is 1 if the job failed or was canceled. Rows that failed change it
+with --strict alone; \`job results JOB --errors\` lists them with the reasons.`;
 
 function addList(jobs: Command, context: CliContext): void {
   const command = defineCommand(jobs, {

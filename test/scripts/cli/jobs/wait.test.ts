@@ -39,8 +39,37 @@ describe('leadscore job create --wait', () => {
     expect(exitCode, 'failed rows do not fail the command').to.equal(0);
     expect(stdout)
       .to.include('3 failed')
-      .and.include('npx leadscore job results job_1 --out FILE')
-      .and.include('npx leadscore job results job_1 --errors');
+      .and.match(/Download the results:\n {2}npx leadscore job results job_1 --out FILE /)
+      .and.include('3 rows have no score, and are not counted. The exit code is 0: with --strict it is 1.')
+      .and.match(/See them with the reasons:\n {2}npx leadscore job results job_1 --errors /);
+  });
+
+  it('ends with 1 after failed rows with --strict, which needs --wait', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(2);
+    const { polled } = desk.service;
+    desk.service.polled = (job, poll) => {
+      polled(job, poll);
+      job.failed = 1;
+    };
+    const { exitCode, stdout } = await desk.create('leads.csv', '--wait', '--strict');
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.include('1 row has no score, and is not counted.\nSee it with the reasons:\n');
+    const early = await desk.create('leads.csv', '--strict');
+    expect(early.exitCode).to.equal(2);
+    expect(early.stderr).to.include('--strict needs --wait');
+  });
+
+  it('says the notices of the file once while it waits', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(4);
+    const { polled } = desk.service;
+    desk.service.polled = (job, poll) => {
+      polled(job, poll);
+      job.shown = { notices: ['The file has 9 rows, and this month has room for 5'] };
+    };
+    const { stderr } = await desk.create('leads.csv', '--wait');
+    expect(stderr.split('Note: The file has 9 rows, and this month has room for 5.')).to.have.length(2);
   });
 
   it('--json prints the job and its file as one document, and no progress', async () => {
