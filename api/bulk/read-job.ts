@@ -7,9 +7,11 @@ import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import type { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
 import type { WorkspaceCache } from '../admission/workspace-cache.js';
+import type { ScoringServices } from '../services.js';
+import { quotaNotice } from './quota-notice.js';
 import { InputFault, readInput } from './reading/read-input.js';
 
-export interface ReadJobDeps {
+export interface ReadJobDeps extends Pick<ScoringServices, 'metering'> {
   readonly jobs: JobStore;
   readonly slices: SliceStore;
   readonly uploads: JobUploadStore;
@@ -53,7 +55,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       rows,
       slices: count,
       header_line,
-      notices,
+      notices: ofFile,
     } = await readInput(uploads.read(job._id), job.options, {
       knownFields: compiled.knownFields,
       onSlices: (added) =>
@@ -68,6 +70,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       limits: await limitsOf(job, deps),
     });
     const file = { shape, rows, slices: count, header_line };
+    const notices = [...ofFile, ...(await quotaNoticesOf(job, rows, deps))];
     const running = await jobs.change(job._id, ['reading'], {
       $set: { state: 'running', file, started_at: new Date(clock.now()), ...(notices.length > 0 && { notices }) },
     });
@@ -101,6 +104,21 @@ async function limitsOf(job: Job, { workspaces }: ReadJobDeps): Promise<{ readon
   const workspace = await workspaces.workspace(job.org);
   const records = workspace === undefined ? 0 : allowanceOf(workspace.organisation, 'live').limit;
   return { inflatedBytes: Math.min(jobLimits.inflatedBytes, inflatedPerStoredByte * maxStoredBytes(records)) };
+}
+
+/** A job whose usage is not known goes on without the notice. It pauses where the month is full. */
+async function quotaNoticesOf(job: Job, rows: number, deps: ReadJobDeps): Promise<string[]> {
+  const { workspaces, metering, clock, logger } = deps;
+  try {
+    const workspace = await workspaces.workspace(job.org);
+    if (workspace === undefined) return [];
+    const usage = await metering.usage(workspace.organisation, job.bucket);
+    const notice = quotaNotice(job, rows, { usage, nowMs: clock.now() });
+    return notice === undefined ? [] : [notice];
+  } catch (error) {
+    logger.warn({ job: job._id, error }, 'the usage of the month is not known: the job has no notice about its room');
+    return [];
+  }
 }
 
 /** @returns whether the job has failed: it may have been canceled meanwhile */

@@ -54,7 +54,8 @@ describe('bulk jobs that are canceled early', () => {
     const workspaces = { manifest: async () => ({ knownFields }), workspace: async () => undefined } as never;
     const stopping = new AbortController().signal;
     const onRunning = () => undefined;
-    await readJob(job, { ...stores, workspaces, clock, logger, retentionMs, stopping, onRunning });
+    const metering = { usage: () => Promise.reject(new Error('no workspace has a usage')) } as never;
+    await readJob(job, { ...stores, workspaces, metering, clock, logger, retentionMs, stopping, onRunning });
   }
 
   it('leave no rows when they are canceled, and removed, while their file is read', async () => {

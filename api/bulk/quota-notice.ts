@@ -1,0 +1,36 @@
+import { monthEndMs } from '../../shared/contract/dates.js';
+import type { UsageReport } from '../../shared/contract/plans.js';
+import type { Job } from '../../shared/store/jobs/job-documents.js';
+
+/**
+ * Says of a file with more rows than the month has room for: where its job will pause, until when, and the way out.
+ * @returns undefined if all rows fit
+ */
+export function quotaNotice(
+  { bucket, options }: Pick<Job, 'bucket' | 'options'>,
+  rows: number,
+  { usage, nowMs }: { readonly usage: UsageReport; readonly nowMs: number },
+): string | undefined {
+  const { current, limit, backstop } = usage;
+  const roomUntil = (stop: number): number => Math.max(0, stop - current);
+  const backstopOf = backstop ?? limit;
+  const atBackstop = options.stop_at === 'backstop';
+  const room = roomUntil(atBackstop ? backstopOf : limit);
+  if (rows <= room) return undefined;
+  const stop = bucket === 'test' ? 'cap of test keys' : atBackstop ? 'backstop' : 'limit';
+  const day = new Date(monthEndMs(nowMs)).toISOString().slice(0, 10);
+  const sentences = [
+    `The file has ${shown(rows)} rows, and this month has room for ${shown(room)} records until the ${stop}.`,
+    `There the job will pause until the next month begins (${day} UTC).`,
+    ...(atBackstop || backstop === null
+      ? []
+      : [
+          `A job with "stop_at": "backstop" (--stop-at backstop) also uses the grace band: it has room for ` +
+            `${shown(roomUntil(backstopOf))} records.`,
+        ]),
+    bucket === 'test' ? 'A live key has the limit of the plan' : 'The operator of the service can raise the limit',
+  ];
+  return sentences.join(' ');
+}
+
+const shown = (count: number): string => count.toLocaleString('en-US');
