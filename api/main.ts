@@ -139,6 +139,7 @@ async function serve(gateway: Gateway, connections: GatewayConnections, services
     countCalls: observeCalls(metrics),
     callDays: lifecycle.add(new CallDays({ store: new CallDayStore(mongo.database), clock: gateway.clock, logger })),
     configuredUrl: config.baseUrl,
+    keyBrand: config.keyBrand,
     baseUrl,
     docsUrl,
     readiness,

@@ -14,7 +14,7 @@ export function errorsPage(docsUrl: string): Page {
     description: 'Every error code of the Leadscore API: its meaning and its remedy.',
     toRoot: '../',
     current: 'errors',
-    body: html`<main class="errors">
+    body: html`<main class="article">
 <h1>Errors</h1>
 <p>Every unsuccessful reply has this envelope. Branch on <code>error.code</code>: codes never change, and new
 ones may be added. <code>message</code> is for people, and its wording may change.</p>

@@ -12,7 +12,7 @@ export interface PageContent {
   readonly description: string;
   /** Relative path from this page to `/`: the service may run under a path prefix. */
   readonly toRoot: './' | '../';
-  readonly current: 'reference' | 'errors';
+  readonly current: 'home' | 'quickstart' | 'reference' | 'errors';
   /** Elements at the end of `<head>`. */
   readonly head?: Html;
   readonly body: Html;
@@ -44,7 +44,7 @@ export function pageFrame(content: PageContent): Page {
 ${head}</head>
 <body>
 <nav class="bar" aria-label="Documentation"><a class="brand" href="${toRoot}docs">Leadscore API</a>
-${link('reference', 'docs', 'Reference')} ${link('errors', 'docs/errors', 'Errors')}
+${link('quickstart', 'docs/quickstart', 'Quickstart')} ${link('reference', 'docs', 'Reference')} ${link('errors', 'docs/errors', 'Errors')}
 <a href="${toRoot}openapi.json">OpenAPI 3.1</a> <a href="${toRoot}openapi-3.0.json">OpenAPI 3.0</a></nav>
 ${body}</body>
 </html>

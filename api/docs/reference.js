@@ -6,6 +6,42 @@ const setTheme = () => document.documentElement.classList.toggle('dark-mode', pr
 prefersDark.addEventListener('change', setTheme);
 setTheme();
 
+/**
+ * A plugin of Swagger UI: errors are folded, and name only the headers that a successful reply has not. Unfolded, an
+ * operation would have twelve screens.
+ */
+const foldingPlugin = ({ React }) => {
+  const element = React.createElement;
+  const isSuccess = (status) => status.startsWith('2');
+
+  const withoutKnownHeaders = (Responses) => (props) => {
+    const headersOf = (response) => response.get('headers');
+    const known = new Set();
+    for (const [status, response] of props.responses.entries())
+      if (isSuccess(status)) for (const name of headersOf(response)?.keys() ?? []) known.add(name);
+    const responses = props.responses.map((response, status) =>
+      isSuccess(status) || !headersOf(response)
+        ? response
+        : response.set(
+            'headers',
+            headersOf(response).filterNot((_, name) => known.has(name)),
+          ),
+    );
+    return element(Responses, { ...props, responses });
+  };
+
+  const withFold = (Response) => (props) => {
+    const [isOpen, setOpen] = React.useState(false);
+    if (isSuccess(props.code)) return element(Response, props);
+    const codes = props.response.getIn(['content', 'application/json', 'examples'])?.keySeq().join(', ');
+    const summary = element('summary', null, element('b', null, props.code), ' ', codes);
+    const row = isOpen && element('table', null, element('tbody', null, element(Response, props)));
+    const fold = element('details', { onToggle: ({ target }) => setOpen(target.open) }, summary, row);
+    return element('tr', { className: 'folded' }, element('td', { colSpan: 3 }, fold));
+  };
+  return { wrapComponents: { responses: withoutKnownHeaders, response: withFold } };
+};
+
 /** A plugin of Swagger UI: the samples of `x-codeSamples` and an example of the reply, before the parameters. */
 const samplesPlugin = ({ React }) => {
   const element = React.createElement;
@@ -64,7 +100,7 @@ addEventListener('DOMContentLoaded', () => {
     displayRequestDuration: true,
     requestSnippetsEnabled: true,
     validatorUrl: null,
-    plugins: [samplesPlugin],
+    plugins: [samplesPlugin, foldingPlugin, globalThis.ownModelPlugin],
   });
   const menu = document.querySelector('.menu');
 

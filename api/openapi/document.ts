@@ -58,10 +58,12 @@ export interface DocumentOptions {
   readonly serverUrl: string | undefined;
   /** Address of the documentation, without a trailing slash. */
   readonly docsUrl: string;
+  /** The first word of the service's keys. */
+  readonly keyBrand: string;
 }
 
 /** The OpenAPI 3.1 document of the whole API. */
-export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenApiDocument {
+export function openApiDocument({ serverUrl, docsUrl, keyBrand }: DocumentOptions): OpenApiDocument {
   const { 404: notFound, 405: methodNotAllowed } = errorResponses(['methodNotAllowed', 'notFound'], {
     docsUrl,
   });
@@ -70,7 +72,7 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
       title: 'Leadscore API',
       version: '1.0.0',
       summary: 'Fit score, conversion likelihood and reasons for CRM records.',
-      description: readFileSync(projectFile('api/openapi/guide.md'), 'utf8').trim(),
+      description: readFileSync(projectFile('api/openapi/guide.md'), 'utf8').trim().replaceAll('<brand>', keyBrand),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl ?? '/', description: 'This service.' }],

@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib';
 import type Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { errorsPage } from '../docs/errors-page.js';
+import { homePage, quickstartPage } from '../docs/guide-pages.js';
 import type { Page } from '../docs/page-frame.js';
 import { assetFile, referenceAssets, referencePage } from '../docs/reference-page.js';
 import { openApiDocument } from '../openapi/document.js';
@@ -17,16 +18,22 @@ export interface DocumentationOptions {
   readonly configuredUrl: string | undefined;
   readonly baseUrl: () => string;
   readonly docsUrl: () => string;
+  readonly keyBrand: string;
 }
 
-/** Serves the OpenAPI document in both versions, the reference page with its assets, and the errors page. */
+/** Serves the pages of the documentation with their assets, and the OpenAPI document in both versions. */
 export function addDocumentation(router: Router, options: DocumentationOptions): void {
-  const { configuredUrl: serverUrl, docsUrl } = options;
-  const document = (): OpenApiDocument => openApiDocument({ serverUrl, docsUrl: docsUrl() });
+  const { configuredUrl: serverUrl, docsUrl, keyBrand } = options;
+  const document = (): OpenApiDocument => openApiDocument({ serverUrl, docsUrl: docsUrl(), keyBrand });
   router.get('/openapi.json', openApiRoute(document));
   router.get(
     '/openapi-3.0.json',
     openApiRoute(() => toOpenApi30(document())),
+  );
+  router.get('/', pageRoute(homePage));
+  router.get(
+    '/docs/quickstart',
+    pageRoute(() => quickstartPage(keyBrand)),
   );
   router.get(
     '/docs',
@@ -65,7 +72,7 @@ function pageRoute(page: () => Page): Middleware {
   });
   return async (context, next) => {
     // The links on a page are relative to its address without a trailing slash.
-    if (context.path.endsWith('/')) {
+    if (context.path.endsWith('/') && context.path !== '/') {
       context.status = 308;
       context.redirect(`../${context.path.split('/').at(-2)}`);
       return;

@@ -71,7 +71,11 @@ describe('conversion from OpenAPI 3.1 to 3.0', () => {
   });
 
   describe('document', () => {
-    const document31 = openApiDocument({ serverUrl: undefined, docsUrl: 'https://api.example.com/docs' });
+    const document31 = openApiDocument({
+      keyBrand: 'acme',
+      serverUrl: undefined,
+      docsUrl: 'https://api.example.com/docs',
+    });
     const document30 = toOpenApi30(document31);
 
     it('keeps operations, parameters, statuses, examples and component names', () => {

@@ -14,7 +14,7 @@ import { OpenApiContract } from '../support/http/openapi-contract.js';
 import { pointerOf, resolve } from '../support/http/openapi-references.js';
 
 const docsUrl = 'https://api.example.com/docs';
-const document = openApiDocument({ serverUrl: 'https://api.example.com', docsUrl });
+const document = openApiDocument({ keyBrand: 'acme', serverUrl: 'https://api.example.com', docsUrl });
 const contract = new OpenApiContract(document);
 const operations = [...contract.operations.values()];
 
@@ -53,8 +53,13 @@ describe('OpenAPI document', () => {
 
   it('has one server: the configured address, else the host that serves the document', () => {
     expect(document.servers.map(({ url }) => url)).to.deep.equal(['https://api.example.com']);
-    const relative = openApiDocument({ serverUrl: undefined, docsUrl });
+    const relative = openApiDocument({ keyBrand: 'acme', serverUrl: undefined, docsUrl });
     expect(relative.servers.map(({ url }) => url)).to.deep.equal(['/']);
+  });
+
+  it('writes keys with the brand of the service', () => {
+    const { description } = document.info;
+    expect(description).to.include('`acme_sk_`').and.include('`acme_sk_test_`').and.not.include('<brand>');
   });
 
   it('has no dangling reference', () => {

@@ -2,16 +2,20 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { errorsPage } from '../../api/docs/errors-page.js';
+import { homePage, quickstartPage } from '../../api/docs/guide-pages.js';
+import { renderMarkdown } from '../../api/docs/markdown.js';
 import { html, trusted } from '../../api/docs/page-frame.js';
 import { assetFile, referenceAssets, referencePage } from '../../api/docs/reference-page.js';
 import { openApiDocument } from '../../api/openapi/document.js';
 import { errorTable } from '../../shared/contract/errors.js';
+import { projectFile } from '../../shared/process/project-root.js';
 
 const docsUrl = 'https://api.example.com/docs';
-const document = openApiDocument({ serverUrl: undefined, docsUrl });
+const document = openApiDocument({ keyBrand: 'acme', serverUrl: undefined, docsUrl });
 const reference = referencePage(document);
 const errors = errorsPage(docsUrl);
-const pages = { '/docs': reference, '/docs/errors': errors };
+const quickstart = quickstartPage('acme');
+const pages = { '/': homePage(), '/docs': reference, '/docs/errors': errors, '/docs/quickstart': quickstart };
 /** The tags of each operation, by its id. */
 const operations = new Map(
   Object.values(document.paths).flatMap((item) =>
@@ -28,6 +32,36 @@ describe('documentation pages', () => {
       expect(text).to.include(meaning).and.include(remedy).and.include(`${docsUrl}/errors#${code}`);
       expect(text).to.match(new RegExp(`Status ?${status}`));
     }
+  });
+
+  it('the quickstart page has all text and code of the document', () => {
+    const markdown = readFileSync(projectFile('docs/quickstart.md'), 'utf8');
+    const shown = textOf(quickstart.html);
+    const plain = (text: string) => text.replace(/\s+/g, ' ').trim();
+    const blocks = [...markdown.matchAll(/^```\w*\n(.*?)^```$/gms)].map(([, code = '']) => code);
+    expect(blocks.length, 'blocks of code').to.be.above(10);
+    for (const code of blocks) expect(plain(shown)).to.include(plain(code));
+    const prose = markdown.replace(/^```.*?^```$/gms, '').replace(/\]\([^)]*\)/g, '');
+    for (const word of new Set(prose.match(/[\p{L}\p{N}_]+/gu))) expect(shown, word).to.include(word);
+    const rendered = textOf(quickstart.html.replace(/<pre.*?<\/pre>/gs, ''));
+    expect(rendered).to.not.match(/^```|^\||\*\*|\]\(|^#/m);
+  });
+
+  it('render Markdown as HTML, with links to served pages alone', () => {
+    const markdown = [
+      ...['# A `b` <c>', '', 'Text **of _x_** [here](#a) and', '[there](x.md).', '- one', '  more', '- two', ''],
+      ...['1. first', '2. second', '', '| a | b |', '|---|---|', '| `1` | 2 |', '', '```sh', 'a < b', '```'],
+    ].join('\n');
+    const rendered = renderMarkdown(markdown, (target) => (target.startsWith('#') ? target : undefined));
+    expect(rendered.map(({ text }) => text)).to.deep.equal([
+      '<h1 id="a-b-c">A <code>b</code> &lt;c&gt;</h1>\n',
+      '<p>Text <strong>of _x_</strong> <a href="#a">here</a> and\nthere.</p>\n',
+      '<ul>\n<li>one\n  more</li>\n<li>two</li>\n</ul>\n',
+      '<ol>\n<li>first</li>\n<li>second</li>\n</ol>\n',
+      '<div class="table"><table>\n<thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>\n<tbody>\n' +
+        '<tr><td><code>1</code></td><td>2</td></tr>\n</tbody>\n</table></div>\n',
+      '<pre tabindex="0"><code>a &lt; b</code></pre>\n',
+    ]);
   });
 
   for (const [path, page] of Object.entries(pages)) {

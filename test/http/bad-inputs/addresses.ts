@@ -39,7 +39,6 @@ const nothingAt = /nothing at/;
 /** 404 of addresses without an endpoint. */
 export const unknownAddresses = rowsAs('404 not_found', [
   ['an unknown path', posted('/v1/scoring'), nothingAt],
-  ['the root', readingCall('/'), nothingAt],
   ['an unknown API version', posted('/v2/score'), nothingAt],
   ['a double slash at the start', posted('//v1/score'), nothingAt],
   ['a double slash within the path', posted('/v1//score'), nothingAt],

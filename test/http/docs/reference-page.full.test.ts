@@ -1,8 +1,12 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
+import { exampleModelId } from '../../../api/openapi/examples.js';
 import { appearances, openBrowser } from '../../support/admin/console-browser.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+
+/** With all errors unfolded an operation had 12,484. */
+const maxOpenedPixels = 5_000;
 
 describe('the page /docs in a browser', function () {
   this.timeout(2 * startTimeoutMs);
@@ -78,6 +82,94 @@ describe('the page /docs in a browser', function () {
     await page.getByLabel('Search').fill('');
     expect(await itemsOf(page).count()).to.equal(all);
     expect(problems).to.deep.equal([]);
+    await page.close();
+  });
+
+  /** Authorizes the page with a key. */
+  async function authorize(page: Page, secret: string): Promise<void> {
+    await page.locator('button.authorize').first().click();
+    const dialog = page.locator('.dialog-ux');
+    await dialog.locator('input[type=text], input[type=password]').first().fill(secret);
+    await dialog.locator('button.authorize').first().click();
+    await dialog.locator('button.btn-done').first().click();
+  }
+
+  it('folds the errors of an operation, and names their further headers alone', async () => {
+    const { page, problems } = await open({ viewport: { width: 1440, height: 900 } });
+    await page.locator('.menu a[data-operation=scoreRecords]').click();
+    const operation = page.locator('#operations-Scoring-scoreRecords');
+    const folds = operation.locator('.folded');
+    await folds.first().waitFor();
+    expect(await folds.allInnerTexts()).to.deep.equal([
+      '400 record_limit_exceeded, bad_request',
+      '401 invalid_api_key',
+      '402 expired_read_only',
+      '403 api_disabled',
+      '404 model_not_found',
+      '409 deploy_blocked',
+      '422 bad_request',
+      '429 rate_limited, quota_exceeded',
+      '500 internal_error',
+    ]);
+    expect((await operation.boundingBox())?.height, 'pixels').to.be.below(maxOpenedPixels);
+    await folds.nth(7).locator('summary').click();
+    const limited = folds.nth(7);
+    await limited.getByText('Too many requests per second for the key').first().waitFor();
+    const headers = await operation.locator('.headers tbody td:first-child').allInnerTexts();
+    expect(headers).to.deep.equal([
+      'X-Request-Id',
+      'RateLimit',
+      'RateLimit-Policy',
+      'Idempotent-Replayed',
+      'Retry-After',
+    ]);
+    expect(problems).to.deep.equal([]);
+    await page.close();
+  });
+
+  for (const [operationId, id] of [
+    ['scoreRecords', 'Scoring-scoreRecords'],
+    ['scoreWebhook', 'Scoring-scoreWebhook'],
+    ['getModel', 'Models-getModel'],
+  ] as const) {
+    it(`sends a model of the key and values that its fields take by "Try it out" of ${operationId}`, async () => {
+      const { page, problems } = await open({ viewport: { width: 390, height: 900 } });
+      await page.locator(`.menu a[data-operation=${operationId}]`).click();
+      const operation = page.locator(`#operations-${id}`);
+      await operation.locator('.samples').waitFor();
+      await authorize(page, own.test.secret);
+      await page.getByRole('status').filter({ hasText: own.model._id }).waitFor();
+      await operation.getByRole('button', { name: 'Try it out' }).click();
+      const [sent] = await Promise.all([
+        page.waitForRequest((request) => request.url().includes('/v1/') && request.method() !== 'OPTIONS'),
+        operation.getByRole('button', { name: 'Execute' }).click(),
+      ]);
+      expect((await sent.response())?.status(), sent.postData() ?? sent.url()).to.equal(200);
+      expect(sent.postData() ?? sent.url()).to.include(own.model._id);
+      expect(await operation.locator('.samples pre').first().textContent()).to.include(own.model._id);
+      expect(problems).to.deep.equal([]);
+      await page.close();
+    });
+  }
+
+  it('says why a key fills in nothing, and has the examples again after Logout', async () => {
+    const { page } = await open({});
+    const status = page.locator('#filled');
+    await authorize(page, 'leadscore_sk_test_wrong');
+    await status.filter({ hasText: 'has examples only, which your key cannot score. The API key' }).waitFor();
+    const logOut = async () => {
+      await page.locator('button.authorize').first().click();
+      await page.locator('.dialog-ux button', { hasText: 'Logout' }).first().click();
+      await page.locator('.dialog-ux button.btn-done').first().click();
+    };
+    await logOut();
+    await authorize(page, own.live.secret);
+    await status.filter({ hasText: own.model._id }).waitFor();
+    await logOut();
+    expect(await status.isHidden()).to.equal(true);
+    await page.locator('.menu a[data-operation=scoreRecords]').click();
+    const sample = page.locator('#operations-Scoring-scoreRecords .samples pre').first();
+    expect(await sample.textContent()).to.include(exampleModelId);
     await page.close();
   });
 

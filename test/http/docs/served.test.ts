@@ -30,7 +30,7 @@ describe('GET of the documentation endpoints', () => {
     });
   }
 
-  for (const path of ['/docs', '/docs/errors']) {
+  for (const path of ['/', '/docs', '/docs/errors', '/docs/quickstart']) {
     it(`returns an HTML page with a Content-Security-Policy from ${path}`, async () => {
       const { status, headers, text } = await get(path);
       expect(status).to.equal(200);
@@ -41,6 +41,8 @@ describe('GET of the documentation endpoints', () => {
         .to.match(/^<!doctype html>/)
         .and.to.match(/<\/html>\n$/);
     });
+
+    if (path === '/') continue;
 
     it(`redirects ${path}/ to ${path}`, async () => {
       const reply = await fetch(`${service.url(0)}${path}/`);
@@ -65,8 +67,10 @@ describe('GET of the documentation endpoints', () => {
   for (const path of [
     '/openapi.json',
     '/openapi-3.0.json',
+    '/',
     '/docs',
     '/docs/errors',
+    '/docs/quickstart',
     '/docs/swagger-ui-bundle.js',
     '/docs/swagger-ui.css',
   ]) {

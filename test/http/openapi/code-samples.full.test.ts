@@ -15,7 +15,7 @@ import { changeJob, newJob } from '../jobs/job-calls.js';
 
 const timeoutMs = 60_000;
 const { operations } = new OpenApiContract(
-  openApiDocument({ serverUrl: undefined, docsUrl: 'https://api.example.com/docs' }),
+  openApiDocument({ keyBrand: 'acme', serverUrl: undefined, docsUrl: 'https://api.example.com/docs' }),
 );
 /** The state in which an operation needs its job. */
 const stateOf: Readonly<Record<string, Parameters<typeof changeJob>[2]['state']>> = {
