@@ -10,8 +10,8 @@ const exampleOf = {
 };
 
 /**
- * The OpenAPI document whose scoring calls score with a model of the key. They have no ids of leads, because a call of a
- * live key is stored.
+ * The OpenAPI document whose scoring calls score with a model of the key. They have no ids of leads, because a call of
+ * a live key is stored.
  * @param text the document
  * @param exampleId the model that it names
  */

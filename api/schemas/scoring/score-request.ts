@@ -19,7 +19,7 @@ export const crmIdTextSchema = {
 } as const;
 
 /** JSON parsers round larger whole numbers, so that several ids would become one. */
-export const numberId = {
+const numberId = {
   type: ['string', 'integer'],
   minimum: Number.MIN_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
