@@ -38,24 +38,32 @@ interface RegisterOfLane {
 export class LaneQueues {
   /** The worker processes of each partition, by lane. One that serves several partitions counts as a part in each. */
   private readonly workers = new Map<Lane, ReadonlyMap<number, number>>();
+  private servedPartitions: number;
+  private saysDifference = false;
   private readonly registers: readonly RegisterOfLane[];
   private reading: NodeJS.Timeout | undefined;
   private readonly queues = new Map<string, Queue<ChunkJob>>();
 
   /**
    * @param redis carries payloads and jobs, so that a payload always arrives before its job
-   * @param partitions number of partitions
+   * @param configuredPartitions `LANES` of this process
    */
   constructor(
     private readonly redis: Redis,
-    readonly partitions: number,
+    private readonly configuredPartitions: number,
     private readonly logger: Logger,
   ) {
+    this.servedPartitions = configuredPartitions;
     this.registers = lanes.map((lane) => ({
       lane,
       register: new WorkerRegister(redis, lane),
       sharesOf: partitionSharing(),
     }));
+  }
+
+  /** Number of partitions that get chunks: `LANES` of this process, or of a worker process that has a smaller one. */
+  get partitions(): number {
+    return this.servedPartitions;
   }
 
   /** Adds a chunk to a lane. Its key has `timeoutMs` as TTL; workers skip a chunk whose key is gone. */
@@ -111,7 +119,7 @@ export class LaneQueues {
   async interactiveChunks(): Promise<{ readonly waiting: number; readonly active: number }> {
     inOneWrite(this.redis);
     const count = async (list: 'wait' | 'active'): Promise<number> => {
-      const keys = Array.from({ length: this.partitions }, (_, partition) =>
+      const keys = Array.from({ length: this.configuredPartitions }, (_, partition) =>
         interactiveLanes.map((lane) => `${partitionPrefix(partition)}:${laneQueueName(lane)}:${list}`),
       );
       const lengths = await Promise.all(keys.flat().map((key) => this.redis.llen(key)));
@@ -130,12 +138,33 @@ export class LaneQueues {
     try {
       inOneWrite(this.redis);
       const read = this.registers.map(async ({ lane, register, sharesOf }) => {
-        this.workers.set(lane, workersOfPartitions(sharesOf(await register.list())));
+        const processes = await register.list();
+        this.workers.set(lane, workersOfPartitions(sharesOf(processes)));
+        return processes.map(({ partitions }) => partitions);
       });
-      await Promise.all(read);
+      this.followPartitions((await Promise.all(read)).flat());
     } catch (error) {
       this.logger.debug({ error }, 'could not read the register of workers');
     }
+  }
+
+  /**
+   * While `LANES` is being changed, some worker processes serve fewer partitions than others. Chunks go to those that
+   * all of them know.
+   * @param known partitions of each worker process
+   */
+  private followPartitions(known: readonly number[]): void {
+    const served = Math.min(this.configuredPartitions, ...known);
+    const differs = known.some((partitions) => partitions !== this.configuredPartitions);
+    if (differs && (served !== this.servedPartitions || !this.saysDifference)) {
+      this.logger.warn(
+        { lanes: this.configuredPartitions, ofWorkers: [...new Set(known)], served },
+        `LANES is ${this.configuredPartitions} here, but not in each worker process. Calls use ${served} partitions. ` +
+          'Give all processes the same number',
+      );
+    }
+    this.saysDifference = differs;
+    this.servedPartitions = served;
   }
 
   private queue(lane: Lane, partition: number): Queue<ChunkJob> {

@@ -154,10 +154,11 @@ export class Cluster {
   /**
    * Starts another gateway.
    * @param settings in addition to those of the cluster
+   * @param root folder of another built release
    * @returns its slot, which is also the last of `gateways`
    */
-  async addGateway(link: Link, settings: Settings): Promise<ServiceSlot> {
-    const slot = await this.openSlot('gateway', link, settings);
+  async addGateway(link: Link, settings: Settings, root?: string): Promise<ServiceSlot> {
+    const slot = await this.openSlot('gateway', link, { settings, root });
     this.gateways.push(slot);
     return slot;
   }
@@ -172,9 +173,12 @@ export class Cluster {
     return slot;
   }
 
-  /** Starts another worker pool. */
-  async startPool(): Promise<ServiceProcess> {
-    const pool = await this.startPart('worker', { REDIS_URL: this.redisUrl, MONGODB_URL: this.mongoUrl });
+  /**
+   * Starts another worker pool.
+   * @param root folder of another built release
+   */
+  async startPool(root?: string): Promise<ServiceProcess> {
+    const pool = await this.startPart('worker', { REDIS_URL: this.redisUrl, MONGODB_URL: this.mongoUrl }, root);
     this.pools.push(pool);
     void pool.ended.then((how) => {
       if (this.pools.includes(pool)) this.deaths.push(`a worker pool: ${how}`);
@@ -228,12 +232,16 @@ export class Cluster {
     for (const link of this.options.runners ?? []) await this.addRunner(link);
   }
 
-  private startPart(kind: ServiceKind, settings: Settings): Promise<ServiceProcess> {
+  private startPart(kind: ServiceKind, settings: Settings, root?: string): Promise<ServiceProcess> {
     const log = { file: this.logFile, descriptor: this.log };
-    return startPart(kind, { ...this.options.settings, ...settings }, log);
+    return startPart(kind, { ...this.options.settings, ...settings }, log, root);
   }
 
-  private openSlot(kind: 'gateway' | 'bulk', link: Link, settings: Settings = {}): Promise<ServiceSlot> {
+  private openSlot(
+    kind: 'gateway' | 'bulk',
+    link: Link,
+    { settings, root }: { readonly settings?: Settings; readonly root?: string | undefined } = {},
+  ): Promise<ServiceSlot> {
     return ServiceSlot.open({
       link,
       redisUrl: () => this.redisUrl,
@@ -241,7 +249,7 @@ export class Cluster {
       mongoPort: () => this.server('mongo').port,
       mongoUrl: () => this.mongoUrl,
       databaseName,
-      startProcess: (addresses) => this.startPart(kind, { ...settings, ...addresses }),
+      startProcess: (addresses) => this.startPart(kind, { ...settings, ...addresses }, root),
       onDeath: (how) => this.deaths.push(`${kind === 'bulk' ? 'a runner' : 'a gateway'}: ${how}`),
     });
   }

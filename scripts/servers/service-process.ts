@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { childEnvironment } from '../../shared/config/config.js';
 import { messageOf } from '../../shared/contract/errors.js';
 import { projectFile } from '../../shared/process/project-root.js';
@@ -24,6 +25,8 @@ export type ServiceLog = 'inherit' | 'ignore' | number;
 
 export interface ServiceOptions {
   readonly kind: ServiceKind;
+  /** Folder of another built release of this project, whose program runs instead. */
+  readonly root?: string | undefined;
   /** Another program instead, from the project's root, and its arguments. */
   readonly program?: readonly [file: string, ...args: string[]];
   /** Changes to this process's environment. */
@@ -66,9 +69,9 @@ const readyLimitMs = 60_000;
  * @throws Error when it ends first, or is not ready in time and was killed
  */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
-  const { kind, environment, log, nodeOptions = [] } = options;
+  const { kind, environment, log, root, nodeOptions = [] } = options;
   const [file, ...args] = options.program ?? [entryFiles[kind]];
-  const child = fork(projectFile(file), args, {
+  const child = fork(root === undefined ? projectFile(file) : join(root, file), args, {
     env: childEnvironment({
       ...environment,
       ...(kind === 'worker' || kind === 'bulk' ? { KEY_PEPPER: undefined } : {}),
@@ -137,16 +140,18 @@ export interface SharedLog {
 
 /**
  * Starts a process of a service, which ends with this one.
+ * @param root folder of another built release, whose program runs instead
  * @throws Error with the fatal line of the log if it does not become ready
  */
 export async function startPart(
   kind: ServiceKind,
   environment: Settings,
   { file, descriptor }: SharedLog,
+  root?: string,
 ): Promise<ServiceProcess> {
   const loggedBefore = statSync(file).size;
   try {
-    const part = await startService({ kind, environment, log: descriptor });
+    const part = await startService({ kind, environment, log: descriptor, root });
     endWithThisProcess(part);
     return part;
   } catch (cause) {

@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
-import { lanes } from '../contract/lanes.js';
+import { type Lane, lanes } from '../contract/lanes.js';
 import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
 import { gradingQueueName } from '../messages/grading-job.js';
-import { laneQueueName } from '../messages/score-job.js';
+import { laneQueueName, messageVersion } from '../messages/score-job.js';
 import { latestSweeps } from '../quota/sweep-log.js';
 import { factOf, mastersOf, type Redis } from '../redis/connect.js';
 import {
@@ -30,13 +30,13 @@ export const showFleet = defineAction({
   output: fleetOutput,
   async run({ database, clock, redis }) {
     const connection = await redis();
-    const registered = await Promise.all(lanes.map((lane) => new WorkerRegister(connection, lane).list()));
-    const known = registered.flat().map((worker) => worker.partitions);
+    const registered = await Promise.all(lanes.map((lane) => registeredIn(connection, lane)));
+    const known = registered.flat().flatMap(({ workers }) => workers.map((worker) => worker.partitions));
     const partitions = [...Array(Math.max(1, ...known)).keys()];
     const prefixes = partitions.map(partitionPrefix);
-    const scoring = lanes.map(async (lane, index) => {
-      const counts = await jobCounts(connection, laneQueueName(lane), prefixes);
-      return { lane, ...counts, workers: registered[index]?.length ?? 0 };
+    const scoring = registered.flat().map(async ({ lane, version, workers }) => {
+      const counts = await jobCounts(connection, laneQueueName(lane, version), prefixes);
+      return { lane, message_version: version, ...counts, workers: workers.length };
     });
     const [shown, strikes, isSwept, sweeps, voids, processes, info, build] = await Promise.all([
       Promise.all([...scoring, ...otherQueues.map((each) => otherLane(connection, each))]),
@@ -87,11 +87,18 @@ const otherQueues = [
   { lane: bundleCheckQueueName, queue: bundleCheckQueueName },
 ];
 
+/** The worker processes of a lane by message version: this release's first, then others that run beside it. */
+async function registeredIn(redis: Redis, lane: Lane) {
+  const found = await new WorkerRegister(redis, lane).listAll();
+  const versions = [...new Set([messageVersion, ...found.keys()])];
+  return versions.map((version) => ({ lane, version, workers: found.get(version) ?? [] }));
+}
+
 async function otherLane(redis: Redis, { lane, queue: name }: (typeof otherQueues)[number]) {
   const queue = new Queue(name, { connection: redis, prefix: queuePrefix, skipMetasUpdate: true });
   try {
     const workers = Math.max(0, await queue.getWorkersCount());
-    return { lane, ...(await jobCounts(redis, name, [queuePrefix])), workers };
+    return { lane, message_version: null, ...(await jobCounts(redis, name, [queuePrefix])), workers };
   } finally {
     await queue.close();
   }

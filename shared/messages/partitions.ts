@@ -10,7 +10,7 @@ export const maxPartitions = 64;
 /** Partitions that a version's chunks may use. The second takes over while the first is full or slow. */
 const maxPerVersion = 2;
 
-/** A worker process in the register. */
+/** A worker process in the register, of one message version. */
 export interface RegisteredWorker {
   readonly id: string;
   /** The process can serve the partitions below this number. */

@@ -26,8 +26,9 @@ export const partitionPrefix = (partition: number): string => `{leadscore:${part
 
 /**
  * Sorted set of the worker processes of a lane, scored by the Redis ms of their last heartbeat; see worker-register.ts.
+ * Releases before message version 9 have `leadscore:workers:<lane>`, whose members lack the version.
  */
-export const workerRegisterKey = (lane: Lane): string => `leadscore:workers:${lane}`;
+export const workerRegisterKey = (lane: Lane): string => `leadscore:worker-processes:${lane}`;
 
 /** Hash of the running processes by id; see process-register.ts. */
 export const processesKey = 'leadscore:processes';

@@ -1,5 +1,6 @@
 import type { Lane } from '../contract/lanes.js';
 import type { RegisteredWorker } from '../messages/partitions.js';
+import { messageVersion } from '../messages/score-job.js';
 import type { Redis } from './connect.js';
 import { workerRegisterKey } from './keys.js';
 import { type LuaCommand, luaCommand, stringsReply } from './lua-command.js';
@@ -11,16 +12,21 @@ const maxAgeMs = 4_000;
 
 /**
  * The register of the worker processes of one lane that take chunks. Its entries are renewed by heartbeats. The
- * processes of a lane share all partitions among themselves.
+ * processes of a lane share all partitions among themselves. During a release, those of each message version do so
+ * apart: a process takes chunks of its own version only.
  */
 export class WorkerRegister {
   private readonly register: LuaCommand<string[]>;
   private readonly key: string;
 
-  /** @param redis a connection for commands */
+  /**
+   * @param redis a connection for commands
+   * @param version message version of the processes that it registers and lists
+   */
   constructor(
     private readonly redis: Redis,
     lane: Lane,
+    private readonly version = messageVersion,
   ) {
     this.key = workerRegisterKey(lane);
     this.register = luaCommand(redis, { file: 'shared/redis/lua/register-worker.lua', reply: stringsReply });
@@ -28,19 +34,27 @@ export class WorkerRegister {
 
   /**
    * Renews the heartbeat of a process.
-   * @returns all living processes
+   * @returns the living processes of the version
    * @throws the error of Redis
    */
-  async renew(worker: RegisteredWorker): Promise<RegisteredWorker[]> {
-    return (await this.run(memberOf(worker))).map(workerOf);
+  async renew(worker: RegisteredWorker): Promise<readonly RegisteredWorker[]> {
+    return this.ofVersion(await this.run(memberOf(worker, this.version)));
   }
 
   /**
-   * The living processes.
+   * The living processes of the version.
    * @throws the error of Redis
    */
-  async list(): Promise<RegisteredWorker[]> {
-    return (await this.run('')).map(workerOf);
+  async list(): Promise<readonly RegisteredWorker[]> {
+    return this.ofVersion(await this.run(''));
+  }
+
+  /**
+   * The living processes of each message version.
+   * @throws the error of Redis
+   */
+  async listAll(): Promise<ReadonlyMap<number, readonly RegisteredWorker[]>> {
+    return byVersion(await this.run(''));
   }
 
   /**
@@ -48,7 +62,11 @@ export class WorkerRegister {
    * @throws the error of Redis
    */
   async remove(worker: RegisteredWorker): Promise<void> {
-    await this.redis.zrem(this.key, memberOf(worker));
+    await this.redis.zrem(this.key, memberOf(worker, this.version));
+  }
+
+  private ofVersion(members: readonly string[]): readonly RegisteredWorker[] {
+    return byVersion(members).get(this.version) ?? [];
   }
 
   private run(member: string): Promise<string[]> {
@@ -56,9 +74,15 @@ export class WorkerRegister {
   }
 }
 
-const memberOf = ({ id, partitions }: RegisteredWorker): string => `${id} ${partitions}`;
+const memberOf = ({ id, partitions }: RegisteredWorker, version: number): string => `${id} ${partitions} ${version}`;
 
-function workerOf(member: string): RegisteredWorker {
-  const [id = '', partitions] = member.split(' ');
-  return { id, partitions: Number(partitions) };
+function byVersion(members: readonly string[]): ReadonlyMap<number, readonly RegisteredWorker[]> {
+  const found = new Map<number, RegisteredWorker[]>();
+  for (const member of members) {
+    const [id = '', partitions, version] = member.split(' ');
+    const ofVersion = found.get(Number(version)) ?? [];
+    found.set(Number(version), ofVersion);
+    ofVersion.push({ id, partitions: Number(partitions) });
+  }
+  return found;
 }

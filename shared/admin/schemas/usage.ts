@@ -122,6 +122,8 @@ export const fleetOutput = closedObject({
   lanes: list(
     closedObject({
       lane: text,
+      /** Of scoring lanes. During a release that changes the messages, each version has a row. */
+      message_version: countOrNull,
       waiting: count,
       active: count,
       delayed: count,

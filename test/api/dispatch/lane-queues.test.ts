@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { pino } from 'pino';
 import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
 import { type Lane, lanes } from '../../../shared/contract/lanes.js';
 import {
@@ -77,6 +78,30 @@ describe('a chunk in a lane', () => {
     await queues.start();
     expect(sizes()).to.deep.equal([6, 16, 8]);
     expect(lanes.map((each) => queues.workersOf(each))).to.deep.equal([12, 16, 8]);
+  });
+
+  it('goes to partitions that all worker processes know, and says so once', async () => {
+    const warnings: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line) => warnings.push(JSON.parse(line).msg) });
+    const counted = new LaneQueues(redis, partitions, logger);
+    const register = new WorkerRegister(redis, 'batches');
+    const seenWith = async (ofWorker: number) => {
+      await register.renew({ id: 'other', partitions: ofWorker });
+      await counted.start();
+      await counted.close();
+      await register.remove({ id: 'other', partitions: ofWorker });
+      return counted.partitions;
+    };
+    await register.renew({ id: 'one', partitions });
+    expect(await seenWith(partitions)).to.equal(partitions);
+    expect(warnings).to.deep.equal([]);
+    expect(await seenWith(2)).to.equal(2);
+    expect(await seenWith(2)).to.equal(2);
+    expect(warnings).to.have.length(1);
+    expect(warnings[0]).to.match(/^LANES is 4 here, .* Calls use 2 partitions\. Give all processes the same number$/);
+    expect(await seenWith(16)).to.equal(partitions);
+    expect(warnings).to.have.length(2);
+    expect(await seenWith(partitions)).to.equal(partitions);
   });
 
   it('makes bulk jobs wait while it is interactive and no worker has taken it', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { messageVersion } from '../../../shared/messages/score-job.js';
 import { workerRegisterKey } from '../../../shared/redis/keys.js';
 import { WorkerRegister } from '../../../shared/redis/worker-register.js';
 import { freshDatabases } from '../../support/service/servers.js';
@@ -41,17 +42,32 @@ describe('the register of workers', () => {
     expect(await ofBulk.list()).to.deep.equal([]);
   });
 
+  it('lists the processes of its own message version, and counts those of each', async () => {
+    const ofNext = new WorkerRegister(redis, 'singles', messageVersion + 1);
+    await register.renew(one);
+    expect(await ofNext.renew(other)).to.deep.equal([other]);
+    expect(await register.list()).to.deep.equal([one]);
+    expect(await register.listAll()).to.deep.equal(
+      new Map([
+        [messageVersion, [one]],
+        [messageVersion + 1, [other]],
+      ]),
+    );
+    await ofNext.remove(other);
+    expect(await register.listAll()).to.deep.equal(new Map([[messageVersion, [one]]]));
+  });
+
   it('drops a process whose heartbeat is four seconds old', async () => {
     await register.renew(one);
     await register.renew(other);
     const [seconds] = await redis.time();
-    await redis.zadd(workerRegisterKey('singles'), Number(seconds) * 1_000 - 4_000, 'one 4');
+    await redis.zadd(workerRegisterKey('singles'), Number(seconds) * 1_000 - 4_000, `one 4 ${messageVersion}`);
     expect(await register.renew(other)).to.deep.equal([other]);
   });
 
   it("drops a heartbeat from before Redis's clock was set back", async () => {
     const [seconds] = await redis.time();
-    await redis.zadd(workerRegisterKey('singles'), Number(seconds) * 1_000 + 60_000, 'one 4');
+    await redis.zadd(workerRegisterKey('singles'), Number(seconds) * 1_000 + 60_000, `one 4 ${messageVersion}`);
     expect(await register.renew(other)).to.deep.equal([other]);
   });
 });

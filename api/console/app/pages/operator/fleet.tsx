@@ -30,8 +30,8 @@ export function FleetPage() {
               <Table
                 label="Lanes"
                 columns={['Lane', 'Waiting', 'Active', 'Delayed', 'Failed', 'Workers']}
-                rows={data.lanes.map((lane) => [
-                  <strong key="lane">{lane.lane}</strong>,
+                rows={data.lanes.map((lane, index) => [
+                  <strong key="lane">{laneName(lane, data.lanes.slice(0, index))}</strong>,
                   ...[lane.waiting, lane.active, lane.delayed, lane.failed, lane.workers].map(countText),
                 ])}
               />
@@ -44,6 +44,11 @@ export function FleetPage() {
       </Load>
     </Page>
   );
+}
+
+/** During a release, the lanes of the console's own message version come first. */
+function laneName({ lane, message_version }: Fleet['lanes'][number], before: Fleet['lanes']): string {
+  return before.some((each) => each.lane === lane) ? `${lane} (message version ${message_version})` : lane;
 }
 
 function Processes({ of: processes }: { readonly of: Fleet['processes'] }) {
