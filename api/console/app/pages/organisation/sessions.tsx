@@ -16,7 +16,7 @@ type Sessions = ShapeOf<typeof listSessionsOutput>['sessions'];
 export function SessionsPage() {
   const { api, may } = useOrganisation();
   return (
-    <Page title="Sessions" about="A session ends at once. Uses are up to a minute late.">
+    <Page title="Sessions" about="An ended session stops at once. The last use is up to a minute late.">
       <SessionsCard title="Your sessions" path="/sessions/own" about="The browsers in which you are signed in." />
       {may('owner') && (
         <SessionsCard
@@ -32,7 +32,7 @@ export function SessionsPage() {
 /** The sessions of all operators. */
 export function OperatorSessionsPage() {
   return (
-    <Page title="Operator sessions" about="A session ends at once. Uses are up to a minute late.">
+    <Page title="Operator sessions" about="An ended session stops at once. The last use is up to a minute late.">
       <SessionsCard
         title="Operators"
         path="/sessions/operators"
