@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { expectExact } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';
 import { type FaultService, faultService } from '../support/faults/fault-service.js';
-import { type NextRelease, nextRelease } from '../support/next-release.js';
+import { type NextRelease, nextRelease } from './next-release.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 import { BalancedCallers } from './balanced-callers.js';

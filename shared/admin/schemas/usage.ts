@@ -122,7 +122,7 @@ export const fleetOutput = closedObject({
   lanes: list(
     closedObject({
       lane: text,
-      /** Of scoring lanes. During a release that changes the messages, each version has a row. */
+      /** Null but for scoring lanes. During a release that changes the messages, each version has a row. */
       message_version: countOrNull,
       waiting: count,
       active: count,

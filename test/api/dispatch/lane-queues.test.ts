@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { pino } from 'pino';
 import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
 import { type Lane, lanes } from '../../../shared/contract/lanes.js';
 import {
@@ -82,7 +81,8 @@ describe('a chunk in a lane', () => {
 
   it('goes to partitions that all worker processes know, and says so once', async () => {
     const warnings: string[] = [];
-    const logger = pino({ level: 'warn' }, { write: (line) => warnings.push(JSON.parse(line).msg) });
+    const warn = (_facts: unknown, message: string) => void warnings.push(message);
+    const logger = Object.assign(createLogger('silent', 'test'), { warn });
     const counted = new LaneQueues(redis, partitions, logger);
     const register = new WorkerRegister(redis, 'batches');
     const seenWith = async (ofWorker: number) => {

@@ -7,7 +7,7 @@ export interface SampleOptions {
   readonly name?: string;
   readonly version?: string;
   readonly family?: Manifest['family'];
-  /** The columns of the features must fill 0..width-1. Default: company_size, demo_requested, lead_source (6 columns). */
+  /** Their columns must fill 0..width-1. Default: company_size, demo_requested, lead_source (6 columns). */
   readonly features?: readonly Feature[];
   /** `linear` (default): sigmoid(weights·x + intercept). `tree`: one tree on columns 0 and 1, with covers. */
   readonly model?: 'linear' | 'tree';
