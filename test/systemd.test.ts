@@ -53,7 +53,7 @@ describe('the units of systemd', () => {
       expect(result).to.deep.equal({ exitCode: 0, output: '' });
       const wrong = contents('leadscore-bulk.service').replace('KillMode=mixed', 'KillMode=some');
       writeFileSync(join(directory, 'leadscore-bulk.service'), wrong);
-      expect((await verify('leadscore-bulk.service')).output).to.include('KillMode');
+      expect((await verify('leadscore-bulk.service')).output).to.include('kill mode');
     } finally {
       rmSync(directory, { recursive: true });
     }

@@ -31,7 +31,7 @@ const logOutput = {
 const isBusy = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
 
 /** Each server's absence, as this process sees it. */
-export type Outages = Readonly<Record<ServerName, Outage>>;
+type Outages = Readonly<Record<ServerName, Outage>>;
 
 export type Logger = PinoLogger & { readonly outages: Outages };
 

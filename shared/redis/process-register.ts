@@ -10,7 +10,7 @@ export const noteEveryMs = 10_000;
 const maxAgeMs = 35_000;
 
 /** Worker processes of one lane in a pool. */
-export interface WorkerCounts {
+interface WorkerCounts {
   readonly wanted: number;
   readonly ready: number;
 }
