@@ -67,7 +67,7 @@ describe('precedence of the errors of POST /v1/score', () => {
 
   it('returns 422 for the schema before 400 record_limit_exceeded', async () => {
     const own = await workspace(service);
-    refused(await own.score([...many.slice(1), { crm_id: 7 }, lead]), '422 bad_request');
+    refused(await own.score([...many.slice(1), { crm_id: true }, lead]), '422 bad_request');
   });
 
   it('returns 400 for an empty batch and 400 record_limit_exceeded before 402 expired_read_only', async () => {
