@@ -32,7 +32,7 @@ describe('concurrent calls to POST /v1/webhooks/score', () => {
       [{ company_size: { deep: 1 } }, '400 bad_request', /^record\.company_size: expected a number, came an object/],
       [{ lead_source: ['a', 'b'] }, '400 bad_request', /^record\.lead_source: expected one text/],
       [{ colour: 'red' }, '400 bad_request', /^record: expected at least one field/],
-      [{ crm_id: 5 }, '422 bad_request', /crm_id/],
+      [{ crm_id: 1.5 }, '422 bad_request', /crm_id/],
       [{ model_id: 'mdl_unknown' }, '404 model_not_found', /no model/],
     ];
     const isBad = (index: number): boolean => index % 4 === 3;
