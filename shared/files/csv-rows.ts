@@ -2,6 +2,8 @@ import { isOddClosing, isOddOpening, splitCell } from './split-cells.js';
 
 const [quote, lineFeed, carriageReturn, space, tab, backslash, equals] = [0x22, 0x0a, 0x0d, 0x20, 0x09, 0x5c, 0x3d];
 const [lastAscii, byteOrderMark] = [0x7e, 0xfeff];
+/** A row may have a million cells. To look for a split one among them would keep other work waiting. */
+const maxSplitCells = 20_000;
 
 /**
  * Reads the rows of a CSV text one after another, as csv-parse does with `relax_quotes`: a quote inside an unquoted
@@ -129,7 +131,7 @@ export class CsvRows {
   problemWith(surplus: number): string | undefined {
     const isTooLong = this.count > this.maxCells && (this.hasMore || this.count !== this.maxCells + surplus);
     if (!isTooLong && !this.mayBeSplit) return undefined;
-    if (!this.hasMore) {
+    if (!this.hasMore && this.count <= maxSplitCells) {
       const split = this.splitProblem(isTooLong);
       if (split !== undefined || !isTooLong) return split;
     }
@@ -147,16 +149,19 @@ export class CsvRows {
     return `A delimiter splits the cell that begins at column ${this.columnAt(at)} into ${cells}. ${split.advice}`;
   }
 
-  /** All its cells, also those after `maxTexts`. */
+  /** All its cells under the columns of the header, also those after `maxTexts`. */
   everyCell(): readonly string[] {
-    return this.cells.length === this.count ? this.cells : this.rowTo(this.count).cells;
+    const count = Math.min(this.count, this.maxCells);
+    return this.cells.length === count ? this.cells : this.rowTo(count).cells;
   }
 
   /** The current row alone, with so many of its cells. */
   private rowTo(maxCells: number): CsvRows {
-    const { text, start, end, line: firstLine } = this;
+    const { text, start, cellsEnd, end, line: firstLine } = this;
     const delimiter = String.fromCharCode(this.delimiter);
-    const row = new CsvRows(text.slice(start, end), { delimiter, maxCells, firstLine });
+    // A row may have a million further cells.
+    const to = maxCells <= this.maxCells ? cellsEnd : end;
+    const row = new CsvRows(text.slice(start, to), { delimiter, maxCells, firstLine });
     row.next();
     return row;
   }
@@ -180,8 +185,9 @@ export class CsvRows {
       return;
     }
     this.plainCell(from);
-    if (code > lastAscii ? !isOddOpening(code) : code !== equals || text.charCodeAt(at + 1) !== quote) return;
+    if (code > lastAscii ? !isOddOpening(code) : code !== equals) return;
     this.hasOddCell = true;
+    if (code === equals && text.charCodeAt(at + 1) !== quote) return;
     const last = text.charCodeAt(this.at - 1);
     this.mayBeSplit ||= code > lastAscii ? !isOddClosing(last) : last !== quote || this.at < at + 4;
   }

@@ -70,7 +70,7 @@ function refuseNested(
   { line, canBeHeader }: { readonly line: number; readonly canBeHeader: CanBeHeader | undefined },
 ): void {
   const record = objectIn(text);
-  const problem = record === undefined || canBeHeader === undefined ? undefined : nestedProblem(record, canBeHeader);
+  const problem = record === undefined ? undefined : nestedProblem(record, { text, isKnown: canBeHeader });
   if (problem !== undefined) throw new InputFault(`Line ${line}, column 1: ${problem}`, { line, column: 1 });
 }
 
@@ -86,9 +86,15 @@ const maxDepth = 3;
 
 /**
  * Why a record has no field that the model knows: its fields are inside one of its members.
- * @param isKnown whether some names are known to the model
+ * @param of.text its JSON
+ * @param of.isKnown whether some names are known to the model; undefined if none is known
  */
-export function nestedProblem(record: Readonly<Record<string, unknown>>, isKnown: CanBeHeader): string | undefined {
+export function nestedProblem(
+  record: Readonly<Record<string, unknown>>,
+  { text, isKnown }: { readonly text: string; readonly isKnown: CanBeHeader | undefined },
+): string | undefined {
+  // Nearly all records end here: this is called for each.
+  if (isKnown === undefined || (!text.includes('{', text.indexOf('{') + 1) && !text.includes('['))) return undefined;
   let hasInner = false;
   for (const name in record) hasInner ||= typeof record[name] === 'object' && record[name] !== null;
   if (!hasInner || isKnown(Object.keys(record))) return undefined;

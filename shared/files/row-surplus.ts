@@ -17,6 +17,14 @@ export class RowSurplus {
     return this.isCommon ? this.cells : 0;
   }
 
+  /** The sentence about such cells; undefined without them. */
+  get notice(): string | undefined {
+    const { common } = this;
+    if (common === 0) return undefined;
+    const cells = common === 1 ? '1 empty cell' : `${common} empty cells`;
+    return `Each row has ${cells} after the columns of the header. If values are in a wrong column, quote cells that contain a delimiter`;
+  }
+
   /** Whether further rows decide about the rows so far. */
   get isOpen(): boolean {
     return this.common > 0 && this.rows < maxRows;

@@ -25,11 +25,18 @@ interface SeenRow {
   readonly isShort: boolean;
   /** Empty cells after the columns of the header. */
   readonly surplus: number;
-  readonly id: string | null;
+  /** Undefined in a row whose cells do not fit the columns. */
+  readonly id: string | null | undefined;
 }
 
 const noIds =
   'No row has a crm_id: its column is empty. Scores without one cannot be looked up later and cannot be graded';
+
+/** The crm_id in a cell; null for one that is none. */
+function idIn(cell: string): string | null {
+  const read = idOfText(textOfCell(cell));
+  return 'id' in read ? read.id : null;
+}
 
 /** Reads the rows of a file in bounded memory, for the sentences about them that `leadscore score` writes too. */
 export class RowSurvey {
@@ -44,6 +51,8 @@ export class RowSurvey {
   private waiting: SeenRow[] = [];
   private row = 0;
   private hasRow = false;
+  /** Whether a row was read, and whether one had an id. */
+  private hasRead = false;
   private hasIds = false;
 
   constructor(private readonly fields: KnownFields) {}
@@ -74,9 +83,10 @@ export class RowSurvey {
       this.watch.totalsNotice,
       this.kinds?.notice,
       this.short.notice,
+      this.surplusCells.notice,
       repeats,
       this.ids.edgesNotice,
-      this.kinds?.hasIdColumn === true && this.hasRow && !this.hasIds ? noIds : undefined,
+      this.kinds?.hasIdColumn === true && this.hasRead && !this.hasIds ? noIds : undefined,
       this.points?.notice,
     ].filter((notice) => notice !== undefined);
   }
@@ -95,6 +105,7 @@ export class RowSurvey {
     const { kinds, points } = this;
     const text = bytes.toString('utf8', start, found.ends[to - 1]);
     const maxTexts = Math.max(idColumn, 0) + 1;
+    const looksAtPoints = points.looksAt(text, { delimiter, row: this.row + 1 });
     const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine, maxTexts });
     while (rows.next()) {
       this.row += 1;
@@ -103,12 +114,11 @@ export class RowSurvey {
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
       if (!this.watch.isOpen) this.addWaiting();
       if (kind === 'blank' || kind === 'header') continue;
-      if (points.isOpen) points.see(rows.everyCell());
+      if (looksAtPoints) points.see(rows.everyCell());
       const { line, surplus } = rows;
       const isRow = this.surplusCells.allows(surplus) && rows.problemWith(surplus) === undefined;
-      const read = isRow ? idOfText(textOfCell(rows.cells[idColumn] ?? '')) : { id: null };
-      const isShort = rows.count < columns.length;
-      const seen = { line, isShort, surplus, id: 'id' in read ? read.id : null };
+      const id = isRow ? idIn(rows.cells[idColumn] ?? '') : undefined;
+      const seen = { line, isShort: rows.count < columns.length, surplus, id };
       if (this.watch.isOpen) this.waiting.push(seen);
       else this.add(seen);
     }
@@ -134,7 +144,8 @@ export class RowSurvey {
     this.hasRow = true;
     this.surplusCells.see(surplus);
     if (isShort) this.short.add(line);
-    if (id === null) return;
+    this.hasRead ||= id !== undefined;
+    if (id === undefined || id === null) return;
     this.hasIds = true;
     this.ids.add(id, line);
   }

@@ -171,7 +171,7 @@ export async function readJson(
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { input, ...failed('', 'The line is not a JSON object. Write one record in each line') };
-  const nested = isKnown === undefined ? undefined : nestedProblem(value as Record<string, unknown>, isKnown);
+  const nested = nestedProblem(value as Record<string, unknown>, { text: input, isKnown });
   if (nested !== undefined) return { input, ...failed('', nested) };
   return { input, ...recordFate(value as Record<string, unknown>, { text: input, idMember }) };
 }

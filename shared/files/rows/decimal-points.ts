@@ -3,6 +3,10 @@ import { numberColumns, type RowsHeader } from './row-kinds.js';
 
 /** Rows that are looked at: they show how the numbers of a file are written. */
 const maxRows = 1_000;
+/** Nearly all texts lack one of both, and so have nothing to tell. Where commas part cells, a decimal one is quoted. */
+const anyThreeDigits = /\d\.\d{3}(?!\d)/;
+const shortText = 16 * 1024; // characters
+const [anyComma, anyQuotedComma] = [/\d,\d/, /"[\s+-]*[\d.]+,\d/];
 /** `1.200`: a point for thousands in some countries, and a decimal one in others. */
 const threeDigits = /^[+-]?\d{1,3}\.\d{3}$/;
 const otherPoint = /^[+-]?\d+\.(?:\d{1,2}|\d{4,})%?$/;
@@ -18,13 +22,19 @@ export class DecimalPoints {
     this.places = numberColumns({ names, fields }).map((at) => ({ at, name: names[at] ?? '', three: 0, other: 0 }));
   }
 
-  /** Whether it looks at further rows. */
-  get isOpen(): boolean {
-    return this.rows < maxRows && this.places.length > 0;
+  /**
+   * Whether it looks at the rows of a text.
+   * @param row number of the first one
+   */
+  looksAt(text: string, { delimiter, row }: { readonly delimiter: string; readonly row: number }): boolean {
+    if (row > maxRows || this.places.length === 0) return false;
+    if (text.length < shortText) return true;
+    return (delimiter === ',' ? anyQuotedComma : anyComma).test(text) && anyThreeDigits.test(text);
   }
 
-  /** @param cells of the next row */
+  /** @param cells of the next row of such a text */
   see(cells: readonly string[]): void {
+    if (this.rows === maxRows) return;
     this.rows += 1;
     for (const place of this.places) {
       const cell = (cells[place.at] ?? '').trim();

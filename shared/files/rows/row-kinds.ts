@@ -3,7 +3,7 @@ import { foldedText } from '../../contract/texts.js';
 import type { KnownFields } from '../../messages/field-slots.js';
 import type { CsvRows } from '../csv-rows.js';
 import { kindOfRow, type RowKind } from '../reading/footer-watch.js';
-import { mayRepeatHeader, repeatsHeader } from './odd-rows.js';
+import { mayRepeatHeader, oddRowProblem, repeatsHeader } from './odd-rows.js';
 import { isLabel, isNumeric, isTotal } from './total-words.js';
 
 /** The header of the rows. */
@@ -72,13 +72,15 @@ export class RowKinds {
     }
     if (isLabel(first)) return 'label';
     if (isTotal(first) && this.hasNumbersAlone(row)) return 'total';
-    if (id === '') return this.ofRowWithoutId(row, kind);
+    if (id === '') return this.ofRowWithoutId(row, { kind, number });
     this.rowsWithId += 1;
     return kind === 'one' && this.isKnown(first) ? 'other' : kind;
   }
 
-  private ofRowWithoutId(row: CsvRows, kind: RowKind): RowKind {
+  private ofRowWithoutId(row: CsvRows, { kind, number }: { readonly kind: RowKind; readonly number: number }): RowKind {
     const first = row.cells[0] ?? '';
+    // A row of units or of dashes fails: it is no lead without an id.
+    if (oddRowProblem(row.everyCell(), { number, idColumn: this.header.idColumn }) !== undefined) return 'other';
     if (kind === 'one') return this.isKnown(first) ? 'other' : kind;
     if (!this.hasLeadWithoutId && this.rowsWithId > 0 && this.hasNumbersAlone(row) && this.hasNumberOfModel(row))
       return 'total';

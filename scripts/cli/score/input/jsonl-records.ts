@@ -40,13 +40,15 @@ async function* readRecords(input: InputFile, options: RecordOptions): AsyncGene
       if (text === '') continue;
       row += 1;
       const endByte = found.offset + (found.found.ends[index] as number);
-      held.push({ row, line, ...readRecord(text, { line, member, isKnown, options }), endByte });
+      const record = { row, line, ...readRecord(text, { line, member, isKnown, options }), endByte };
       if (options.crmIdField !== undefined && !member.wasFound) {
         if (row === maxWithoutId) throw withoutMember(options.crmIdField, `None of the first ${row} records`);
+        held.push(record);
         continue;
       }
-      yield* held;
+      for (const each of held) yield each;
       held = [];
+      yield record;
     }
   }
   if (row === 0) throw new InputFault('The file has no records');
@@ -78,7 +80,7 @@ function readRecord(text: string, { line, member, isKnown, options }: ReadRecord
   }
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     return failed('The line is not a JSON object. Write one record per line, such as {"field": "value"}');
-  const nested = isKnown === undefined ? undefined : nestedProblem(record as Record<string, unknown>, isKnown);
+  const nested = nestedProblem(record as Record<string, unknown>, { text, isKnown });
   if (nested !== undefined) return failed(nested);
   const found = member.in(record);
   if ('problem' in found) return failed(found.problem);

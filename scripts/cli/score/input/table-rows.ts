@@ -69,10 +69,10 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
   let hasContent = false;
   const short = new ShortRows();
   const surplusCells = new RowSurplus();
-  const noted = ({ isShort, surplus, problemBeside, ...row }: HeldRow): TableRow => {
+  const noted = (row: HeldRow): TableRow => {
     hasContent ||= !row.isEmpty;
-    if (isShort) short.add(row.line);
-    return surplus > 0 && surplus === surplusCells.common ? { ...row, problem: problemBeside } : row;
+    if (row.isShort) short.add(row.line);
+    return row.surplus > 0 && row.surplus === surplusCells.common ? { ...row, problem: row.problemBeside } : row;
   };
   const settle = (row: HeldRow): void => {
     if (!row.isEmpty) surplusCells.seeLater(row.surplus, row.line);
@@ -82,13 +82,15 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     const start = from === 0 ? 0 : (found.ends[from - 1] as number);
     const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
     const text = bytes.toString('utf8', start, found.ends[to - 1]);
-    const rows = new CsvRows(text, { delimiter: header.delimiter, maxCells: header.columns, firstLine });
+    const { delimiter, columns } = header;
+    const looksAtPoints = points.looksAt(text, { delimiter, row: count + 1 });
+    const rows = new CsvRows(text, { delimiter, maxCells: columns, firstLine });
     for (let index = from; rows.next(); index += 1) {
       count += 1;
       const kind = kinds.of(rows, count);
       const row = rowOf(rows, { header, number: count, kind, endByte: offset + (found.ends[index] as number) });
       if (header.columns > 1) watch.see(kind, { row: count, line: row.line, text: row.cells[0] ?? '' });
-      if (points.isOpen && !row.isEmpty) points.see(rows.cells);
+      if (looksAtPoints && !row.isEmpty) points.see(rows.cells);
       if (watch.isOpen) {
         last.push(row);
         continue;
@@ -111,7 +113,7 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
   for (const row of held) yield noted(row);
   if (!hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   if (footer !== undefined) rules.onNotice?.(footerNotice(footer));
-  for (const notice of [watch.totalsNotice, kinds.notice, short.notice, points.notice])
+  for (const notice of [watch.totalsNotice, kinds.notice, short.notice, surplusCells.notice, points.notice])
     if (notice !== undefined) rules.onNotice?.(notice);
 }
 

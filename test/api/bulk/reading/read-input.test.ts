@@ -273,7 +273,7 @@ describe('reading the file of a bulk job', () => {
     ]);
   });
 
-  it('names rows that look like totals, repeated headers, odd ends of ids and doubtful points', async () => {
+  it('names odd rows, cells after the header, odd ends of ids and doubtful points', async () => {
     const notices = async (file: string) =>
       (await readAll(file, { options: { crm_id_field: 'Id' }, chunkBytes: 5 })).notices;
     expect(await notices('Id,Size,Visits\na,1,1\nTotal,1,\nb,2,2\nSumme:,2,\n')).to.deep.equal([
@@ -283,6 +283,17 @@ describe('reading the file of a bulk job', () => {
     expect(await notices('Id,Size,Visits\na,1,1\n,1,\nb,2,2\n\nTotal,2,\nc,1,1\n')).to.deep.equal([
       '2 rows look like totals and are read as leads, first in line 3. Delete them if they are totals',
     ]);
+    // The row of units fails, and so no lead is without an id.
+    expect(await notices('Id,Size,Visits\n,EUR,#\na,1,1\n,1,1\n')).to.deep.equal([
+      'Line 4 is the footer of a report and was passed over',
+    ]);
+    expect(await notices('Id,Size,Visits\na,1,1,,\nb,2,2,,\n')).to.deep.equal([
+      'Each row has 2 empty cells after the columns of the header. If values are in a wrong column, quote cells that contain a delimiter',
+    ]);
+    expect(await notices('Id,Size,Visits\n,1,1\na,2,2,2\n')).to.deep.equal([
+      'No row has a crm_id: its column is empty. Scores without one cannot be looked up later and cannot be graded',
+    ]);
+    expect(await notices('Id,Size,Visits\na,2,2,2\n')).to.deep.equal([]);
     expect(await notices('Id,Size,Visits\na,1,1\nId,Size,Visits\nb,1,1\nId,Size,Visits\n')).to.deep.equal([
       '2 lines repeat the header and were passed over, first line 3',
     ]);
@@ -343,6 +354,7 @@ describe('reading the file of a bulk job', () => {
       '\n'.repeat(10 * mib),
       `Size\n${'\n'.repeat(3 * mib)}1\n`,
       `Size,b\n${','.repeat(1_000_000)}\n`,
+      `Size,b\n${'“,'.repeat(300_000)}\n`,
       'x'.repeat(10 * mib),
       ',\n'.repeat(4 * mib),
       '"",'.repeat(300_000),
