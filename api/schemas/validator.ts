@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { Schema, ShapeOf } from '../../shared/contract/schema.js';
+import { type Schema, type ShapeOf, withoutMetaSchema } from '../../shared/contract/schema.js';
 
 const maxProblemsNamed = 5;
 
@@ -16,6 +16,7 @@ export function compileCheck<const Body extends Schema>(schema: Body): (value: u
     unicodeRegExp: true,
     strict: true,
     strictTypes: false,
+    ...withoutMetaSchema,
   });
   ajv.addFormat('well-formed-text', (text) => text.isWellFormed());
   // The schema documents the limits of arrays, but routes check them: exceeding one is 400, and an invalid

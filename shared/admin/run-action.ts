@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isoInstant } from '../contract/dates.js';
 import { mayActAs } from '../contract/roles.js';
-import type { Schema, ShapeOf } from '../contract/schema.js';
+import { type Schema, type ShapeOf, withoutMetaSchema } from '../contract/schema.js';
 import { type Change, publishChange } from '../redis/changes.js';
 import type { ClientSession } from '../store/connection/connect.js';
 import { inTransaction } from '../store/connection/transaction.js';
@@ -103,7 +103,14 @@ const formats = {
   'well-formed-text': (text: string) => text.isWellFormed() && !text.includes('\0'),
 } as const;
 /** `ownProperties`: a member of the prototype does not count as sent. */
-const ajv = new Ajv2020({ ownProperties: true, strict: true, strictTypes: false, unicodeRegExp: true, formats });
+const ajv = new Ajv2020({
+  ownProperties: true,
+  strict: true,
+  strictTypes: false,
+  unicodeRegExp: true,
+  formats,
+  ...withoutMetaSchema,
+});
 const checks = new WeakMap<Schema, ValidateFunction>();
 
 /** @throws AdminError invalid_request that names the wrong member */
