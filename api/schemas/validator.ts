@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { beyondSafe } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { Schema, ShapeOf } from '../../shared/contract/schema.js';
+import { type Schema, type ShapeOf, withoutMetaSchema } from '../../shared/contract/schema.js';
 import { shortenedText } from '../../shared/contract/texts.js';
 import { SimilarFields, SuggestionWork } from '../../shared/messages/similar-fields.js';
 import { renameAdvice } from '../call/notices.js';
@@ -22,6 +22,7 @@ export function compileCheck<const Body extends Schema>(schema: Body): (value: u
     verbose: true,
     strict: true,
     strictTypes: false,
+    ...withoutMetaSchema,
   });
   ajv.addFormat('well-formed-text', (text) => text.isWellFormed());
   // The schema documents the limits of arrays, but routes check them: exceeding one is 400, and an invalid

@@ -32,7 +32,16 @@ export class FileTimes {
 
   /** Seconds of processor time, with hooks; a guess for a file that was not measured. */
   secondsOf(file: string): number {
-    return (this.byFile.get(sourceOf(file)) ?? ofNewFile).cpuMs / 1_000;
+    return this.of(file).cpuMs / 1_000;
+  }
+
+  /** The same in seconds that pass. */
+  durationOf(file: string): number {
+    return this.of(file).ms / 1_000;
+  }
+
+  private of(file: string): Took {
+    return this.byFile.get(sourceOf(file)) ?? ofNewFile;
   }
 
   /**

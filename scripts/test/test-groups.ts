@@ -9,7 +9,10 @@ export interface TestGroup {
 
 /** The groups of a run. */
 export interface TestGroups {
-  /** They need a core each. The longest stands first: one that began last would run on beside idle cores. */
+  /**
+   * They need a core each. The one that takes longest stands first, though it waits more than it works: one that began
+   * last would run on beside idle cores.
+   */
   readonly working: readonly TestGroup[];
   /** They wait more than they work, so one of them can run beside the others. */
   readonly waiting: readonly TestGroup[];
@@ -20,15 +23,18 @@ export interface TestGroups {
 /** The kind of a file by what it shares with others and is costly to start: each kind has groups of its own. */
 const kinds: readonly (readonly [kind: string, matches: (file: string, text: string) => boolean])[] = [
   ['alone', (file) => measuresMachine.test(file)],
-  ['faults', (file) => /^dist\/test\/(faults|deploys)\//.test(file)],
+  // A shared service would idle beside the services of other files.
+  ['shared faults', (file, text) => harms.test(file) && /haredFaultService\(/.test(text)],
+  ['faults', (file) => harms.test(file)],
   ['entry', (file) => file.startsWith('dist/test/entry/')],
-  ['two gateways', (_, text) => text.includes("'twoGateways'")],
+  ['two gateways', (_, text) => /'(twoGateways|disposable)'/.test(text)],
+  ['bulk', (_, text) => text.includes("sharedService('bulk')")],
   ['service', (_, text) => /\b(runningService\(\)|onOwnWorkspace\(|sharedService\()/.test(text)],
   ['units', () => true],
 ];
 
-const measuresMachine =
-  /^dist\/test\/(overload\/(flood\.full|attack(\.full)?)|chaos\/chaos(-on-cluster)?(\.full)?)\.test\.js$/;
+const harms = /^dist\/test\/(faults|deploys)\//;
+const measuresMachine = /^dist\/test\/(overload\/(flood|attack)\.full|chaos\/chaos(-on-cluster)?(\.full)?)\.test\.js$/;
 
 /** Processor time of a group. A shorter group would not make up for the start of its process and of its service. */
 const groupSeconds = 120;
@@ -39,17 +45,25 @@ const groupSeconds = 120;
  * @param textOf reads a file
  */
 export function testGroups(files: readonly string[], times: FileTimes, textOf: (file: string) => string): TestGroups {
-  const kindOf = (file: string) => kinds.find(([, matches]) => matches(file, textOf(file)))?.[0];
+  const kindOf = (file: string) => {
+    const text = textOf(file);
+    return kinds.find(([, matches]) => matches(file, text))?.[0];
+  };
   const known = files.map((file) => ({ file, kind: kindOf(file) }));
   const groupsOf = (kind: string, count?: number) => {
     const ofKind = known.filter((each) => each.kind === kind).map(({ file }) => file);
     return divided(kind, ofKind, times, count);
   };
-  const working = [...groupsOf('units'), ...groupsOf('service'), ...groupsOf('two gateways'), ...groupsOf('entry', 1)];
-  const secondsOf = (group: TestGroup) => sum(group.files, times);
+  const working = [
+    ...['units', 'service', 'two gateways', 'bulk'].flatMap((kind) => groupsOf(kind)),
+    ...groupsOf('entry', 1),
+  ];
+  const durationOf = ({ files }: TestGroup) => files.reduce((total, file) => total + times.durationOf(file), 0);
+  const longestFirst = (groups: readonly TestGroup[]) =>
+    groups.toSorted((one, other) => durationOf(other) - durationOf(one));
   return {
-    working: working.sort((one, other) => secondsOf(other) - secondsOf(one)),
-    waiting: groupsOf('faults'),
+    working: longestFirst(working),
+    waiting: longestFirst([...groupsOf('shared faults'), ...groupsOf('faults')]),
     alone: groupsOf('alone', 1),
   };
 }

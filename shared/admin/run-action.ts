@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isoInstant } from '../contract/dates.js';
 import { mayActAs } from '../contract/roles.js';
-import type { Schema, ShapeOf } from '../contract/schema.js';
+import { type Schema, type ShapeOf, withoutMetaSchema } from '../contract/schema.js';
 import { type Change, publishChange } from '../redis/changes.js';
 import type { ClientSession } from '../store/connection/connect.js';
 import { inTransaction } from '../store/connection/transaction.js';
@@ -110,6 +110,7 @@ const ajv = new Ajv2020({
   unicodeRegExp: true,
   formats,
   verbose: true,
+  ...withoutMetaSchema,
 });
 const checks = new WeakMap<Schema, ValidateFunction>();
 

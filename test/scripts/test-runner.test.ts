@@ -26,13 +26,15 @@ describe('the runner of npm test', () => {
     expect(grouped.toSorted()).to.deep.equal(files);
   });
 
-  it('groups files by what they share, and keeps those apart that wait or measure the machine', () => {
+  it('groups files by what they share, the longest first, and keeps apart those that wait or measure the machine', () => {
     const files = compiled(
       'rooms',
       'api/a',
       'new/b',
       'http/c',
       'http/f',
+      'http/h',
+      'http/i',
       'entry/g',
       'faults/d',
       'chaos/chaos',
@@ -41,22 +43,29 @@ describe('the runner of npm test', () => {
     const texts: Record<string, string> = {
       'dist/test/http/c.test.js': 'service = await runningService();',
       'dist/test/http/f.test.js': "onOwnWorkspace((fresh) => {}, 'twoGateways');",
+      'dist/test/faults/d.test.js': 'service = await sharedFaultService();',
+      'dist/test/http/h.test.js': "service = await sharedService('bulk');",
+      'dist/test/http/i.test.js': "onOwnWorkspace((fresh) => {}, 'disposable');",
     };
-    const times = FileTimes.parse('1 20 test/http/c.test.ts\n1 19 test/http/f.test.ts\n');
+    const times = FileTimes.parse('20 1 test/http/c.test.ts\n15 9 test/http/f.test.ts\n');
     const { working, waiting, alone } = testGroups(files, times, (file) => texts[file] ?? '');
     expect(working).to.deep.equal([
       { name: 'service', files: compiled('http/c') },
-      { name: 'two gateways', files: compiled('http/f') },
+      { name: 'two gateways', files: compiled('http/f', 'http/i') },
       { name: 'units', files: compiled('api/a', 'new/b', 'rooms') },
+      { name: 'bulk', files: compiled('http/h') },
       { name: 'entry', files: compiled('entry/g') },
     ]);
-    expect(waiting).to.deep.equal([{ name: 'faults', files: compiled('faults/bulk/e', 'faults/d') }]);
+    expect(waiting).to.deep.equal([
+      { name: 'shared faults', files: compiled('faults/d') },
+      { name: 'faults', files: compiled('faults/bulk/e') },
+    ]);
     expect(alone).to.deep.equal([{ name: 'alone', files: compiled('chaos/chaos') }]);
   });
 
   it('divides a kind into groups of about the same time', () => {
     const seconds = { a: 110, b: 100, c: 80, d: 65, e: 5 };
-    const table = Object.entries(seconds).map(([name, took]) => `1 ${took} test/api/${name}.test.ts\n`);
+    const table = Object.entries(seconds).map(([name, took]) => `${took} ${took} test/api/${name}.test.ts\n`);
     const files = Object.keys(seconds).flatMap((name) => compiled(`api/${name}`));
     const { working } = testGroups(files, FileTimes.parse(table.join('')), () => '');
     expect(working.map((group) => group.files)).to.deep.equal([

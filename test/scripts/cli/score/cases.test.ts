@@ -8,7 +8,7 @@ import { demoBundleWith } from '../../../support/http/tool-fixture.js';
 import { leaveOut } from '../../../support/leave-out.js';
 import { runningService, startTimeoutMs } from '../../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
-import { type CliResult, runCliProcess } from '../cli-call.js';
+import { type CliResult, callCli } from '../cli-call.js';
 
 const folder = projectFile('../shared/cases');
 const caseFile = (context: Mocha.Context, name: string): Promise<Buffer> =>
@@ -111,7 +111,7 @@ describe('the reported files and calls, with the model of the demo', () => {
 
   /** A test key: no lead has earlier values. */
   const run = (path: string, output: string, crmId?: string): Promise<CliResult> =>
-    runCliProcess([
+    callCli([
       ...['score', path, '--url', own.service.url(), '--model', own.model._id, '--key', own.test.secret],
       ...['--out', output, ...(crmId === undefined ? [] : ['--crm-id', crmId])],
     ]);

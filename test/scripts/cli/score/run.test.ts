@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { freePort } from '../../../../scripts/servers/server-process.js';
 import { projectFile } from '../../../../shared/process/project-root.js';
-import { runCliProcess } from '../cli-call.js';
+import { callCli, runCliProcess } from '../cli-call.js';
 import { ScoreDesk } from './score-desk.js';
 
 describe('leadscore score', () => {
@@ -170,7 +170,7 @@ describe('leadscore score', () => {
       desk.words('leads.csv', '--url', 'ftp://x'),
       desk.words('leads.csv', '--key', 'two words'),
     ];
-    for (const each of wrong) expect((await runCliProcess(each)).exitCode, each.join(' ')).to.equal(2);
+    for (const each of wrong) expect((await callCli(each)).exitCode, each.join(' ')).to.equal(2);
     const noKey = await runCliProcess(desk.words('leads.csv', '--key', ''));
     expect(noKey).to.deep.include({ exitCode: 2, stderr: 'Error: --key is empty\n' });
     expect(desk.service.calls).to.have.length(0);

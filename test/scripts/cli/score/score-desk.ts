@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { FakeServiceDesk } from '../../../support/http/fake-service.js';
-import { type CliResult, type RunningCli, runCliProcess, startCli } from '../cli-call.js';
+import { type CliResult, callCli, type RunningCli, startCli } from '../cli-call.js';
 import { FakeScoreService, fakeScore } from './fake-score-service.js';
 
 /** A temporary folder for input and output files, and a fake service. */
@@ -18,10 +18,12 @@ export class ScoreDesk extends FakeServiceDesk {
     return ['score', this.file(name), '--model', 'mdl_a', '--key', 'leadscore_sk_secret', '--url', url, ...more];
   }
 
+  /** Runs the command in this process. */
   score(name: string, ...more: string[]): Promise<CliResult> {
-    return runCliProcess(this.words(name, ...more));
+    return callCli(this.words(name, ...more));
   }
 
+  /** Runs it as a child process. */
   startScore(name: string, ...more: string[]): RunningCli {
     return startCli(this.words(name, ...more));
   }

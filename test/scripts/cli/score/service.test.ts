@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { runningService } from '../../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
-import { type CliResult, runCliProcess } from '../cli-call.js';
+import { type CliResult, callCli } from '../cli-call.js';
 
 describe('leadscore score with the real service', () => {
   let own: TestWorkspace;
@@ -20,7 +20,7 @@ describe('leadscore score with the real service', () => {
 
   const score = (name: string, ...more: string[]): Promise<CliResult> => {
     const to = ['--url', own.service.url(), '--model', own.model._id, '--key', own.live.secret];
-    return runCliProcess(['score', join(directory, name), ...to, ...more]);
+    return callCli(['score', join(directory, name), ...to, ...more]);
   };
 
   it('scores and counts every record once, and a restarted run finds all previous scores', async () => {
