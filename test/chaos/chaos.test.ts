@@ -1,3 +1,3 @@
 import { chaosTest } from '../support/faults/chaos-test.js';
 
-chaosTest({ seconds: 40, seed: 20_261_121, min: { calls: 300, kindsOfFaults: 5, replays: 50 } });
+chaosTest({ seconds: 20, seed: 20_261_121, min: { calls: 150, kindsOfFaults: 3, replays: 25 } });

@@ -8,7 +8,7 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 import { itInFull } from '../support/tier.js';
 import { BalancedCallers } from './balanced-callers.js';
 
-const callers = 6;
+const callers = 3;
 const between = 30; // calls between two steps of a deploy
 const maxCall = 20;
 const maxAnswerMs = 10_500; // the default deadline plus 0.5 s

@@ -7,6 +7,7 @@ import { anyPort, noServers } from '../support/entry/settings.js';
 import { StartedCommand } from '../support/entry/started-command.js';
 import { type ProjectCopy, projectCopy } from '../support/project-copy.js';
 import { startTimeoutMs } from '../support/service/service.js';
+import { itInFull } from '../support/tier.js';
 
 describe('npm start', () => {
   let copy: ProjectCopy;
@@ -80,7 +81,7 @@ describe('npm start', () => {
     expect(await readFile(file).catch(() => undefined)).to.equal(undefined);
   });
 
-  it('stops its private servers last on SIGHUP, without a warning or an error in the log', async function () {
+  itInFull('stops its private servers last on SIGHUP, without a warning or an error in the log', async function () {
     this.timeout(startTimeoutMs);
     const start = await started('start');
     const pids = await privateServersOf(start);

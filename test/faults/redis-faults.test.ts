@@ -50,7 +50,7 @@ describe('a service under load whose Redis fails', () => {
     });
   });
 
-  it('recovers when Redis is killed and started on its data', async function () {
+  itInFull('recovers when Redis is killed and started on its data', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
       fault: 'Redis killed and started on its data',

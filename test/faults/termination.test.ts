@@ -22,7 +22,7 @@ describe('SIGTERM', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await faultService();
+    service = await faultService({ gateways: ['direct'], settings: { WORKERS: '1' } });
   });
   beforeEach(async () => {
     own = await workspace(service);

@@ -135,8 +135,14 @@ describe('demo', function () {
     expect(await run.leftRunning()).to.deep.equal([]);
     expect(await readdir(directory)).to.include.members(['leads.csv', 'gateway.log', 'workers.log']);
     expect(run.stdout).to.not.include('{"level"');
+  });
 
-    const next = demo('--records', '20', '--json'); // on the directory that was kept
+  itInFull('starts again on the directory that --keep has left', async () => {
+    const run = demo('--records', '60', '--keep');
+    await run.shows('Ctrl-C stops it.');
+    run.interrupt();
+    expect(await run.outcome()).to.deep.equal({ code: 0, stderr: '' });
+    const next = demo('--records', '20', '--json');
     expect(await next.outcome()).to.deep.equal({ code: 0, stderr: '' });
     expect(JSON.parse(next.stdout).usage.current).to.equal(93);
   });

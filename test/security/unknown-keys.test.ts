@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { unknownKeysAllowed } from '../../api/auth/auth-attempts.js';
+import type { ServiceProcess } from '../../scripts/servers/service-process.js';
 import { newSecret } from '../../shared/contract/identifiers.js';
 import { type HttpReply, httpCall } from '../support/http/http-call.js';
 import { refused, scored } from '../support/http/score-reply.js';
@@ -11,15 +12,24 @@ const lead = { company_size: 120 };
 describe('the limit of unknown keys', () => {
   let service: RunningService;
   let own: TestWorkspace;
+  /** Each gateway counts for itself. This one has got many unknown keys. */
+  let flooded: ServiceProcess;
+  let quiet: ServiceProcess;
+  let trusting: ServiceProcess;
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService({ gateways: 1 });
+    service = await runningService();
     own = await workspace(service);
+    [flooded, quiet, trusting] = await Promise.all([
+      service.startGateway(),
+      service.startGateway(),
+      service.startGateway({ TRUSTED_PROXIES: '127.0.0.0/8, ::1' }),
+    ]);
   });
   after(async function () {
     this.timeout(startTimeoutMs);
-    await service?.stop();
+    await Promise.all([flooded, quiet, trusting].map((gateway) => gateway?.stop()));
   });
 
   const guess = (url: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpReply> =>
@@ -36,7 +46,7 @@ describe('the limit of unknown keys', () => {
   }
 
   it('answers unknown keys with 429 at every endpoint, but accepts keys from the same address', async () => {
-    const { url = '' } = await service.startGateway();
+    const { url = '' } = flooded;
     const guesses = Array.from({ length: 3 * unknownKeysAllowed }, () => guess(url));
     const counts = await statusesOf(guesses);
     expect(counts).to.have.all.keys('401', '429');
@@ -69,7 +79,7 @@ describe('the limit of unknown keys', () => {
   });
 
   it('answers a malformed and a revoked key with 401, never 429', async () => {
-    const { url = '' } = await service.startGateway();
+    const { url = '' } = quiet;
     const revoked = await own.addKey('live');
     await own.revoke(revoked);
     for (const secret of ['leadscore_sk_mistyped', revoked.secret])
@@ -78,7 +88,7 @@ describe('the limit of unknown keys', () => {
   });
 
   it('answers repetitions of one unknown key with 401, never 429', async () => {
-    const { url = '' } = await service.startGateway();
+    const { url = '' } = quiet;
     const key = { ...own.live, secret: newSecret('leadscore', 'live') };
     for (let time = 0; time <= 2 * unknownKeysAllowed; time += 1)
       refused(await own.score([lead], { url, key }), '401 invalid_api_key');
@@ -92,15 +102,11 @@ describe('the limit of unknown keys', () => {
   });
 
   it('takes the client address from X-Forwarded-For only if a trusted proxy sent it', async () => {
-    const [untrusting, trusting] = await Promise.all([
-      service.startGateway(),
-      service.startGateway({ TRUSTED_PROXIES: '127.0.0.0/8, ::1' }),
-    ]);
     const guesses = (url: string) =>
       Array.from({ length: 2 * unknownKeysAllowed }, (_, index) =>
         guess(url, { 'x-forwarded-for': `203.0.113.${index}` }),
       );
-    expect(await statusesOf(guesses(untrusting.url ?? ''))).to.have.property('429');
+    expect(await statusesOf(guesses(flooded.url ?? ''))).to.have.property('429');
     expect(await statusesOf(guesses(trusting.url ?? ''))).to.deep.equal({ 401: 2 * unknownKeysAllowed });
     const spoofed = Array.from({ length: 2 * unknownKeysAllowed }, (_, index) =>
       guess(trusting.url ?? '', { 'x-forwarded-for': `198.51.100.${index}, 192.0.2.9` }),

@@ -9,3 +9,6 @@ export function useFirstTier(): void {
 export function itInFull(title: string, test: (this: Mocha.Context) => void | Promise<void>): void {
   if (!isFirstTier) it(title, test);
 }
+
+/** A number of runs of a property test: by tier. */
+export const runsOfTier = (first: number, full: number): number => (isFirstTier ? first : full);

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { ObjectId } from 'mongodb';
 import { operatorName } from '../../../scripts/cli/context/operator.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
+import { createModel } from '../../../shared/store/models/store-version.js';
 import { requireReferenceBundles } from '../../support/models/golden-records.js';
-import { sampleFeatures } from '../../support/models/sample-bundle.js';
+import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -18,9 +20,11 @@ describe('leadscore model', () => {
 
   after(() => desk.leave());
 
-  /** Imports a small valid bundle as a new model and returns its id. */
-  const newModel = async (organisation: string): Promise<string> =>
-    String((await desk.document('model', 'import', await desk.writeBundle(), '--org', organisation)).model_id);
+  /** Stores a small valid bundle as a new model, without the process that checks it, and returns its id. */
+  const newModel = async (organisationId: string): Promise<string> => {
+    const bundle = checkBundle(sampleBundle());
+    return (await createModel(desk.stores.database, { organisationId, bundle, now: new Date() }))._id;
+  };
 
   it('model import creates a model with Live API on, and --model adds and activates a version', async () => {
     const organisation = await desk.newOrganisation();

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { freshDatabases } from '../../support/service/servers.js';
+import { runsOfTier } from '../../support/tier.js';
 import { LatestRig, type Prediction, type Rows } from './latest-rig.js';
 
 const leads = ['A', 'B'];
@@ -223,7 +224,7 @@ describe('LatestScores against a model', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runsOfTier(150, 500) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { projectFile } from '../../../../shared/process/project-root.js';
 import { leaveOut } from '../../../support/leave-out.js';
 import { requireReferenceBundles } from '../../../support/models/golden-records.js';
 import { wrongBundles } from '../../../support/models/wrong-graphs.js';
+import { itInFull } from '../../../support/tier.js';
 import { callCli, runCliProcess } from '../cli-call.js';
 import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
@@ -67,7 +68,7 @@ describe('leadscore model check and import refuse', () => {
     expect(await documents()).to.equal(0);
   }
 
-  it('every bundle of the collection of wrong ones', async function () {
+  itInFull('every bundle of the collection of wrong ones', async function () {
     this.timeout(120_000);
     if (!existsSync(cases))
       leaveOut(this, 'the wrong bundles are not beside the project', 'put them into ../shared/cases');
@@ -104,7 +105,7 @@ describe('leadscore model check and import refuse', () => {
 });
 
 describe('leadscore model import', () => {
-  it('imports every reference model, without a note', async function () {
+  itInFull('imports every reference model, without a note', async function () {
     this.timeout(120_000);
     const paths = requireReferenceBundles(this);
     const desk = await operatorDesk();
