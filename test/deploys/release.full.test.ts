@@ -5,10 +5,10 @@ import { eventually } from '../support/eventually.js';
 import { expectExact } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';
 import { type FaultService, faultService } from '../support/faults/fault-service.js';
-import { type NextRelease, nextRelease } from './next-release.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 import { BalancedCallers } from './balanced-callers.js';
+import { type NextRelease, nextRelease } from './next-release.js';
 
 const between = 40; // calls between two steps
 /** Enough for a home in each partition. */
