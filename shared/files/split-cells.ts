@@ -30,10 +30,10 @@ const otherQuotes: ReadonlyMap<string, string> = new Map([
     ['❝', '❞'],
   ],
 ] as const);
-/** White space and invisible characters, other than the spaces and tabs that a CSV may have before a quote. */
-const invisible = /^(?=[^"]*[^ \t"])[\s\p{Cf}]+(?=")/u;
+/** White space and invisible characters, one of them beyond ASCII. A cell in quotes may begin with those of ASCII. */
+const invisible = /^(?=[^"]*[^\t-\r -~])[\s\p{Cf}]+(?=")/u;
 /** The text in quotes after such characters. */
-const behindInvisible = /^[\s\p{Cf}]+"((?:[^"]|"")*)"[\s\p{Cf}]*$/u;
+const behindInvisible = /^(?=[^"]*[^\t-\r -~])[\s\p{Cf}]+"((?:[^"]|"")*)"[\s\p{Cf}]*$/u;
 const codesOf = (texts: Iterable<string>): ReadonlySet<number> =>
   new Set([...texts].flatMap((text) => [...text].map((each) => each.charCodeAt(0))));
 const openingCodes = codesOf(otherQuotes.keys());

@@ -91,9 +91,10 @@ const candidates = [',', ';', '\t', '|'] as const;
  */
 function delimiterOf(header: string): string {
   const unquoted = header.replace(/"[^"]*"/g, '');
-  const count = (candidate: string) => unquoted.split(candidate).length - 1;
-  const [delimiter] = [...candidates].sort((one, other) => count(other) - count(one));
-  return delimiter ?? ',';
+  // Counted once each: a header may have a megabyte.
+  const counts = candidates.map((candidate) => ({ candidate, count: unquoted.split(candidate).length - 1 }));
+  const [most] = counts.sort((one, other) => other.count - one.count);
+  return most?.candidate ?? ',';
 }
 
 /** The first non-blank line, including quoted line breaks. Undefined if the line end has not been read yet. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { spreadsheetCell, textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import { spreadsheetCell, textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 
 describe('a CSV cell for a spreadsheet', () => {
   it('begins with an apostrophe instead of a character that begins a formula', () => {
@@ -11,6 +11,11 @@ describe('a CSV cell for a spreadsheet', () => {
   it('stays unchanged when it is a number or any other text', () => {
     for (const text of ['', '-12.5', '+7', '-1e-7', '0.5', 'a=1', "O'Hara", "'quoted'", ' =1', 'L-1'])
       expect(spreadsheetCell(text), text).to.equal(text);
+  });
+
+  it('keeps quotes that it begins with behind white space of ASCII, and loses those behind an invisible character', () => {
+    for (const text of [' "a"', '\n"a"', ' \t"a,b"', '"a"']) expect(valueOfCell(text), text).to.equal(text);
+    for (const text of ['\u00a0"a"', ' \u200b"a"']) expect(valueOfCell(text), text).to.equal('a');
   });
 
   it('gives back any text, and never begins a formula', () => {
