@@ -41,7 +41,7 @@ describe('rate limit of the reading endpoints', () => {
     expect((await erase()).headers.get('ratelimit-policy')).to.equal('"key";q=3;w=1');
     await fill(key, 'erasing', 3);
     const limited = await erase();
-    expect(refused(limited, '429 rate_limited').error.message).to.include('More than 3 calls');
+    expect(refused(limited, '429 rate_limited').error.message).to.include('More than 3 erasures within a second');
     expect(limited.headers.get('retry-after')).to.equal('1');
     refused(await own.call(path, { key }), '404 not_found');
     scored(await own.score([lead], { key }));
@@ -51,7 +51,7 @@ describe('rate limit of the reading endpoints', () => {
     const key = await own.addKey('live', { rate: 1 });
     await fill(key, 'reading', 10);
     const limited = await own.call('/v1/models', { key });
-    expect(refused(limited, '429 rate_limited').error.message).to.include('More than 10 calls');
+    expect(refused(limited, '429 rate_limited').error.message).to.include('More than 10 reading calls within a second');
     expect(limited.headers.get('retry-after')).to.equal('1');
     scored(await own.score([lead], { key }));
     await service.redis.del(rateWindowKey(own.id, key.key._id, 'reading'));
