@@ -89,6 +89,13 @@ export class CsvRows {
     this.mayBeSplit = false;
     for (;;) {
       const first = text.charCodeAt(this.at);
+      // A hostile row has a million empty cells.
+      if (first === delimiter) {
+        if (this.count < this.maxCells) this.keep('');
+        else this.count += 1;
+        this.at += 1;
+        continue;
+      }
       // Nearly all cells begin with a letter or a digit.
       if ((first > equals && first <= lastAscii) || (first > quote && first < equals)) this.plainCell(this.at);
       else if (first === quote) this.quotedCell(this.at);

@@ -9,6 +9,7 @@ import { ModelStore } from '../../shared/store/models/models.js';
 import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { eventually } from '../support/eventually.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
@@ -50,7 +51,8 @@ describe('a dialog of the console', function () {
     await page.evaluate(`document.querySelector('dialog').dispatchEvent(new Event('cancel', { cancelable: true }))`);
     // As a browser does that no longer asks, such as by the button "Back" of a phone.
     expect(await page.evaluate(`${closeNatively}, ${isModal}`), 'the browser has closed it').to.equal(false);
-    await page.waitForFunction(isModal);
+    // Not `waitForFunction`: the policy of the page forbids its text.
+    await eventually(async () => expect(await page.evaluate(isModal)).to.equal(true));
   }
 
   it('keeps a new key until the button is pressed, and then another key can be made', async () => {
