@@ -113,8 +113,8 @@ describe('a project document', () => {
     const text = documentOf('docs/reliability.md');
     const rows = [...text.matchAll(/\| `([\w./-]+)`, `([^`]+)` \|$/gm)];
     for (const [row, file = '', title = ''] of atLeast(30, 'rows', rows)) {
-      const paths = ['', '.full'].map((tier) => posix.join('test/faults', `${file}${tier}.test.ts`));
-      const source = sources.find(({ path }) => paths.includes(path))?.text ?? '';
+      const path = posix.join('test/faults', `${file}.test.ts`);
+      const source = sources.find((each) => each.path === path)?.text ?? '';
       const titles = found(source, /\b(?:it|itInFull|describe)\(\s*(['"`].*)/g);
       // Tests made in a loop take the words of their titles from a list.
       const names = [...titles, ...found(source, /\[('\w+', '\w+')\]/g)];

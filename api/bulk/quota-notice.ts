@@ -1,4 +1,5 @@
 import { monthEndMs } from '../../shared/contract/dates.js';
+import { countText } from '../../shared/contract/figures.js';
 import type { UsageReport } from '../../shared/contract/plans.js';
 import type { Job } from '../../shared/store/jobs/job-documents.js';
 
@@ -20,17 +21,15 @@ export function quotaNotice(
   const stop = bucket === 'test' ? 'cap of test keys' : atBackstop ? 'backstop' : 'limit';
   const day = new Date(monthEndMs(nowMs)).toISOString().slice(0, 10);
   const sentences = [
-    `The file has ${shown(rows)} rows, and this month has room for ${shown(room)} records until the ${stop}.`,
+    `The file has ${countText(rows)} rows, and this month has room for ${countText(room)} records until the ${stop}.`,
     `There the job will pause until the next month begins (${day} UTC).`,
     ...(atBackstop || backstop === null
       ? []
       : [
           `A job with "stop_at": "backstop" (--stop-at backstop) also uses the grace band: it has room for ` +
-            `${shown(roomUntil(backstopOf))} records.`,
+            `${countText(roomUntil(backstopOf))} records.`,
         ]),
     bucket === 'test' ? 'A live key has the limit of the plan' : 'The operator of the service can raise the limit',
   ];
   return sentences.join(' ');
 }
-
-const shown = (count: number): string => count.toLocaleString('en-US');

@@ -8,20 +8,27 @@ const comparableName = /^[\w .-]{3,20}$/;
 /** Members with fewer letters differ by one edit, others by two. The costs are those of `editCost`. */
 const lettersForTwo = 7;
 const [costOfOne, costOfTwo] = [3, 6];
-/** An edit changes at most two bits of `marksOf`; two more are left to marks between words. */
-const maxBits = 6;
+/** An edit changes at most two bits of `marksOf`. */
+const maxBits = 4;
 
 /** Tools send the same names in every call. */
 const maxRemembered = 2_000;
 
+/** A name, its letters in lower case, and their marks. */
+interface Member {
+  readonly name: string;
+  readonly letters: string;
+  readonly marks: number;
+}
+
 /** The members of an envelope, to be found by misspelt names. */
 export class EnvelopeMembers {
-  private readonly members: readonly { readonly name: string; readonly letters: string; readonly marks: number }[];
+  private readonly members: readonly Member[];
   /** The nearest member by name; empty without one. */
   private readonly recent = new LRUCache<string, string>({ max: maxRemembered });
 
   constructor(names: Iterable<string>) {
-    this.members = [...names].map((name) => ({ name, letters: lettersOf(name), marks: marksOf(name) }));
+    this.members = [...names].map(memberOf);
   }
 
   /**
@@ -44,31 +51,35 @@ export class EnvelopeMembers {
     if (!comparableName.test(name)) return undefined;
     let near = this.recent.get(name);
     if (near === undefined) {
-      near = this.search(name);
+      near = nearestOf(name, this.members);
       this.recent.set(name, near);
     }
     return near === '' ? undefined : near;
   }
-
-  private search(name: string): string {
-    const own = { letters: lettersOf(name), marks: marksOf(name) };
-    let [nearest, least] = ['', costOfTwo + 1];
-    for (const { name: member, letters, marks } of this.members) {
-      if (bitCount(own.marks ^ marks) > maxBits) continue;
-      const cost = editCost(own.letters, letters);
-      if (cost <= (letters.length < lettersForTwo ? costOfOne : costOfTwo) && cost < least)
-        [nearest, least] = [member, cost];
-    }
-    return nearest;
-  }
 }
 
-const lettersOf = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+function memberOf(name: string): Member {
+  const letters = name.toLowerCase().replace(/[^a-z0-9]/g, '');
+  return { name, letters, marks: marksOf(letters) };
+}
+
+/** Empty without a member that is like the name. */
+function nearestOf(name: string, members: readonly Member[]): string {
+  const own = memberOf(name);
+  let [nearest, least] = ['', costOfTwo + 1];
+  for (const { name: member, letters, marks } of members) {
+    if (bitCount(own.marks ^ marks) > maxBits) continue;
+    const cost = editCost(own.letters, letters);
+    if (cost <= (letters.length < lettersForTwo ? costOfOne : costOfTwo) && cost < least)
+      [nearest, least] = [member, cost];
+  }
+  return nearest;
+}
 
 /** Tells how to correct the name under which a missing member was sent; empty if no name is like it. */
 export function renameAdvice(member: string, names: readonly string[]): string {
-  const members = new EnvelopeMembers([member]);
-  const name = names.slice(0, maxNames).find((each) => members.nearest(each) !== undefined);
+  const members = [memberOf(member)];
+  const name = names.slice(0, maxNames).find((each) => comparableName.test(each) && nearestOf(each, members) !== '');
   return name === undefined ? '' : `rename "${name}" to "${member}"`;
 }
 

@@ -24,7 +24,7 @@ export interface TestGroups {
 const kinds: readonly (readonly [kind: string, matches: (file: string, text: string) => boolean])[] = [
   ['alone', (file) => measuresMachine.test(file)],
   // A shared service would idle beside the services of other files.
-  ['shared faults', (file, text) => harms.test(file) && /haredFaultService\(/.test(text)],
+  ['shared faults', (file, text) => harms.test(file) && /sharedFaultService\(/i.test(text)],
   ['faults', (file) => harms.test(file)],
   ['entry', (file) => file.startsWith('dist/test/entry/')],
   ['two gateways', (_, text) => /'(twoGateways|disposable)'/.test(text)],

@@ -30,11 +30,11 @@ export const showFleet = defineAction({
   output: fleetOutput,
   async run({ database, clock, redis }) {
     const connection = await redis();
-    const registered = await Promise.all(lanes.map((lane) => registeredIn(connection, lane)));
-    const known = registered.flat().flatMap(({ workers }) => workers.map((worker) => worker.partitions));
+    const registered = (await Promise.all(lanes.map((lane) => registeredIn(connection, lane)))).flat();
+    const known = registered.flatMap(({ workers }) => workers.map((worker) => worker.partitions));
     const partitions = [...Array(Math.max(1, ...known)).keys()];
     const prefixes = partitions.map(partitionPrefix);
-    const scoring = registered.flat().map(async ({ lane, version, workers }) => {
+    const scoring = registered.map(async ({ lane, version, workers }) => {
       const counts = await jobCounts(connection, laneQueueName(lane, version), prefixes);
       return { lane, message_version: version, ...counts, workers: workers.length };
     });

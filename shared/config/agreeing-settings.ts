@@ -21,7 +21,7 @@ export const agreeingSettings: readonly AgreeingSetting[] = [
     name: 'LANES',
     kinds: all,
     textOf: ({ partitions }) => String(partitions),
-    harm: 'A pool with fewer partitions serves only a part of the queues, and calls in the others fail after their deadline.',
+    harm: 'Calls use the partitions of the smallest number alone, so worker processes of the others have no work.',
   },
   {
     name: 'REQUEST_TIMEOUT_MS',

@@ -91,8 +91,7 @@ export class CsvRows {
       const first = text.charCodeAt(this.at);
       // A hostile row has a million empty cells.
       if (first === delimiter) {
-        if (this.count < this.maxCells) this.keep('');
-        else this.count += 1;
+        this.emptyCell();
         this.at += 1;
         continue;
       }
@@ -224,6 +223,12 @@ export class CsvRows {
   private quotedCell(start: number): void {
     const { text } = this;
     const from = this.at + 1;
+    // A hostile row has hundreds of thousands of empty ones.
+    if (text.charCodeAt(from) === quote && text.charCodeAt(from + 1) === this.delimiter) {
+      this.at = from + 1;
+      this.emptyCell();
+      return;
+    }
     const to = this.closingQuote(from);
     let content = text.slice(from, to);
     if (content.includes('"')) content = content.replaceAll('""', '"');
@@ -265,6 +270,11 @@ export class CsvRows {
       }
     }
     return length;
+  }
+
+  private emptyCell(): void {
+    if (this.count < this.maxCells) this.keep('');
+    else this.count += 1;
   }
 
   private keep(cell: string): void {

@@ -3,6 +3,7 @@ import type { FileFormat } from './file-form.js';
 import { shownName } from './reading/csv-columns.js';
 import type { CanBeHeader } from './reading/csv-start.js';
 import { InputFault } from './reading/input-fault.js';
+import { lineEnds } from './reading/row-faults.js';
 
 /** How a reader is given the format of a file, for messages. */
 export type FormatAdvice = Readonly<Record<FileFormat, string>>;
@@ -45,15 +46,14 @@ export function refuseOtherFormat(text: string, beginning: Beginning): void {
   throw fault('The line is no JSON object, so the file is no JSONL', `If it is a CSV, ${advice.csv}`);
 }
 
-const lineEnds = (text: string): number => text.split(/\r\n|\r|\n/).length - 1;
-
 /** Whether the first record goes on in the second line. */
 function isSpread(first: string, second: string | undefined): boolean {
   if (first.startsWith('[')) return true;
   return first.startsWith('{') && second !== undefined && !/^\s*\{/.test(second) && objectIn(first) === undefined;
 }
 
-function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+/** The record of a line that `JSON.parse` accepts. Members such as `__proto__` are ordinary. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
@@ -83,6 +83,8 @@ export const knownAmong =
   };
 
 const maxDepth = 3;
+/** Folding the names of a longer record would keep other work waiting. */
+const maxText = 64 * 1024;
 
 /**
  * Why a record has no field that the model knows: its fields are inside one of its members.
@@ -93,8 +95,9 @@ export function nestedProblem(
   record: Readonly<Record<string, unknown>>,
   { text, isKnown }: { readonly text: string; readonly isKnown: CanBeHeader | undefined },
 ): string | undefined {
+  if (isKnown === undefined || text.length > maxText) return undefined;
   // Nearly all records end here: this is called for each.
-  if (isKnown === undefined || (!text.includes('{', text.indexOf('{') + 1) && !text.includes('['))) return undefined;
+  if (!text.includes('{', text.indexOf('{') + 1) && !text.includes('[')) return undefined;
   let hasInner = false;
   for (const name in record) hasInner ||= typeof record[name] === 'object' && record[name] !== null;
   if (!hasInner || isKnown(Object.keys(record))) return undefined;

@@ -117,4 +117,4 @@ function openingOf(cell: string, { isTooLong }: { readonly isTooLong: boolean })
 }
 
 /** Whether a cell ends with a quote that no backslash precedes. */
-const endsQuoted = (cell: string): boolean => /(?:^|[^\\])"\s*$/.test(cell) && !/^\s*"[^"]*"?\s*$/.test(cell);
+const endsQuoted = (cell: string): boolean => /(?:^|[^\\])"\s*$/.test(cell) && !/^\s*"[^"]*(?:"\s*)?$/.test(cell);

@@ -75,9 +75,10 @@ export const requiredPolicy = 'noeviction';
 /**
  * Checks at start that Redis is a master, has the named database and allows INFO, which scripts use too. Warns when it
  * may evict keys. Does not use CONFIG, which managed servers forbid.
+ * @returns the INFO of each master
  * @throws UnusableServer that says what to change; the error of the connection
  */
-export async function checkRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {
+export async function checkRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<readonly string[]> {
   const masters = mastersOf(redis);
   const infos = await Promise.all(masters.map(infoOf));
   const [first = ''] = infos;
@@ -93,6 +94,7 @@ export async function checkRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Pr
       { policy: wrong.join(', ') },
       `Redis evicts keys when it is full: set its maxmemory-policy to ${requiredPolicy}`,
     );
+  return infos;
 }
 
 async function infoOf(master: Pick<Redis, 'info'>): Promise<string> {

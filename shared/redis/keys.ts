@@ -1,7 +1,8 @@
+import type { Lane } from '../contract/lanes.js';
+
 /** All Redis keys of Leadscore. Braces are hash tags: the keys of one script share a tag, as Redis Cluster requires. */
 
 /** The two monthly counters of an organisation: live keys and test keys. */
-import type { Lane } from '../contract/lanes.js';
 export const usageBuckets = ['live', 'test'] as const;
 export type UsageBucket = (typeof usageBuckets)[number];
 
@@ -26,7 +27,6 @@ export const partitionPrefix = (partition: number): string => `{leadscore:${part
 
 /**
  * Sorted set of the worker processes of a lane, scored by the Redis ms of their last heartbeat; see worker-register.ts.
- * Releases before message version 9 have `leadscore:workers:<lane>`, whose members lack the version.
  */
 export const workerRegisterKey = (lane: Lane): string => `leadscore:worker-processes:${lane}`;
 

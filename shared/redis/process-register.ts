@@ -72,7 +72,7 @@ export class ProcessRegister {
   }
 
   /**
-   * The processes that were noted within 35 s, by kind and the time for which they have run.
+   * The processes that were noted within 35 s, by kind, the time for which they have run, machine and PID.
    * @throws the error of Redis
    */
   async list(): Promise<NotedProcess[]> {
@@ -83,6 +83,12 @@ export class ProcessRegister {
         const space = note.indexOf(' ');
         return { ...JSON.parse(note.slice(space)), notedMsAgo: Math.abs(Number(now) - Number(note.slice(0, space))) };
       })
-      .sort((one, other) => processKinds.indexOf(one.kind) - processKinds.indexOf(other.kind) || other.upMs - one.upMs);
+      .sort(
+        (one, other) =>
+          processKinds.indexOf(one.kind) - processKinds.indexOf(other.kind) ||
+          other.upMs - one.upMs ||
+          one.host.localeCompare(other.host) ||
+          one.pid - other.pid,
+      );
   }
 }

@@ -16,6 +16,7 @@ const pages = [
   ['crm', '/crm', '3. Watch calls arrive'],
   ['usage', '/usage', 'The last twelve months'],
   ['settings', '/settings', 'Sign-in links'],
+  ['sessions', '/sessions', 'this browser'],
   ['audit', '/audit', 'Changes'],
 ] as const;
 

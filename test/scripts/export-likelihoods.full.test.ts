@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { readBundle } from '../../shared/bundle/archive/read-bundle.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { scored } from '../support/http/score-reply.js';
-import { leaveOut } from '../support/leave-out.js';
+import { notInstalled } from '../support/leave-out.js';
 import { exporterInstallLimitMs, exporterVenv } from '../support/models/exporter-venv.js';
 import { runProgram } from '../support/run-program.js';
 import { runningService, startTimeoutMs } from '../support/service/service.js';
@@ -27,7 +27,7 @@ describe('an exported model, called over HTTP', () => {
   before(async function () {
     this.timeout(2 * exporterInstallLimitMs);
     const venv = await exporterVenv();
-    if ('reason' in venv) leaveOut(this, venv.reason, venv.remedy);
+    if ('reason' in venv) notInstalled(this, venv);
     program = venv.program;
     directory = await mkdtemp(join(tmpdir(), 'leadscore-likelihoods-'));
   });

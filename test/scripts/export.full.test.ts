@@ -7,7 +7,7 @@ import { childEnvironment } from '../../shared/config/config.js';
 import { compileKnownFields } from '../../shared/messages/field-slots.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { compileFeatureRow } from '../../worker/feature-row/feature-row.js';
-import { leaveOut } from '../support/leave-out.js';
+import { notInstalled } from '../support/leave-out.js';
 import { exporterInstallLimitMs, exporterVenv } from '../support/models/exporter-venv.js';
 import { messyManifest, messyRecord } from '../support/models/messy-records.js';
 import { runProgram } from '../support/run-program.js';
@@ -24,7 +24,7 @@ describe('the Python exporter', () => {
   before(async function () {
     this.timeout(2 * exporterInstallLimitMs);
     const venv = await exporterVenv();
-    if ('reason' in venv) leaveOut(this, venv.reason, venv.remedy);
+    if ('reason' in venv) notInstalled(this, venv);
     program = venv.program;
     directory = await mkdtemp(join(tmpdir(), 'leadscore-export-'));
   });
@@ -68,10 +68,11 @@ describe('the Python exporter', () => {
   it('passes its own tests, in which the service checks a bundle of every trainer', async function () {
     this.timeout(410_000);
     const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 400_000);
-    // The suite leaves out a test when the service is not built. Here it is.
-    expect(output)
-      .to.match(/\d+ passed/)
-      .and.not.match(/\d+ skipped/);
+    for (const [line] of output.matchAll(/^SKIPPED .*$/gm)) console.log(`      ${line}`);
+    // The suite also leaves out tests when the service is not built. Here it is.
+    const hidden = output.match(/^SKIPPED (?!.*no real ones are there).*$/gm) ?? [];
+    expect(output).to.match(/\d+ passed/);
+    expect(hidden).to.deep.equal([]);
   });
 
   it('keeps the rules of its pyproject.toml (ruff)', async function () {

@@ -21,7 +21,7 @@ export async function beatsDuring(work: () => Promise<unknown>, everyMs = 50): P
 export async function iterationsDuring(work: () => Promise<unknown>): Promise<number> {
   let iterations = 0;
   let isOver = false;
-  // Waits before `work` does, so a iteration is counted before the step of `work` that it runs.
+  // Waits before `work` does, so an iteration is counted before the step of `work` that it runs.
   const count = (): void => {
     iterations += 1;
     if (!isOver) setImmediate(count);
@@ -36,7 +36,7 @@ export async function iterationsDuring(work: () => Promise<unknown>): Promise<nu
 }
 
 /**
- * The CPU time of this thread, in ms, in the longest iteration of the event loop while `work` runs. A iteration
+ * The CPU time of this thread, in ms, in the longest iteration of the event loop while `work` runs. An iteration
  * in which the heap of the whole test process is collected is not the work's own. It is another one in each attempt, so
  * the shortest of the longest iterations counts.
  * @param work is repeated, up to three times, until its longest iteration is below `limitMs`

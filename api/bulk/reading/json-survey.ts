@@ -1,5 +1,7 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
+import { countText } from '../../../shared/contract/figures.js';
 import { FieldMatch } from '../../../shared/files/field-match.js';
+import { objectIn } from '../../../shared/files/other-format.js';
 import { listedNames, shownName } from '../../../shared/files/reading/csv-columns.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import { IdMember, idOfText } from '../../../shared/files/reading/row-ids.js';
@@ -20,7 +22,6 @@ export class JsonSurvey {
   private records = 0;
   private characters = 0;
   private stepEnd = charactersPerStep;
-  private hasIds = false;
 
   /** @param wanted the member with the crm_id, if the job names one */
   constructor(
@@ -36,11 +37,10 @@ export class JsonSurvey {
     const record = objectIn(text);
     if (record === undefined) return (await readJson(text, this.member)).crmId;
     this.records += 1;
-    if (this.records <= maxRecords) await this.seeNames(record);
     const found = this.member.in(record);
     const name = 'name' in found ? found.name : undefined;
+    if (this.records <= maxRecords) await this.seeNames(record, name);
     if (name === undefined) return null;
-    this.hasIds = true;
     const value: unknown = record[name];
     // `readJson` also prepares the record for scoring, which takes twice as long.
     if (typeof value !== 'string') return (await readJson(text, this.member)).crmId;
@@ -50,42 +50,30 @@ export class JsonSurvey {
 
   /** @throws InputFault when the job names a member that no record has */
   refuseWithoutIds(): void {
-    if (this.wanted === undefined || this.hasIds || this.records === 0) return;
+    if (this.wanted === undefined || this.member.wasFound || this.records === 0) return;
     const has = `No record has the member ${shownName(this.wanted)} for the crm_id`;
     throw new InputFault(`${has}. Members of the first record: ${listedNames(this.firstNames)}`);
   }
 
   notices(): string[] {
-    const { match, hasIds, knownFields, records } = this;
+    const { match, member, knownFields, records } = this;
     if (records === 0) return [];
     const report = match.report();
-    const place = records > maxRecords ? `the first ${maxRecords.toLocaleString('en-US')} records` : 'the file';
-    return nameNotices(report, { names: report.unknown, hasIds, format: 'jsonl', knownFields, place });
+    const place = records > maxRecords ? `the first ${countText(maxRecords)} records` : 'the file';
+    return nameNotices(report, { names: report.unknown, hasIds: member.wasFound, format: 'jsonl', knownFields, place });
   }
 
-  private async seeNames(record: object): Promise<void> {
-    const { name } = { name: undefined, ...this.member.in(record) };
+  /** @param idName the member with the crm_id */
+  private async seeNames(record: object, idName: string | undefined): Promise<void> {
     for (const each in record) {
       if (this.characters > maxCharacters) return;
       if (this.records === 1) this.firstNames.push(each);
-      if (each === name || this.match.has(each)) continue;
+      if (each === idName || this.match.has(each)) continue;
       this.match.add(each);
       this.characters += each.length;
       if (this.characters < this.stepEnd) continue;
       this.stepEnd = this.characters + charactersPerStep;
       await nextStep();
     }
-  }
-}
-
-/** The record of a line that `JSON.parse` accepts. Members such as `__proto__` are ordinary. */
-function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -6,7 +6,7 @@ import { knownAmong, nestedProblem } from '../../../shared/files/other-format.js
 import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
 import type { CanBeHeader } from '../../../shared/files/reading/csv-start.js';
 import { IdMember, idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
-import { mayRepeatHeader, oddRowProblem, repeatsHeader } from '../../../shared/files/rows/odd-rows.js';
+import { oddRowProblem, repeatsHeader } from '../../../shared/files/rows/odd-rows.js';
 import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
@@ -112,7 +112,7 @@ async function csvReader(
   return (row, number) => {
     if (row.isBlank) return emptyRow;
     const { cells } = row;
-    if (mayRepeatHeader(cells, columns, number) && repeatsHeader(cells, columns, number)) return emptyRow;
+    if (repeatsHeader(cells, columns, number)) return emptyRow;
     const read = crmIdColumn === undefined ? { id: null } : idOfText(textOfCell(cells[crmIdColumn] ?? ''));
     const usableId = 'id' in read ? read.id : null;
     const problem = row.problem ?? oddRowProblem(cells, { number, idColumn: crmIdColumn });

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { standingOutput } from '../../../shared/admin/schemas/organisations.js';
 import type { ShapeOf } from '../../../shared/contract/schema.js';
@@ -16,28 +16,23 @@ export function Refusals() {
   const { path } = useLocation();
   const { data, reload } = useLoad<ShapeOf<typeof standingOutput>>(
     organisationId === '' ? undefined : `${api}/standing`,
+    path,
   );
-  const shownPath = useRef(path);
-  useEffect(() => {
-    if (shownPath.current === path) return;
-    shownPath.current = path;
-    reload();
-  }, [path, reload]);
   useEffect(() => onChange(reload), [reload]);
   return (
     <>
       {data?.refusals.map((refusal) => (
         <section key={refusal.reason} class="note bad" aria-label="Refused calls">
-          <Words of={refusal} />
+          <Words of={refusal} plan={data.plan} />
         </section>
       ))}
     </>
   );
 }
 
-function Words({ of: refusal }: { readonly of: Refusal }) {
+function Words({ of: refusal, plan }: { readonly of: Refusal; readonly plan: string }) {
   const { base } = useOrganisation();
-  const { reason, plan, since, until, backstop = 0 } = refusal;
+  const { reason, since, until, backstop = 0 } = refusal;
   if (reason === 'trial_ended')
     return (
       <>

@@ -1,7 +1,7 @@
 import { UnusableServer } from '../../../shared/async/retry.js';
 import { messageOf } from '../../../shared/contract/errors.js';
 import { ClockWatch, maxSkewMs } from '../../../shared/process/clock-watch.js';
-import { factOf, mastersOf, type Redis } from '../../../shared/redis/connect.js';
+import { factOf, type Redis } from '../../../shared/redis/connect.js';
 import { checkRedis, requiredPolicy } from '../../../shared/redis/health.js';
 import { readableBytes } from '../output/readable-numbers.js';
 import { type Checked, type Finding, isOlder } from './finding.js';
@@ -12,13 +12,13 @@ const silent = { warn: () => undefined, info: () => undefined };
 
 /** Checks the Redis of an installation: its kind, version, policy, memory, disk, and the clock of this machine. */
 export async function checkRedisServer(redis: Redis): Promise<Checked> {
+  let infos: readonly string[];
   try {
-    await checkRedis(redis, silent);
+    infos = await checkRedis(redis, silent);
   } catch (error) {
     if (!(error instanceof UnusableServer)) throw error;
     return { facts: [['Redis', 'cannot be used']], findings: [unusableRedis(error)] };
   }
-  const infos = await Promise.all(mastersOf(redis).map((master) => master.info()));
   const watch = new ClockWatch(redis, silent);
   await watch.measure();
   await watch.stop();

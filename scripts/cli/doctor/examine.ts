@@ -22,12 +22,15 @@ export async function examine(context: CliContext): Promise<Checked> {
     connections.database().catch(orFinding(unusableMongo)),
   ]);
   const parts: Checked[] = [];
-  if ('code' in redis) parts.push({ facts: [['Redis', 'cannot be reached']], findings: [redis] });
-  else parts.push(await checkRedisServer(redis));
+  const ofRedis: Checked =
+    'code' in redis ? { facts: [['Redis', 'cannot be reached']], findings: [redis] } : await checkRedisServer(redis);
+  parts.push(ofRedis);
+  // On such a server the scripts fail by which processes are read.
+  const isUsable = !ofRedis.findings.some(({ code }) => code === 'redis_unusable' || code === 'redis_version');
   if ('code' in database) parts.push({ facts: [['MongoDB', 'cannot be used']], findings: [database] });
   else parts.push(await checkMongoServer(database));
   const stored = 'code' in database ? undefined : database;
-  if (!('code' in redis)) {
+  if (!('code' in redis) && isUsable) {
     if (stored !== undefined) parts.push({ facts: [], findings: await checkInstallation(redis, stored) });
     parts.push(await ofProcesses(context, redis, stored));
   }

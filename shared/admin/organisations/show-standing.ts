@@ -13,7 +13,7 @@ import { requireOrganisation } from './organisation-document.js';
 type Refusal = ShapeOf<typeof standingOutput>['refusals'][number];
 const shownModels = 5;
 
-/** Tells why the calls of an organisation are refused now. The states are those of `api/admission/admission.ts`. */
+/** Tells why the calls of an organisation are refused now. See `admission.ts` and `metering.ts` in `api/admission/`. */
 export const showStanding = defineAction({
   name: 'org.standing',
   description: 'Tell why calls of an organisation are refused now: its trial, its plan, its limit, its deploy policy.',
@@ -23,18 +23,13 @@ export const showStanding = defineAction({
   output: standingOutput,
   async run(context, { org_id: id }) {
     const organisation = await requireOrganisation(new OrganisationStore(context.database), id);
-    const { plan } = organisation;
-    // A call that meets two of them gets the error of the first.
     const found = await Promise.all([planRefusal(context, organisation), blockedModels(context, organisation)]);
-    return { org_id: id, refusals: found.flatMap((each) => (each === undefined ? [] : [{ plan, ...each }])) };
+    return { org_id: id, plan: organisation.plan, refusals: found.filter((each) => each !== undefined) };
   },
 });
 
 /** The state of plan and limit, for all models. */
-async function planRefusal(
-  context: ActionContext,
-  organisation: Organisation,
-): Promise<Omit<Refusal, 'plan'> | undefined> {
+async function planRefusal(context: ActionContext, organisation: Organisation): Promise<Refusal | undefined> {
   const nowMs = context.clock.now();
   const { trial_ends_at: trialEnds } = organisation;
   if (isReadOnly(organisation, nowMs))
@@ -55,7 +50,7 @@ async function planRefusal(
 async function blockedModels(
   context: ActionContext,
   { _id: organisationId, policy }: Organisation,
-): Promise<Omit<Refusal, 'plan'> | undefined> {
+): Promise<Refusal | undefined> {
   if (policy !== 'block') return undefined;
   const models = await new ModelStore(context.database).list(organisationId);
   const live = models.filter((model) => model.live_api && overrideOf(model) === undefined);

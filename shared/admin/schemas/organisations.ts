@@ -36,10 +36,10 @@ const refusalReasons = ['trial_ended', 'plan_without_live_calls', 'hard_stop', '
 
 export const standingOutput = closedObject({
   org_id: text,
+  plan,
   refusals: list(
     closedObject({
       reason: { type: 'string', enum: refusalReasons },
-      plan,
       /** The end of the trial. */
       'since?': instant,
       /** When the month ends, and with it the stop. */

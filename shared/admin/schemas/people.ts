@@ -93,7 +93,7 @@ export const auditEntrySchema = closedObject({
   actor: closedObject({ name: text, way, address: textOrNull }),
   /** The name of an action, such as `key.revoke`. */
   action: text,
-  /** The id of the changed closedObject, such as `key_…`; null for the organisation itself. */
+  /** The id of the changed object, such as `key_…`; null for the organisation itself. */
   target: textOrNull,
   /** The members that changed. Never secrets or fields of leads. */
   'before?': change,

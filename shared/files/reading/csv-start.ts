@@ -83,6 +83,7 @@ function linesOf(text: string): { readonly cells: readonly string[]; readonly at
   return found;
 }
 
+const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
 const candidates = [',', ';', '\t', '|'] as const;
 
 /**
@@ -90,11 +91,27 @@ const candidates = [',', ';', '\t', '|'] as const;
  * @param header see `firstLine`
  */
 function delimiterOf(header: string): string {
-  const unquoted = header.replace(/"[^"]*"/g, '');
-  // Counted once each: a header may have a megabyte.
-  const counts = candidates.map((candidate) => ({ candidate, count: unquoted.split(candidate).length - 1 }));
-  const [most] = counts.sort((one, other) => other.count - one.count);
-  return most?.candidate ?? ',';
+  const counts = new Uint32Array(256);
+  // A header may have a megabyte: it is read once, and no text is made of it.
+  const count = (from: number, to: number): void => {
+    for (let at = from; at < to; at += 1) {
+      const code = header.charCodeAt(at);
+      if (code < counts.length) counts[code] = (counts[code] as number) + 1;
+    }
+  };
+  let from = 0;
+  for (;;) {
+    const opening = header.indexOf('"', from);
+    const closing = opening === -1 ? -1 : header.indexOf('"', opening + 1);
+    // A quote that is not closed is an ordinary character.
+    if (closing === -1) break;
+    count(from, opening);
+    from = closing + 1;
+  }
+  count(from, header.length);
+  const countOf = (candidate: string): number => counts[candidate.charCodeAt(0)] ?? 0;
+  const [delimiter] = [...candidates].sort((one, other) => countOf(other) - countOf(one));
+  return delimiter ?? ',';
 }
 
 /** The first non-blank line, including quoted line breaks. Undefined if the line end has not been read yet. */
@@ -102,9 +119,9 @@ function firstLine(text: string): string | undefined {
   const start = text.search(/[^\r\n]/);
   let quoted = false;
   for (let index = Math.max(0, start); index < text.length; index += 1) {
-    const character = text[index];
-    if (character === '"') quoted = !quoted;
-    else if (!quoted && (character === '\n' || character === '\r')) return text.slice(start, index);
+    const code = text.charCodeAt(index);
+    if (code === quote) quoted = !quoted;
+    else if (!quoted && (code === lineFeed || code === carriageReturn)) return text.slice(start, index);
   }
   return undefined;
 }

@@ -116,7 +116,8 @@ function firstLongCell(text: string, delimiter: string): { readonly from: number
   return undefined;
 }
 
-const lineEnds = (text: string): number => text.split(/\r\n|\r|\n/).length - 1;
+/** Line ends of a text: CRLF, CR or LF. */
+export const lineEnds = (text: string): number => text.split(/\r\n|\r|\n/).length - 1;
 
 /** Bytes that a shortened number has. Most pieces of a file have none, so their rows need not be read here. */
 const shortened = [Buffer.from('E+'), Buffer.from('e+')] as const;

@@ -72,11 +72,12 @@ const words = [
   ...['required', 'optional', 'k', 'm', 'mio', 'tsd', 'teur', 'keur', 'meur', 'kusd', 'musd'],
 ];
 const units = new RegExp(
-  `^(?:(?:in |k|m|mio\\.? |tsd\\.? )?(?:${currencies}|[\\p{Sc}%#])(?: ?[km])?|(?:${words.join('|')})(?:\\s*\\([\\d, ]*\\))?|[ymdhst]+([-./ :])[ymdhst]+(?:\\1?[-./ :]?[ymdhst]+)*)$`,
+  `^(?:(?:in |k|m|mio\\.? |tsd\\.? )?(?:${currencies}|[\\p{Sc}%#])(?: ?[km])?|(?:${words.join('|')})(?:\\s*\\([\\d, ]*\\))?|[ymdhst]+[-./ :][ymdhst]+(?:[-./ :]{1,2}[ymdhst]+)*)$`,
   'iu',
 );
-const brackets = /^[[(<{]\s*(.*?)\s*[\])>}]$/;
-const dashes = /^[\s|+:]*[-=_—–]{2,}[-=_—–\s|+:]*$/;
+const brackets = /^[[(<{](.*)[\])>}]$/;
+// A cell may have a megabyte: no two parts beside each other take the same characters.
+const dashes = /^[\s|+:]*[-=_—–]{2}[-=_—–\s|+:]*$/;
 
 /** Whether a line of dashes may begin with a character. */
 const mayBeDash = (code: number): boolean =>
@@ -100,7 +101,7 @@ export function oddRowProblem(
     return 'The row has only dashes, as between a header and its rows. Delete it';
   if (number > headRows) return undefined;
   const id = idColumn === undefined ? undefined : (cells[idColumn] ?? '').trim();
-  const isUnit = (cell: string): boolean => units.test(brackets.exec(cell)?.[1] ?? cell);
+  const isUnit = (cell: string): boolean => units.test(brackets.exec(cell)?.[1]?.trim() ?? cell);
   if (id === undefined ? filled.length < 2 : id !== '' && !isUnit(id)) return undefined;
   if (!filled.every(isUnit)) return undefined;
   return `The row has units or types of columns, such as ${JSON.stringify(shortenedText(filled[0] ?? '', 40))}. Delete it`;

@@ -64,7 +64,7 @@ export class RowKinds {
       return 'header';
     }
     const first = cells[0] ?? '';
-    const id = idColumn === undefined ? undefined : cells[idColumn];
+    const id = idColumn === undefined ? undefined : (cells[idColumn] ?? '');
     // A lead may be called Total, but then it has an id.
     if (id !== undefined && id !== '' && idColumn !== 0) {
       this.rowsWithId += 1;
@@ -78,6 +78,8 @@ export class RowKinds {
   }
 
   private ofRowWithoutId(row: CsvRows, { kind, number }: { readonly kind: RowKind; readonly number: number }): RowKind {
+    // Nearly all rows of a file without ids end here.
+    if (kind === 'other' && this.hasLeadWithoutId) return kind;
     const first = row.cells[0] ?? '';
     // A row of units or of dashes fails: it is no lead without an id.
     if (oddRowProblem(row.everyCell(), { number, idColumn: this.header.idColumn }) !== undefined) return 'other';

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- note-process.lua: notes a running process, and drops those that were not noted for a while.
+-- note-process.lua: notes a running process, and drops those that were not noted for a while. Or reads the notes.
 --
 -- KEYS[1] hash of notes by the id of the process: the Redis ms of the note, a space, its text
 -- ARGV[1] id of this process; empty to only read   ARGV[2] text   ARGV[3] age from which a note no longer counts, ms
@@ -17,7 +17,7 @@ for index = 1, #notes, 2 do
   local noted = tonumber(string.match(note, '^%d+')) or 0
   -- A note from the future was written before the clock was set back.
   if math.abs(now - noted) > tonumber(ARGV[3]) then
-    redis.call('HDEL', KEYS[1], id)
+    if ARGV[1] ~= '' then redis.call('HDEL', KEYS[1], id) end
   elseif ARGV[1] == '' then
     left[#left + 1] = id
     left[#left + 1] = note

@@ -10,7 +10,7 @@ import { projectFile } from '../../../shared/process/project-root.js';
 import { npmTools } from '../../support/clients/npm-tools.js';
 import { httpCall } from '../../support/http/http-call.js';
 import { demoBundleWith } from '../../support/http/tool-fixture.js';
-import { leaveOut } from '../../support/leave-out.js';
+import { notInstalled } from '../../support/leave-out.js';
 import { markdownBlocks } from '../../support/markdown-blocks.js';
 import { pythonVenv } from '../../support/python-venv.js';
 import { type ProgramEnd, runProgram } from '../../support/run-program.js';
@@ -26,12 +26,6 @@ const compileStrictly = [
   ...['--types', 'node', '--typeRoots', projectFile('node_modules/@types')],
 ];
 const scored = /^LEAD-1 \d+\n$/;
-
-/** Skips the tests of a tool that cannot be installed. On a build server, they must run. */
-function notInstalled(context: Mocha.Context, { reason, remedy }: { reason: string; remedy: string }): never {
-  if (childEnvironment({}).CI === 'true') throw new Error(`${reason}. To run the tests: ${remedy}`);
-  return leaveOut(context, reason, remedy);
-}
 
 describe('tools of others on the OpenAPI documents', () => {
   let service: RunningService;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { httpCall } from '../../support/http/http-call.js';
 import { runSchemathesis, type SchemathesisResult } from '../../support/http/schemathesis-run.js';
-import { leaveOut } from '../../support/leave-out.js';
+import { notInstalled } from '../../support/leave-out.js';
 import { pythonVenv } from '../../support/python-venv.js';
 import { runProgram } from '../../support/run-program.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
@@ -30,7 +30,7 @@ describe('external validators of the OpenAPI documents', () => {
       minMinor: 11,
       installLimitMs,
     });
-    if ('reason' in venv) leaveOut(this, venv.reason, venv.remedy);
+    if ('reason' in venv) notInstalled(this, venv);
     program = venv.program;
     service = await runningService();
     own = await workspace(service, { plan: 'enterprise', limit: 100_000_000 });

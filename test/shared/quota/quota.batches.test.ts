@@ -86,7 +86,7 @@ describe('quotaCommands in batches', () => {
     };
   }
 
-  it('sends one script call for each counter in a iteration', async () => {
+  it('sends one script call for each counter in an iteration', async () => {
     const counters = [freshCounter(), freshCounter()];
     for (const counter of counters) await rig.reserve(counter, 'earlier', 1);
     const deadlineRedisMs = await rig.deadline();

@@ -4,6 +4,9 @@ import { createLink, createToken } from '../../../shared/admin/people/access-act
 import type { Role } from '../../../shared/contract/roles.js';
 import { type AdminDesk, adminDesk } from './admin-desk.js';
 
+/** Operations of the sign-in, which are no actions. */
+export const isOfSession = /^session\.(ways|preview|begin|show|end|oidc|oidc_callback)$/;
+
 /** A reply of the console. */
 export interface ConsoleReply {
   readonly status: number;

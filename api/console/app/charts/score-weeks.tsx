@@ -16,7 +16,7 @@ const weekMs = 7 * 24 * 60 * 60 * 1000;
 export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
   const weeks = weeksOf(days).slice(-weeksShown);
   const yOf = (share: number) => (height - bottom - 8) * (1 - share) + 8;
-  const labelWidth = Math.max(...weeks.map(({ first }) => shortDayText(first).length)) > 'dd Mmm'.length ? 84 : 48;
+  const labelWidth = Math.max(...weeks.map(({ first }) => shortDayText(first).length)) > 'dd Mmmm'.length ? 84 : 48;
   return (
     <>
       <Legend of={bandScores.map((name, band) => [name, `band-${band}`])} />

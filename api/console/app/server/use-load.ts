@@ -9,8 +9,11 @@ export interface Loaded<Reply> {
   readonly reload: () => void;
 }
 
-/** Loads a document of the management API when a page opens, and again when the address changes. */
-export function useLoad<Reply>(path: string | undefined): Loaded<Reply> {
+/**
+ * Loads a document of the management API when a page opens, and again when the address changes.
+ * @param again loads again when it changes, and shows the old reply until then
+ */
+export function useLoad<Reply>(path: string | undefined, again?: unknown): Loaded<Reply> {
   const [round, setRound] = useState(0);
   const [state, setState] = useState<{ path?: string; data?: Reply; problem?: Error }>({});
   // An effect would wait for the browser to paint first.
@@ -24,7 +27,7 @@ export function useLoad<Reply>(path: string | undefined): Loaded<Reply> {
     return () => {
       isCurrent = false;
     };
-  }, [path, round]);
+  }, [path, round, again]);
   const isOwn = state.path === path;
   return {
     data: isOwn ? state.data : undefined,

@@ -1,5 +1,4 @@
-"""Frames as data scientists train on them: numbers with gaps, categories, texts and truths, made up or "
-"real."""
+"""Frames as data scientists train on them: numbers with gaps, categories, texts and truths."""
 
 from __future__ import annotations
 

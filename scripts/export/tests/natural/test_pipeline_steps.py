@@ -121,6 +121,10 @@ FOLDED: dict[str, Callable[[], tuple[Steps, dict[str, Any]]]] = {
         ],
         {},
     ),
+    "one column passed on twice": lambda: (
+        [("once", "passthrough", ["Region"]), ("again", "passthrough", ["Region"])],
+        {},
+    ),
 }
 
 

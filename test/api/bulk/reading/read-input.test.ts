@@ -355,6 +355,7 @@ describe('reading the file of a bulk job', () => {
       `Size\n${'\n'.repeat(3 * mib)}1\n`,
       `Size,b\n${','.repeat(1_000_000)}\n`,
       `Size,b\n${'“,'.repeat(300_000)}\n`,
+      `Size,b\nx\\,"${' '.repeat(500_000)}"x"\n`,
       'x'.repeat(10 * mib),
       ',\n'.repeat(4 * mib),
       '"",'.repeat(300_000),

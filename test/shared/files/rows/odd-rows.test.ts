@@ -62,6 +62,11 @@ describe('a row that is no lead', () => {
     expect(problem(['', 'dd.mm.yyyy', 'YYYY-MM-DD'])).to.equal(units('dd.mm.yyyy'));
   });
 
+  it('is found at once in hostile cells, which are no units', () => {
+    const hostile = [`d/${'d'.repeat(1e5)}1`, `(${' '.repeat(1e5)}x`, `${'-'.repeat(1e6)}x`, `d${' d'.repeat(1e5)}1`];
+    for (const cell of hostile) expect(problem([cell, 'EUR'])).to.equal(undefined);
+  });
+
   it('has types of columns below the header', () => {
     expect(problem(['uuid', 'varchar(255)', 'decimal(10, 2)', 'boolean'])).to.equal(units('uuid'));
     expect(problem(['Text', 'Picklist', 'Currency', 'Date/Time'])).to.equal(units('Text'));

@@ -29,15 +29,20 @@ export function InputNotes(props: {
   const { ignored, did_you_mean: meant } = report;
   if (ignored.length === 0 && warnings.size === 0) return null;
   const rename = (name: string, field: string) =>
-    set(Object.fromEntries(Object.entries(values).map(([key, value]) => [key === name ? field : key, value])));
+    set(
+      Object.fromEntries(
+        // The field itself is empty: its value would replace the renamed one.
+        Object.entries(values).flatMap(([key, value]) => (key === field ? [] : [[key === name ? field : key, value]])),
+      ),
+    );
   return (
     <ul class="note warn notes small" aria-label="How the record was read">
       {ignored.map((name) => {
-        const field = meant[name];
+        const field = Object.hasOwn(meant, name) ? meant[name] : undefined;
         return (
           <li key={name}>
             "{name}" is no field of this model{field ? `. Did you mean "${field}"? ` : ', and did not count.'}
-            {field && name in values && (
+            {field && Object.hasOwn(values, name) && (
               <button type="button" class="button" onClick={() => rename(name, field)}>
                 Use {field}
               </button>

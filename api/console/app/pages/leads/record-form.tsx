@@ -32,6 +32,7 @@ export function RecordForm(props: RecordFormProps) {
   const { fields, values, set, draw, report } = props;
   const warnings = report ? warningsOf(report) : noWarnings;
   const { shown, more } = useSome(fields, { words: 'fields' });
+  const unshown = new Map([...warnings].filter(([name]) => !shown.some(({ field }) => field === name)));
   const choose = (next: (typeof ways)[number]) => {
     setWay(next);
     // A text that is not JSON is left, and the form goes on with the last record that was read.
@@ -58,7 +59,7 @@ export function RecordForm(props: RecordFormProps) {
       )}
       {way === 'form' && more}
       {report && (
-        <InputNotes report={report} warnings={way === 'form' ? noWarnings : warnings} values={values} set={set} />
+        <InputNotes report={report} warnings={way === 'form' ? unshown : warnings} values={values} set={set} />
       )}
       <div class="row">
         <button type="submit" class="button main" disabled={props.isBusy}>

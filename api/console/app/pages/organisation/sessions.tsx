@@ -90,6 +90,8 @@ function List(props: {
             <span key="end" class="badge on">
               this browser
             </span>
+          ) : session.session_id === '' ? (
+            'ends by itself'
           ) : (
             <button
               key="end"

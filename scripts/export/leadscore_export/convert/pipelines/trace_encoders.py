@@ -23,8 +23,7 @@ _IN_NUMBERS = ("min_frequency", "max_categories")
 
 
 def trace_one_hot(step: Any, columns: Columns, path: str) -> Columns:
-    """The columns of a OneHotEncoder: one for each category that it does not drop, the infrequent ones "
-    "last."""
+    """The columns of a OneHotEncoder: one for each category that is not dropped, the infrequent ones last."""
     dropped = step.drop_idx_ if getattr(step, "drop_idx_", None) is not None else [None] * len(columns)
     rare = getattr(step, "infrequent_categories_", None)
     rare = [None] * len(columns) if rare is None else rare

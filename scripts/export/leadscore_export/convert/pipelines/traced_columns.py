@@ -48,8 +48,7 @@ class CodeColumn:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """One field as one-hot columns. The index of a missing value follows the categories, then that of "
-    "others."""
+    """One field as one-hot columns. After the categories come the indexes of a missing value and of others."""
 
     feature: Feature
     categories: tuple[str, ...]
@@ -135,7 +134,9 @@ class _GatheredFeatures:
             if column.encoding not in self._encodings:
                 self._encodings[column.encoding] = self._add(self._encoded(column.encoding))
             return
-        self._index_of[id(column)] = self._add(_single(column))
+        # A pipeline may pass one field on twice.
+        if id(column) not in self._index_of:
+            self._index_of[id(column)] = self._add(_single(column))
 
     def mark_missing(self, column: MissingColumn) -> None:
         """Adds a missing_column to a feature of the field."""

@@ -88,7 +88,8 @@ class TrainedTable:
             return weights
         moved = np.zeros((self.width, *weights.shape[1:]))
         for index, column in enumerate(self.columns):
-            moved[[column.column, *column.added]] = weights[index]
+            # A pipeline may pass one field on twice.
+            moved[[column.column, *column.added]] += weights[index]
         return moved
 
     def scaling(self) -> tuple[Vector, Vector] | None:
