@@ -12,6 +12,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
+from model_check import model_check
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -29,8 +30,6 @@ from leadscore_export import (
 )
 from leadscore_export.bundle import golden_records
 from leadscore_export.scores.training_figures import area_under_curve, quantiles_of
-
-
 
 TRAINED, GOLDEN = slice(0, 450), slice(450, 600)
 

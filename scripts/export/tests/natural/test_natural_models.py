@@ -132,4 +132,4 @@ def test_bundles_of_real_leads_score_exactly(kind: str, tmp_path: Path) -> None:
         assert natural is not None
         exported(natural, table, tmp_path / table.name)
     if not real:
-        pytest.skip("made-up leads passed, but no real ones are there. To run all: put them into ../shared/data")
+        pytest.skip("made-up leads passed, but there are no real ones in ../shared/data")

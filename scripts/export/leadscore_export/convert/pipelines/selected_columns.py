@@ -1,4 +1,4 @@
-"""The columns that a step of a ColumnTransformer gets: by name, index, slice, mask, or a callable's result."""
+"""Columns that a step of a ColumnTransformer gets: by name, index, slice, mask, or a callable's result."""
 
 from __future__ import annotations
 

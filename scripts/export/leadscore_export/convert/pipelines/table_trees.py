@@ -152,7 +152,7 @@ def _float_at(rank: int) -> np.float32:
 
 
 def _opposite(node: Node, share: float) -> Node:
-    """The node with the values of the other class. `share`: A tree's share of a probability, 0 for log-odds."""
+    """The node with values of the other class. `share`: A tree's share of a probability, 0 for log-odds."""
     if isinstance(node, Leaf):
         return replace(node, value=share - node.value)
     return replace(

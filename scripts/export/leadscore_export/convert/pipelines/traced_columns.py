@@ -48,7 +48,7 @@ class CodeColumn:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """One field as one-hot columns. After the categories come the indexes of a missing value and of others."""
+    """A field as one-hot columns. After the categories come the indexes of a missing value and of others."""
 
     feature: Feature
     categories: tuple[str, ...]
