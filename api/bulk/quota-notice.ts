@@ -1,6 +1,6 @@
 import { monthEndMs } from '../../shared/contract/dates.js';
 import { countText } from '../../shared/contract/figures.js';
-import type { UsageReport } from '../../shared/contract/plans.js';
+import { stopOf, type UsageReport } from '../../shared/contract/plans.js';
 import type { Job } from '../../shared/store/jobs/job-documents.js';
 
 /**
@@ -12,22 +12,20 @@ export function quotaNotice(
   rows: number,
   { usage, nowMs }: { readonly usage: UsageReport; readonly nowMs: number },
 ): string | undefined {
-  const { current, limit, backstop } = usage;
-  const roomUntil = (stop: number): number => Math.max(0, stop - current);
-  const backstopOf = backstop ?? limit;
+  const roomUntil = (stopAt: typeof options.stop_at): number => Math.max(0, stopOf(usage, stopAt) - usage.current);
   const atBackstop = options.stop_at === 'backstop';
-  const room = roomUntil(atBackstop ? backstopOf : limit);
+  const room = roomUntil(options.stop_at);
   if (rows <= room) return undefined;
   const stop = bucket === 'test' ? 'cap of test keys' : atBackstop ? 'backstop' : 'limit';
   const day = new Date(monthEndMs(nowMs)).toISOString().slice(0, 10);
   const sentences = [
     `The file has ${countText(rows)} rows, and this month has room for ${countText(room)} records until the ${stop}.`,
     `There the job will pause until the next month begins (${day} UTC).`,
-    ...(atBackstop || backstop === null
+    ...(atBackstop || usage.backstop === null
       ? []
       : [
           `A job with "stop_at": "backstop" (--stop-at backstop) also uses the grace band: it has room for ` +
-            `${countText(roomUntil(backstopOf))} records.`,
+            `${countText(roomUntil('backstop'))} records.`,
         ]),
     bucket === 'test' ? 'A live key has the limit of the plan' : 'The operator of the service can raise the limit',
   ];

@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import { stopOf } from '../../shared/contract/plans.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { endedAt, type Job, jobLimits } from '../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
@@ -62,9 +63,8 @@ async function fits(
   { metering, slices }: ResumeDeps,
 ): Promise<boolean> {
   const [next] = await slices.list(job._id, { from: job.settled.slices, limit: 1, state: 'pending' });
-  const { current, limit, backstop } = await metering.usage(organisation, job.bucket);
-  const stop = job.options.stop_at === 'limit' ? limit : (backstop ?? limit);
-  return current + (next?.rows ?? 1) <= stop;
+  const usage = await metering.usage(organisation, job.bucket);
+  return usage.current + (next?.rows ?? 1) <= stopOf(usage, job.options.stop_at);
 }
 
 /** Time in which a canceled job may still get finished slices, and in which those of a dead runner are settled. */

@@ -70,6 +70,8 @@ async function modelOf(key) {
 /** A plugin of Swagger UI. Logout brings the examples back. */
 globalThis.ownModelPlugin = () => {
   let examples;
+  /** The key whose model is read last: replies may come in another order, or after Logout. */
+  let latest;
   const say = (words) => {
     const line = document.getElementById('filled');
     line.textContent = words;
@@ -77,18 +79,26 @@ globalThis.ownModelPlugin = () => {
   };
   const authorize = (original, system) => (keys) => {
     const result = original(keys);
-    const [{ value }] = Object.values(keys);
+    // Nothing may have been typed.
+    const value = Object.values(keys)[0]?.value;
+    if (!value) return result;
+    const own = { value };
+    latest = own;
     examples ??= system.specSelectors.specStr();
     modelOf(typeof value === 'string' ? value : value.username)
       .then((model) => {
+        if (own !== latest) return;
         const { model: exampleId } = document.getElementById('reference').dataset;
         system.specActions.updateSpec(JSON.stringify(withOwnModel(examples, exampleId, model)));
         say(`"Try it out" scores with ${model.name} (${model.model_id}), and with values that its fields take.`);
       })
-      .catch((error) => say(`"Try it out" has examples only, which your key cannot score. ${error.message}`));
+      .catch((error) => {
+        if (own === latest) say(`"Try it out" has examples only, which your key cannot score. ${error.message}`);
+      });
     return result;
   };
   const logout = (original, system) => (names) => {
+    latest = undefined;
     if (examples !== undefined) system.specActions.updateSpec(examples);
     say('');
     return original(names);

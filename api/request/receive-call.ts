@@ -34,9 +34,7 @@ export interface ReceivedCall {
 }
 
 const maxIdempotencyKey = 255;
-const emptyIdempotencyKey: Notice = {
-  text: 'The Idempotency-Key is empty, so the call has none: sent again, it is scored and counted again.',
-};
+const emptyIdempotencyKey: Notice = { text: 'The Idempotency-Key is empty and was ignored.' };
 
 /**
  * Checks the key, then the rate, then reads the body. Sets the RateLimit headers.

@@ -26,8 +26,7 @@ export function webhookAnswer(deps: ScoringDeps, route: string, likelihoodName: 
   };
 }
 
-const namesIn = (querystring: string): string[] =>
-  querystring === '' ? [] : [...new URLSearchParams(querystring).keys()];
+const namesIn = (querystring: string): string[] => [...new URLSearchParams(querystring).keys()];
 
 function callOf(
   received: ReceivedCall,

@@ -3,8 +3,7 @@ import { beyondSafe } from '../../shared/contract/crm-id.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { type Schema, type ShapeOf, withoutMetaSchema } from '../../shared/contract/schema.js';
 import { shortenedText } from '../../shared/contract/texts.js';
-import { SimilarFields, SuggestionWork } from '../../shared/messages/similar-fields.js';
-import { renameAdvice } from '../call/notices.js';
+import { nearestName, renameAdvice } from '../call/notices.js';
 
 const maxProblemsNamed = 5;
 
@@ -73,11 +72,10 @@ const maxShownName = 60;
 /** Names a member that is not known, and the known one that is called nearly so. */
 function unknownMember(at: string, name: string, schema: object): string {
   const known = memberPaths(schema);
-  const named = known.map((path) => ({ field: path, names: [path.slice(path.lastIndexOf('.') + 1)] }));
+  const nameOf = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
   const parent = at === 'The body' ? '' : `${at}.`;
-  const nearest =
-    known.find((path) => path === name || path.endsWith(`.${name}`)) ??
-    new SimilarFields(undefined, named).of(name, new SuggestionWork())[0];
+  const near = nearestName(name, known.map(nameOf));
+  const nearest = known.find((path) => nameOf(path) === near);
   const advice = nearest === undefined ? `Known: ${known.join(', ')}` : `Perhaps ${nearest} is meant`;
   return `${parent}${shortenedText(JSON.stringify(name).slice(1, -1), maxShownName)} is not known. ${advice}`;
 }

@@ -41,14 +41,11 @@ const knownSettings = new EnvelopeMembers(settingNames);
  * @param namesInAddress of all query parameters
  * @throws ApiError unreadableRequest for an unknown format; refusedRequest for events without a record
  */
-export function readWebhook(
-  body: unknown,
-  inAddress: InAddress,
-  namesInAddress: readonly string[] = [],
-): WebhookRequest {
+export function readWebhook(body: unknown, inAddress: InAddress, namesInAddress: readonly string[]): WebhookRequest {
   const envelope = openEnvelope(withoutWrappers(onlyElement(body)));
   const { settings } = envelope;
-  const names = [...settings.flatMap((members) => Object.keys(members)), ...namesInAddress];
+  // Names of the address come first: a flat record may have more members than are compared.
+  const names = [...new Set([...namesInAddress, ...settings.flatMap((members) => Object.keys(members))])];
   const modelId = modelIdOf(envelope, inAddress, names);
   const ids = crmIdOf(envelope);
   const isSent = (name: string): boolean => {
@@ -142,8 +139,11 @@ function modelIdOf({ settings }: Envelope, inAddress: InAddress, names: readonly
   const sent = settings.map((members) => memberOf(members, 'model_id')).find((value) => !isAbsent(value));
   const modelId = sent ?? inAddress('model_id');
   if (isAbsent(modelId)) {
-    const advice = renameAdvice('model_id', names) || 'put it in the body, or in the address as ?model_id=mdl_...';
-    throw new ApiError('unreadableRequest', `model_id is missing: ${advice}`);
+    const rename = renameAdvice('model_id', names);
+    throw new ApiError(
+      'unreadableRequest',
+      `model_id is missing: ${rename && `${rename}, or `}put it in the body, or in the address as ?model_id=mdl_...`,
+    );
   }
   if (typeof modelId === 'string' && !isLongerThan(modelId, maxModelIdLength)) return modelId;
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${maxModelIdLength} characters.`);

@@ -69,9 +69,9 @@ const readyLimitMs = 60_000;
  * @throws Error when it ends first, or is not ready in time and was killed
  */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
-  const { kind, environment, log, root, nodeOptions = [] } = options;
+  const { kind, environment, log, root = projectFile('.'), nodeOptions = [] } = options;
   const [file, ...args] = options.program ?? [entryFiles[kind]];
-  const child = fork(root === undefined ? projectFile(file) : join(root, file), args, {
+  const child = fork(join(root, file), args, {
     env: childEnvironment({
       ...environment,
       ...(kind === 'worker' || kind === 'bulk' ? { KEY_PEPPER: undefined } : {}),

@@ -58,7 +58,7 @@ export function testGroups(files: readonly string[], times: FileTimes, textOf: (
     ...['units', 'service', 'two gateways', 'bulk'].flatMap((kind) => groupsOf(kind)),
     ...groupsOf('entry', 1),
   ];
-  const durationOf = ({ files }: TestGroup) => files.reduce((total, file) => total + times.durationOf(file), 0);
+  const durationOf = ({ files }: TestGroup) => sum(files, (file) => times.durationOf(file));
   const longestFirst = (groups: readonly TestGroup[]) =>
     groups.toSorted((one, other) => durationOf(other) - durationOf(one));
   return {
@@ -73,7 +73,7 @@ function divided(
   kind: string,
   files: readonly string[],
   times: FileTimes,
-  count = Math.max(1, Math.round(sum(files, times) / groupSeconds)),
+  count = Math.max(1, Math.round(sum(files, (file) => times.secondsOf(file)) / groupSeconds)),
 ): TestGroup[] {
   const groups = Array.from({ length: count }, () => ({ files: [] as string[], seconds: 0 }));
   const longestFirst = files.toSorted((one, other) => times.secondsOf(other) - times.secondsOf(one));
@@ -90,5 +90,5 @@ function divided(
     }));
 }
 
-const sum = (files: readonly string[], times: FileTimes): number =>
-  files.reduce((total, file) => total + times.secondsOf(file), 0);
+const sum = (files: readonly string[], secondsOf: (file: string) => number): number =>
+  files.reduce((total, file) => total + secondsOf(file), 0);

@@ -3,7 +3,7 @@ import { type Lane, lanes } from '../contract/lanes.js';
 import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
 import { gradingQueueName } from '../messages/grading-job.js';
 import { laneQueueName, messageVersion } from '../messages/score-job.js';
-import { latestSweeps } from '../quota/sweep-log.js';
+import { latestSweeps, sweepDocument } from '../quota/sweep-log.js';
 import { factOf, mastersOf, type Redis } from '../redis/connect.js';
 import {
   callsToVoidKey,
@@ -62,10 +62,7 @@ export const showFleet = defineAction({
         last_at: new Date(lastMs).toISOString(),
       })),
       sweep_is_running: isSwept === 1,
-      sweeps: sweeps.map(({ atMs, tookMs, ...counts }) => ({
-        ...{ at: new Date(atMs).toISOString(), took_ms: Math.max(0, tookMs) },
-        ...counts,
-      })),
+      sweeps: sweeps.map(sweepDocument),
       calls_to_void: voids,
       processes: processes && {
         ...{ gateways: processes.gateway, pools: processes.pool },

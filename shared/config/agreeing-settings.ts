@@ -27,13 +27,13 @@ export const agreeingSettings: readonly AgreeingSetting[] = [
     name: 'REQUEST_TIMEOUT_MS',
     kinds: all,
     textOf: ({ requestTimeoutMs }) => String(requestTimeoutMs),
-    harm: 'Leases last three times the longer timeout. With leases of two lengths, calls may be counted twice.',
+    harm: 'Calls have another deadline at each. A process whose leases (three times the longer timeout) differ does not start.',
   },
   {
     name: 'WEBHOOK_TIMEOUT_MS',
     kinds: all,
     textOf: ({ webhookTimeoutMs }) => String(webhookTimeoutMs),
-    harm: 'Leases last three times the longer timeout. With leases of two lengths, calls may be counted twice.',
+    harm: 'Calls have another deadline at each. A process whose leases (three times the longer timeout) differ does not start.',
   },
   {
     name: 'RETENTION_DAYS',

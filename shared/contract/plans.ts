@@ -73,6 +73,10 @@ export interface UsageReport {
   readonly backstop: number | null;
 }
 
+/** The records at which a job stops. */
+export const stopOf = ({ limit, backstop }: UsageReport, stopAt: 'limit' | 'backstop'): number =>
+  stopAt === 'limit' ? limit : (backstop ?? limit);
+
 /** V1Usage from the records used so far. */
 export const usageReport = (used: number, { limit, backstop }: Allowance): UsageReport => ({
   current: used,

@@ -22,6 +22,9 @@ export function foldFieldName(name: string): string {
   return foldedText(name).replace(nameMarks, '');
 }
 
+/** A longer text is another name: folding adds no characters to speak of, and folding a megabyte takes long. */
+export const longestForm = (name: string): number => 2 * name.length + 16;
+
 /** Whether a text has more than `max` characters (code points, as in JSON Schema). Counts them only when needed. */
 export const isLongerThan = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || [...text].length > max);

@@ -137,7 +137,7 @@ export class CsvRows {
   problemWith(surplus: number): string | undefined {
     const isTooLong = this.count > this.maxCells && (this.hasMore || this.count !== this.maxCells + surplus);
     if (!isTooLong && !this.mayBeSplit) return undefined;
-    if (!this.hasMore && this.count <= maxSplitCells) {
+    if (this.count <= maxSplitCells) {
       const split = this.splitProblem(isTooLong);
       if (split !== undefined || !isTooLong) return split;
     }

@@ -53,9 +53,7 @@ export function withoutOtherQuotes(cell: string): string {
   if (closing !== undefined) {
     const inner = text.slice(1, -1);
     // Several texts in quotes are no quoted text.
-    return text.length > 1 && closing.includes(text.slice(-1)) && ![...inner].some((each) => text[0] === each)
-      ? inner
-      : cell;
+    return text.length > 1 && closing.includes(text.slice(-1)) && !inner.includes(text.slice(0, 1)) ? inner : cell;
   }
   const [, quoted] = behindInvisible.exec(cell) ?? [];
   return quoted === undefined ? cell : quoted.replaceAll('""', '"');
@@ -73,8 +71,10 @@ interface Opening {
   readonly advice: string;
 }
 
-/** Each is compared with all cells after it, and a row may have a million. */
+/** Quotes that are compared with the cells after them: a row may have thousands of both. */
 const maxOpenings = 20;
+/** Parts of one split cell. */
+const maxParts = 200;
 
 /**
  * Finds a cell that begins with other quotes than those of a CSV, and a later cell that ends with them.
@@ -86,9 +86,10 @@ export function splitCell(cells: readonly string[], options: { readonly isTooLon
     const opening = openings < maxOpenings ? openingOf(text, options) : undefined;
     if (opening === undefined || opening.isClosedBy(text)) continue;
     openings += 1;
-    const last = cells.findIndex((each, at) => at > cell && opening.isClosedBy(each));
-    const isOpenedAgain = cells.slice(cell + 1, last + 1).some((each) => openingOf(each, options) !== undefined);
-    if (last !== -1 && !isOpenedAgain) return { cell, last, advice: opening.advice };
+    const parts = cells.slice(cell + 1, cell + maxParts);
+    const closing = parts.findIndex((each) => opening.isClosedBy(each));
+    const isOpenedAgain = parts.slice(0, closing + 1).some((each) => openingOf(each, options) !== undefined);
+    if (closing !== -1 && !isOpenedAgain) return { cell, last: cell + 1 + closing, advice: opening.advice };
   }
   return undefined;
 }

@@ -69,10 +69,13 @@ export class SimilarFields {
       }
   }
 
-  /** The fields of a model, for names that are compared once alone. */
-  static among({ slotNames, slotAliases }: Pick<KnownFields, 'slotNames' | 'slotAliases'>): SimilarFields {
+  /** The fields of a model under all their names. */
+  static among(
+    { slotNames, slotAliases }: Pick<KnownFields, 'slotNames' | 'slotAliases'>,
+    modelKey?: string,
+  ): SimilarFields {
     const named = slotNames.map((field, slot) => ({ field, names: [field, ...(slotAliases[slot] ?? [])] }));
-    return new SimilarFields(undefined, named);
+    return new SimilarFields(modelKey, named);
   }
 
   /**

@@ -44,7 +44,8 @@ const duplicateKey = /(dup key: )(?:[^"\\]|\\.)*/g;
  * A warning whose `error` says that a server is away belongs to that server's outage; see outage.ts. It is written at
  * the level `debug`.
  * @param process `gateway`, `pool`, `worker` or `start`
- * @param options.reportsOutages false for a part whose main thread or pool reports them
+ * @param options.reportsOutages false for a part whose main thread or pool reports them. An outage that only the part
+ *   sees is then written at `debug` alone
  */
 export function createLogger(
   level: string,

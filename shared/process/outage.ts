@@ -72,7 +72,7 @@ const mongoCodes: ReadonlySet<unknown> = new Set([10_107, 13_435, 13_436, 189, 9
 
 const redisNames: ReadonlySet<string> = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError']);
 const redisMessages =
-  /^(Connection is closed|Command timed out|Socket timeout\. |Stream isn't writeable|Cluster isn't ready|None of startup nodes|Failed to refresh slots cache|Node is disconnected|connect ETIMEDOUT|LOADING |MASTERDOWN |CLUSTERDOWN )/;
+  /^(Connection is closed|Command timed out|Socket timeout\. |Stream isn't writeable|Cluster isn't ready|None of startup nodes|Failed to refresh slots cache|Node is disconnected|Too many Cluster redirections\. Last error: Error: Connection is closed|connect ETIMEDOUT|LOADING |MASTERDOWN |CLUSTERDOWN )/;
 /** Redis is the only server whose connections fail with a bare error of the system: MongoDB's driver wraps it. */
 const socketCodes: ReadonlySet<unknown> = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'],

@@ -43,7 +43,8 @@ export class ProcessNotes implements Stoppable {
     const noteWhenDue = async (): Promise<void> => {
       if (performance.now() < dueMs) return;
       await note();
-      dueMs = performance.now() + noteEveryMs;
+      // Ticks come a little early or late.
+      dueMs = performance.now() + noteEveryMs - retryMs / 2;
     };
     // The connection may not be ready yet. RedisHealth reports a Redis that is away.
     this.noting = repeatEvery(retryMs, () => noteWhenDue().catch(() => undefined));

@@ -11,6 +11,12 @@ export interface SweepRecord extends SweepCounts {
 
 const kept = 10;
 
+/** A sweep as documents for people show it. Its duration is negative if the clock was set back. */
+export const sweepDocument = ({ atMs, tookMs, ...counts }: SweepRecord) => ({
+  ...{ at: new Date(atMs).toISOString(), took_ms: Math.max(0, tookMs) },
+  ...counts,
+});
+
 /**
  * Notes a finished sweep, and forgets all but the latest ten.
  * @throws the error of Redis

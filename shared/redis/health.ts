@@ -24,6 +24,7 @@ export class RedisHealth implements Stoppable {
   private readonly maxSilenceMs: number;
   private readonly timer: NodeJS.Timeout;
   private readonly outage: RedisHealthOptions['outage'];
+  private isStopped = false;
   private readonly onReply = (): void => {
     this.unansweredSinceMs = undefined;
     this.outage?.answered();
@@ -49,6 +50,7 @@ export class RedisHealth implements Stoppable {
 
   /** Stops the pings. The connection stays open. */
   async stop(): Promise<void> {
+    this.isStopped = true;
     clearInterval(this.timer);
     this.redis.off('ready', this.onReply);
   }
@@ -61,6 +63,8 @@ export class RedisHealth implements Stoppable {
       await this.redis.ping();
       this.onReply();
     } catch (error) {
+      // The connection may be closed while a ping is in flight.
+      if (this.isStopped) return;
       // A refusal is a reply as well.
       if (absentServer(error) === 'Redis' && error instanceof Error) this.outage?.failed(error, 'ping');
       else if (isRedisRefusal(error)) this.onReply();

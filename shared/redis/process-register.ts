@@ -6,7 +6,7 @@ import { type ProcessKind, processKinds } from './running-processes.js';
 
 /** How often a process renews its note. */
 export const noteEveryMs = 10_000;
-/** Three notes may be lost. */
+/** Two notes may be lost. */
 const maxAgeMs = 35_000;
 
 /** Worker processes of one lane in a pool. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { projectFile } from '../../shared/process/project-root.js';
 import { copySources } from '../support/entry/fresh-clone.js';
-import { leaveOut } from '../support/leave-out.js';
+import { notInstalled } from '../support/leave-out.js';
 import { runProgram } from '../support/run-program.js';
 
 const installLimitMs = 300_000;
@@ -25,7 +25,8 @@ describe('the exporter in docs/models.md', () => {
     this.timeout(2 * installLimitMs);
     const venv = join(parent, 'venv');
     const made = await runProgram('python3', ['-m', 'venv', venv], { limitMs: installLimitMs });
-    if (made.exitCode !== 0) leaveOut(this, 'python3 makes no environment', 'install Python 3.10 or later with venv');
+    if (made.exitCode !== 0)
+      notInstalled(this, { reason: 'python3 makes no environment', remedy: 'install Python 3.10 or later with venv' });
     const directory = join(parent, 'clone'); // pip writes beside the sources
     await copySources(directory, ['test', 'docs', 'api', 'worker']);
     const run = (line: string) =>
@@ -33,7 +34,10 @@ describe('the exporter in docs/models.md', () => {
 
     const installed = await run(command(/`(pip install [^`]+)`/));
     if (/No matching distribution|Could not find a version|Connection|Network is unreachable/.test(installed.output))
-      leaveOut(this, 'pip reaches no index with the packages of the exporter', 'give pip a network or an index');
+      notInstalled(this, {
+        reason: 'pip reaches no index with its packages',
+        remedy: 'give pip a network or an index',
+      });
     expect(installed.exitCode, installed.output).to.equal(0);
 
     const golden = (await readFile(projectFile('scripts/demo/bundle/golden.jsonl'), 'utf8')).trimEnd().split('\n');

@@ -1,13 +1,13 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { countText } from '../../../shared/contract/figures.js';
 import { FieldMatch } from '../../../shared/files/field-match.js';
+import { nameNotices } from '../../../shared/files/notices/header-notices.js';
 import { objectIn } from '../../../shared/files/other-format.js';
 import { listedNames, shownName } from '../../../shared/files/reading/csv-columns.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
-import { IdMember, idOfText } from '../../../shared/files/reading/row-ids.js';
+import { IdMember, idOfJson } from '../../../shared/files/reading/row-ids.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
-import { readJson } from '../rows/parse-rows.js';
-import { nameNotices } from './read-header.js';
+import { idOption } from './read-header.js';
 
 /** Records whose names are compared with the fields of the model. */
 const maxRecords = 1_000;
@@ -20,6 +20,8 @@ export class JsonSurvey {
   private readonly member: IdMember;
   private readonly firstNames: string[] = [];
   private records = 0;
+  /** Records whose names were compared. */
+  private readRecords = 0;
   private characters = 0;
   private stepEnd = charactersPerStep;
 
@@ -35,16 +37,13 @@ export class JsonSurvey {
   /** Reads the next record. @returns its crm_id */
   async see(text: string): Promise<string | null> {
     const record = objectIn(text);
-    if (record === undefined) return (await readJson(text, this.member)).crmId;
+    if (record === undefined) return null;
     this.records += 1;
     const found = this.member.in(record);
     const name = 'name' in found ? found.name : undefined;
-    if (this.records <= maxRecords) await this.seeNames(record, name);
+    if (this.records <= maxRecords && this.characters <= maxCharacters) await this.seeNames(record, name);
     if (name === undefined) return null;
-    const value: unknown = record[name];
-    // `readJson` also prepares the record for scoring, which takes twice as long.
-    if (typeof value !== 'string') return (await readJson(text, this.member)).crmId;
-    const read = idOfText(value);
+    const read = idOfJson(record[name], { text, name });
     return 'id' in read ? read.id : null;
   }
 
@@ -56,15 +55,17 @@ export class JsonSurvey {
   }
 
   notices(): string[] {
-    const { match, member, knownFields, records } = this;
+    const { match, member, knownFields, records, readRecords } = this;
     if (records === 0) return [];
     const report = match.report();
-    const place = records > maxRecords ? `the first ${countText(maxRecords)} records` : 'the file';
-    return nameNotices(report, { names: report.unknown, hasIds: member.wasFound, format: 'jsonl', knownFields, place });
+    const place = records > readRecords ? `the first ${countText(readRecords)} records` : 'the file';
+    const ids = { names: report.unknown, hasIds: member.wasFound, option: idOption };
+    return nameNotices(report, { ...ids, kind: 'key', fields: knownFields, place });
   }
 
   /** @param idName the member with the crm_id */
   private async seeNames(record: object, idName: string | undefined): Promise<void> {
+    this.readRecords = this.records;
     for (const each in record) {
       if (this.characters > maxCharacters) return;
       if (this.records === 1) this.firstNames.push(each);

@@ -1,7 +1,7 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
-import { FieldMatch, type FieldReport } from '../../../shared/files/field-match.js';
-import type { FileFormat, FileShape } from '../../../shared/files/file-form.js';
-import { missingFields, unknownNames, withoutCrmId } from '../../../shared/files/notices/header-notices.js';
+import { FieldMatch } from '../../../shared/files/field-match.js';
+import type { FileShape } from '../../../shared/files/file-form.js';
+import { nameNotices } from '../../../shared/files/notices/header-notices.js';
 import {
   columnOf,
   listedNames,
@@ -62,29 +62,14 @@ export async function shapeOfHeader(
   refuseRepeated(columns, { line, isRead: (name) => sent.targetsOf(name).length > 0 });
   if (!match.hasMatch) throw noKnownColumn(names, { line, fields: knownFields });
   const shape: FileShape = { format: 'csv', columns, delimiter, crm_id_field: crmIdField };
-  const notices = nameNotices(match.report(), { names, hasIds: crmIdColumn !== undefined, format: 'csv', knownFields });
+  const notices = nameNotices(match.report(), {
+    ...{ names, hasIds: crmIdColumn !== undefined, kind: 'column', fields: knownFields, option: idOption },
+  });
   return { shape, crmIdColumn, notices };
 }
 
-/** The sentences about the names of a file: fields that it lacks, names that the model does not know, and no ids. */
-export function nameNotices(
-  report: FieldReport,
-  of: {
-    readonly names: readonly string[];
-    readonly hasIds: boolean;
-    readonly format: FileFormat;
-    readonly knownFields: KnownFields;
-    readonly place?: string;
-  },
-): string[] {
-  const kind = of.format === 'csv' ? 'column' : 'key';
-  const option = (name: string): string => `"crm_id_field": ${shownName(name)} in "input" of the job`;
-  return [
-    missingFields(report, of.place),
-    unknownNames(report, kind, of.knownFields),
-    of.hasIds ? undefined : `Records have no crm_id. ${withoutCrmId(kind, option, of.names)}`,
-  ].filter((notice) => notice !== undefined);
-}
+/** How a job names the column or key with the ids. */
+export const idOption = (name: string): string => `"crm_id_field": ${shownName(name)} in "input" of the job`;
 
 /** @returns undefined for names that are too long in total: no call could score them */
 async function matchOf(

@@ -90,6 +90,7 @@ export async function readInput(
       await cutter.add(found);
     }
     signal?.throwIfAborted();
+    survey.end();
     if (shape === undefined || cutter.rows === 0) throw nothingInIt(format, records.hasHeader);
     if (!survey.hasContent) throw nothingInIt(format, true, ' with content');
     json.refuseWithoutIds();

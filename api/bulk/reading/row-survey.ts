@@ -2,7 +2,7 @@ import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
 import { type Footer, FooterWatch, footerNotice } from '../../../shared/files/reading/footer-watch.js';
-import { type FoundRecords, recordAt } from '../../../shared/files/reading/record-ends.js';
+import { type FoundRecords, recordAt, textOf } from '../../../shared/files/reading/record-ends.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
 import { RowSurplus } from '../../../shared/files/row-surplus.js';
@@ -57,26 +57,29 @@ export class RowSurvey {
 
   constructor(private readonly fields: KnownFields) {}
 
-  /** The footer, after the last record. */
+  /** After the last record: rows that are no footer count. */
+  end(): void {
+    if (this.footer === undefined) this.addWaiting();
+  }
+
+  /** The footer, after the end. */
   get footer(): Footer | undefined {
     return this.watch.footer;
   }
 
-  /** The empty cells that each row has after the columns, after the last record. */
+  /** The empty cells that each row has after the columns, after the end. */
   get surplus(): number {
-    if (this.footer === undefined) this.addWaiting();
     return this.surplusCells.common;
   }
 
-  /** Whether a row has content and is not of the footer, after the last record. */
+  /** Whether a row has content and is not of the footer, after the end. */
   get hasContent(): boolean {
-    return this.hasRow || (this.footer === undefined && this.waiting.length > 0);
+    return this.hasRow;
   }
 
-  /** Sentences about the rows, after the last record. */
+  /** Sentences about the rows, after the end. */
   notices(): string[] {
     const { footer } = this;
-    if (footer === undefined) this.addWaiting();
     const repeats = repeatsText(this.ids.repeats, { quotesId: false });
     return [
       footer && footerNotice(footer),
@@ -92,18 +95,13 @@ export class RowSurvey {
   }
 
   /** Reads the next rows of a CSV. */
-  async seeCsv(
-    { bytes, found, from, to, line }: FoundRecords,
-    { columns, delimiter, crm_id_field: idField }: FileShape,
-  ): Promise<void> {
-    const start = from === 0 ? 0 : (found.ends[from - 1] as number);
-    const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
+  async seeCsv(found: FoundRecords, { columns, delimiter, crm_id_field: idField }: FileShape): Promise<void> {
+    const { text, line: firstLine } = textOf(found);
     const idColumn = idField === undefined ? -1 : columns.indexOf(idField);
     const { fields } = this;
     this.kinds ??= new RowKinds({ names: columns, idColumn: idColumn === -1 ? undefined : idColumn, fields });
-    this.points ??= new DecimalPoints({ names: columns, fields });
+    this.points ??= new DecimalPoints(columns, this.kinds.numberColumns);
     const { kinds, points } = this;
-    const text = bytes.toString('utf8', start, found.ends[to - 1]);
     const maxTexts = Math.max(idColumn, 0) + 1;
     const looksAtPoints = points.looksAt(text, { delimiter, row: this.row + 1 });
     const rows = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine, maxTexts });
@@ -114,7 +112,7 @@ export class RowSurvey {
       if (columns.length > 1) this.watch.see(kind, { row: this.row, line: rows.line, text: rows.cells[0] ?? '' });
       if (!this.watch.isOpen) this.addWaiting();
       if (kind === 'blank' || kind === 'header') continue;
-      if (looksAtPoints) points.see(rows.everyCell());
+      if (looksAtPoints && !points.isOver) points.see(rows.everyCell());
       const { line, surplus } = rows;
       const isRow = this.surplusCells.allows(surplus) && rows.problemWith(surplus) === undefined;
       const id = isRow ? idIn(rows.cells[idColumn] ?? '') : undefined;

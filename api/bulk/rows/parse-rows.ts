@@ -151,7 +151,7 @@ async function parseJsonl(text: string, { shape, knownFields }: RowForm, first: 
  * Reads a line of JSON. A long one takes pauses for other work.
  * @param isKnown whether the model knows some names; absent to read only the crm_id
  */
-export async function readJson(
+async function readJson(
   line: string,
   idMember: IdMember,
   isKnown?: CanBeHeader,

@@ -46,8 +46,7 @@ export class ReportedFields {
     this.dateOrders = this.names.map((name) =>
       (slotsOf.get(name) ?? []).map((slot) => slotDateOrders[slot]).find((order) => order !== undefined),
     );
-    const named = scored.map((field, slot) => ({ field, names: [field, ...(slotAliases[slot] ?? [])] }));
-    this.similar = new SimilarFields(modelKey, named);
+    this.similar = SimilarFields.among({ slotNames: scored, slotAliases }, modelKey);
   }
 
   private static readonly known = new WeakMap<KnownFields, ReportedFields>();

@@ -38,9 +38,9 @@ values. In JSONL, null is sent and means missing. Columns without a name are not
 sent. Empty rows and the footer of a report are skipped. Cells left out at the
 end of a row are empty.
 
-The column of the crm_id is found regardless of case, spaces, _ and -. NULL, #N/A,
-- and the like are no crm_id. A file with a crm_id such as 1.20214E+17, which a
-spreadsheet has shortened, is refused.
+The column of the crm_id is found regardless of case, spaces, invisible characters,
+_ and -. NULL, #N/A, - and the like are no crm_id. A file with a crm_id such as
+1.20214E+17, which a spreadsheet has shortened, is refused.
 
 A CSV of a CSV has all columns of the file as they are, then score,
 conversion_likelihood, enriched, previous_score, delta, warnings and error. If
@@ -61,7 +61,7 @@ import" take it off a crm_id again. The columns of the file stay as they are.
 Before sending and again at the end, the command lists the fields that the model
 knows but the file lacks. It also lists the columns that the model does not know.
 For JSONL it lists both only at the end. Names match regardless of case, spaces,
-_ and -.
+invisible characters, _ and -.
 Scores without a crm_id cannot be looked up later and cannot be graded.
 
 After an interruption (Ctrl-C, lost connection, exhausted quota, power cut) run

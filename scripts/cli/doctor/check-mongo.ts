@@ -31,7 +31,9 @@ export async function checkMongoServer(database: Db): Promise<Checked> {
       harm: 'MongoDB ends when it cannot write. All scoring calls then get 500.',
       remedy: 'Make the disk larger, or lower RETENTION_DAYS.',
     });
-  return { facts: [['MongoDB', `${version}, disk ${freeText(free, Number(total))}`]], findings };
+  // Not every server tells.
+  const disk = Number(total) > 0 ? `, disk ${freeText(free, Number(total))}` : '';
+  return { facts: [['MongoDB', `${version}${disk}`]], findings };
 }
 
 /** @param error of the connection: the server is away, or it is no replica set */

@@ -121,7 +121,10 @@ function ofProcess(noted: NotedProcess): Finding[] {
       harm: 'Logs are lost, and a pool cannot start worker processes without its temporary files.',
       remedy: 'Remove old logs and temporary files there, or make the disk larger.',
     });
-  const idle = Object.entries(workers ?? {}).filter(([, { wanted, ready }]) => wanted > 0 && ready === 0);
+  // Workers of bulk jobs start on demand, at any time.
+  const idle = Object.entries(workers ?? {}).filter(
+    ([lane, { wanted, ready }]) => lane !== 'bulk' && wanted > 0 && ready === 0,
+  );
   if (idle.length > 0 && upMs > startMs)
     findings.push({
       code: 'no_worker',

@@ -56,13 +56,14 @@ async function ofProcesses(context: CliContext, redis: Redis, database: Db | und
 /** The settings that commands use. Without a pepper, commands that need one are refused. */
 async function thisCommand({ config, connections }: CliContext): Promise<Participant> {
   const pepper = await connections.keyPepper().catch(() => undefined);
-  const { keyBrand, requestTimeoutMs, webhookTimeoutMs }: OperatorConfig = config;
+  const { keyBrand, requestTimeoutMs, webhookTimeoutMs, clockOffsetMs }: OperatorConfig = config;
   return {
     name: 'this command',
     settings: {
       KEY_BRAND: keyBrand,
       REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
       WEBHOOK_TIMEOUT_MS: String(webhookTimeoutMs),
+      CLOCK_OFFSET_MS: String(clockOffsetMs),
       ...(pepper === undefined ? {} : { KEY_PEPPER: fingerprintOf(pepper) }),
     },
   };

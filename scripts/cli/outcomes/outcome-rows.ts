@@ -6,7 +6,7 @@ import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
-import type { InputFile } from '../score/input/input-file.js';
+import { formatAdvice, type InputFile } from '../score/input/input-file.js';
 import { tableRows } from '../score/input/table-rows.js';
 import type { ConvertedValues } from './converted-values.js';
 import type { Mistake } from './mistakes.js';
@@ -61,6 +61,7 @@ export async function* outcomeRows(
   const needed = [columns.crmId ?? 'crm_id', columns.converted ?? 'converted'].map(foldFieldName);
   const rules = {
     onNotice,
+    formatAdvice: { ...formatAdvice, jsonl: 'Outcomes are read from a CSV alone' },
     canBeHeader: (names: readonly string[]) => {
       const folded = new Set(names.map(foldFieldName));
       return needed.some((name) => folded.has(name));

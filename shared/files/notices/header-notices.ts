@@ -50,6 +50,8 @@ function misspelt({ unknown, notInFile }: FieldReport, fields: KnownFields) {
 }
 
 const idExample = 'Lead ID';
+/** Folding so many names takes some milliseconds, and a header may have twenty thousand. */
+const maxGuessed = 1_000;
 /** Names of the id of a record in exports of CRMs, folded, the most likely first. */
 const idNames = [
   ...['lead id', 'record id', 'id', 'contact id', 'person id', 'deal id', 'opportunity id', 'crm id', 'external id'],
@@ -59,7 +61,7 @@ const idNames = [
 
 /** The name that most likely has the ids of the leads; undefined if none seems to. */
 export function guessedIdName(names: readonly string[]): string | undefined {
-  const forms = names.map((name) => ({ name, words: wordsOf(name) }));
+  const forms = names.slice(0, maxGuessed).map((name) => ({ name, words: wordsOf(name) }));
   const found = idNames.map((each) => forms.find(({ words }) => words === each)).find((each) => each !== undefined);
   return (found ?? forms.find(({ words }) => /(?:^| )(?:id|uuid|guid)(?: |$)/.test(words)))?.name;
 }
@@ -78,6 +80,27 @@ const wordsOf = (name: string): string =>
 export function withoutCrmId(kind: NameKind, option: (name: string) => string, names: readonly string[] = []): string {
   const guess = guessedIdName(names) ?? idExample;
   return `Their scores cannot be looked up later and cannot be graded. Name the ${kind} that identifies a lead, such as ${option(guess)}`;
+}
+
+/** The sentences about the names of a file: fields that it lacks, names that the model does not know, and no ids. */
+export function nameNotices(
+  report: FieldReport | undefined,
+  of: {
+    readonly names: readonly string[];
+    readonly hasIds: boolean;
+    readonly kind: NameKind;
+    readonly fields: KnownFields | undefined;
+    /** See `withoutCrmId`. */
+    readonly option: (name: string) => string;
+    readonly place?: string;
+  },
+): string[] {
+  const { names, hasIds, kind, fields, option, place } = of;
+  return [
+    report && missingFields(report, place),
+    report && unknownNames(report, kind, fields),
+    hasIds ? undefined : `Records have no crm_id. ${withoutCrmId(kind, option, names)}`,
+  ].filter((notice) => notice !== undefined);
 }
 
 function listed(texts: readonly string[], max: number): string {

@@ -1,5 +1,5 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
-import { foldFieldName, shortenedText } from '../../contract/texts.js';
+import { foldFieldName, longestForm, shortenedText } from '../../contract/texts.js';
 import type { KnownFields } from '../../messages/field-slots.js';
 import { InputFault } from './input-fault.js';
 
@@ -9,7 +9,8 @@ const maxListed = 12;
 const maxNameLength = 60;
 
 /**
- * The index of the column of a name. Without a column of exactly this name, case, spaces, `_` and `-` do not count.
+ * The index of the column of a name. Without a column of exactly this name, case, spaces, invisible characters, `_`
+ * and `-` do not count.
  * @returns undefined without such a column
  * @throws InputFault if several columns are meant
  */
@@ -38,8 +39,7 @@ async function matching(names: readonly string[], wanted: string): Promise<numbe
   const found: number[] = [];
   let characters = 0;
   for (const [index, name] of names.entries()) {
-    // Folding adds no characters to speak of: a much longer name is another one.
-    if (name.length > 2 * wanted.length + 16) continue;
+    if (name.length > longestForm(wanted)) continue;
     if (foldFieldName(name) === folded) found.push(index);
     characters += name.length;
     if (characters < charactersPerStep) continue;

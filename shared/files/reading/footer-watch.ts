@@ -45,7 +45,7 @@ export class FooterWatch {
   /** Totals before other rows. */
   private earlierTotals = { rows: 0, line: 0 };
 
-  /** Whether the rows since the last empty one are perhaps a footer. */
+  /** Whether the last rows are perhaps a footer. */
   get isOpen(): boolean {
     return this.candidate !== undefined;
   }

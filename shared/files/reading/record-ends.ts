@@ -163,3 +163,13 @@ export function recordAt(
   const lines = index === 0 ? 0 : (found.lines[index - 1] as number);
   return { bytes: bytes.subarray(start, found.ends[index]), line: line + lines };
 }
+
+/** The text of the records, and its first line. */
+export function textOf({ bytes, found, from, to, line }: FoundRecords): {
+  readonly text: string;
+  readonly line: number;
+} {
+  const start = from === 0 ? 0 : (found.ends[from - 1] as number);
+  const lines = from === 0 ? 0 : (found.lines[from - 1] as number);
+  return { text: bytes.toString('utf8', start, found.ends[to - 1]), line: line + lines };
+}

@@ -1,5 +1,5 @@
 import { type CrmIdProblem, readCrmId } from '../../contract/crm-id.js';
-import { foldFieldName, maxCrmId } from '../../contract/texts.js';
+import { foldFieldName, longestForm, maxCrmId } from '../../contract/texts.js';
 import { shownName } from './csv-columns.js';
 import { memberText } from './json-members.js';
 import { shortenedRemedy } from './row-faults.js';
@@ -50,8 +50,8 @@ const maxRemembered = 10_000; // keys of JSON may be data, and folding takes lon
 const [space, lastAscii, toLowerCase] = [0x20, 0x7e, 0x20];
 
 /**
- * The member with the crm_id of JSON records. As in a CSV, case, spaces, `_` and `-` count only if a record has a
- * member of exactly this name.
+ * The member with the crm_id of JSON records. As in a CSV, case, spaces, invisible characters, `_` and `-` count only
+ * if a record has a member of exactly this name.
  */
 export class IdMember {
   /** Whether a record had it. */
@@ -101,11 +101,12 @@ export class IdMember {
   }
 
   private isMeantBeyondAscii(name: string): boolean {
+    // It is not remembered either: a name may have a megabyte.
+    if (name.length > longestForm(this.wanted)) return false;
     const known = this.remembered.get(name);
     if (known !== undefined) return known;
     if (this.remembered.size >= maxRemembered) return false;
-    // Folding adds no characters to speak of: a much longer name is another one.
-    const isMeant = name.length <= 2 * this.wanted.length + 16 && foldFieldName(name) === this.folded;
+    const isMeant = foldFieldName(name) === this.folded;
     this.remembered.set(name, isMeant);
     return isMeant;
   }

@@ -1,5 +1,4 @@
 import { listedNames } from '../reading/csv-columns.js';
-import { numberColumns, type RowsHeader } from './row-kinds.js';
 
 /** Rows that are looked at: they show how the numbers of a file are written. */
 const maxRows = 1_000;
@@ -18,8 +17,14 @@ export class DecimalPoints {
   private hasComma = false;
   private readonly places: { readonly at: number; readonly name: string; three: number; other: number }[];
 
-  constructor({ names, fields }: Pick<RowsHeader, 'names' | 'fields'>) {
-    this.places = numberColumns({ names, fields }).map((at) => ({ at, name: names[at] ?? '', three: 0, other: 0 }));
+  /** @param columns those that the model reads as numbers */
+  constructor(names: readonly string[], columns: readonly number[]) {
+    this.places = columns.map((at) => ({ at, name: names[at] ?? '', three: 0, other: 0 }));
+  }
+
+  /** Whether it has seen as many rows as it looks at. */
+  get isOver(): boolean {
+    return this.rows === maxRows;
   }
 
   /**
@@ -34,7 +39,6 @@ export class DecimalPoints {
 
   /** @param cells of the next row of such a text */
   see(cells: readonly string[]): void {
-    if (this.rows === maxRows) return;
     this.rows += 1;
     for (const place of this.places) {
       const cell = (cells[place.at] ?? '').trim();

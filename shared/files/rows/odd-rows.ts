@@ -1,4 +1,4 @@
-import { foldFieldName, shortenedText } from '../../contract/texts.js';
+import { foldFieldName, longestForm, shortenedText } from '../../contract/texts.js';
 
 /** Rows after the header in which a second header, units or types may stand. */
 const headRows = 2;
@@ -12,8 +12,11 @@ export function repeatsHeader(cells: readonly string[], names: readonly string[]
   if (cells.length <= names.length && beginsAsHeader(cells, names) && areBlank(names, cells.length)) return true;
   if (number > headRows) return false;
   const filled = cells.flatMap((cell, at) => (cell.trim() === '' ? [] : [{ cell, name: names[at] ?? '' }]));
-  return filled.length > 1 && filled.every(({ cell, name }) => foldFieldName(cell) === foldFieldName(name));
+  return filled.length > 1 && filled.every(({ cell, name }) => isFormOf(name, cell));
 }
+
+const isFormOf = (name: string, cell: string): boolean =>
+  cell.length <= longestForm(name) && foldFieldName(cell) === foldFieldName(name);
 
 /** Whether some first cells of a row are those of the header, or may be another form of them. */
 export const mayRepeatHeader = (cells: readonly string[], names: readonly string[], number: number): boolean =>

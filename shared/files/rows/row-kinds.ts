@@ -1,5 +1,5 @@
 import { countText } from '../../contract/figures.js';
-import { foldedText } from '../../contract/texts.js';
+import { foldedText, longestForm } from '../../contract/texts.js';
 import type { KnownFields } from '../../messages/field-slots.js';
 import type { CsvRows } from '../csv-rows.js';
 import { kindOfRow, type RowKind } from '../reading/footer-watch.js';
@@ -15,15 +15,14 @@ export interface RowsHeader {
   readonly fields?: KnownFields | undefined;
 }
 
-/** The columns that the model reads as numbers. */
-export const numberColumns = ({ names, fields }: Pick<RowsHeader, 'names' | 'fields'>): number[] =>
-  names.flatMap((name, at) => (fields?.featuresOf(name).some(({ type }) => type === 'number') === true ? [at] : []));
-
 /** Finds rows that are no leads: totals, lines of a footer, and the header once more. */
 export class RowKinds {
   /** The values of the first column that the model knows, folded. */
   private readonly knownValues: ReadonlySet<string>;
-  private readonly numberColumns: readonly number[];
+  /** The columns that the model reads as numbers. */
+  readonly numberColumns: readonly number[];
+  /** Characters of the longest text that can be such a value. */
+  private readonly maxKnown: number;
   private rowsWithId = 0;
   /** Whether a lead has no id: then a row without one need not be a total. */
   private hasLeadWithoutId = false;
@@ -34,7 +33,9 @@ export class RowKinds {
     const features = fields?.featuresOf(names[0] ?? '') ?? [];
     const values = features.flatMap((feature) => ('categories' in feature ? feature.categories : []));
     this.knownValues = new Set(values.map(foldedText));
-    this.numberColumns = numberColumns(header);
+    this.maxKnown = values.reduce((most, value) => Math.max(most, longestForm(value)), 0);
+    const isNumber = (name: string) => fields?.featuresOf(name).some(({ type }) => type === 'number') === true;
+    this.numberColumns = names.flatMap((name, at) => (isNumber(name) ? [at] : []));
   }
 
   get hasIdColumn(): boolean {
@@ -91,7 +92,7 @@ export class RowKinds {
   }
 
   private isKnown(text: string): boolean {
-    return this.knownValues.size > 0 && this.knownValues.has(foldedText(text));
+    return text.length <= this.maxKnown && this.knownValues.has(foldedText(text));
   }
 
   /** Whether the model reads a number of it. */

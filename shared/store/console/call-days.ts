@@ -20,7 +20,7 @@ export interface CallDay {
   /** The beginning of the day. */
   readonly day: Date;
   readonly calls: number;
-  /** Records of calls that were answered with 200. */
+  /** Records of calls that were answered with 200, and of slices of bulk jobs. */
   readonly records: number;
   /** Refused calls by error code. */
   readonly errors?: Readonly<Record<string, number>>;
@@ -85,7 +85,10 @@ const rememberedSeconds = 400 * 24 * 60 * 60;
 /** The shard key. */
 export const callDayIndex = { org: 1, day: 1 } as const;
 
-/** Calls by organisation, key, model and UTC day. Gateways add to it once a minute. It is not the truth of metering. */
+/**
+ * Calls by organisation, key, model and UTC day. Gateways and runners add to it once a minute. It is not the truth of
+ * metering.
+ */
 export class CallDayStore {
   private readonly collection: Collection<CallDay>;
 

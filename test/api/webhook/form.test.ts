@@ -56,7 +56,8 @@ describe('parseForm', () => {
 
   it('takes the id of a contact, but not that of a form or an account, nor one of two', () => {
     const idOf = (...names: readonly string[]) =>
-      readWebhook(parsed(['model_id', 'mdl_1'], ...names.map((name) => [name, '42'] as const)), () => undefined).crmId;
+      readWebhook(parsed(['model_id', 'mdl_1'], ...names.map((name) => [name, '42'] as const)), () => undefined, [])
+        .crmId;
     for (const name of [
       'contact[id]',
       'Lead[Id]',

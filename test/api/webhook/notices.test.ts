@@ -13,6 +13,12 @@ describe('notices of a webhook', () => {
     expect(noticesIn({ record: {} }, ['model_id', 'expalin'])).to.deep.equal(meant('expalin', 'explain'));
   });
 
+  it('names a setting of the query beside a wide record, and a name that came twice once', () => {
+    const wide = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`field ${index}`, index]));
+    expect(noticesIn(wide, ['explan', 'explan'])).to.deep.equal(meant('explan', 'explain'));
+    expect(noticesIn({ explan: 1, record: { explan: 1 } })).to.deep.equal(meant('explan', 'explain'));
+  });
+
   it('names no setting that the call has', () => {
     expect(noticesIn({ explain: false, explian: true })).to.deep.equal([]);
     for (const id of [{ crm_id: '1' }, { crm_id: 'NULL' }, { Id: '1' }])

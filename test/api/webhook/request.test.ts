@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { readWebhook } from '../../../api/webhook/request.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 
-const read = (body: unknown, query: Record<string, string> = {}) => readWebhook(body, (name) => query[name]);
+const read = (body: unknown, query: Record<string, string> = {}) =>
+  readWebhook(body, (name) => query[name], Object.keys(query));
 const withModel = (body: Record<string, unknown>) => read({ model_id: 'm', ...body });
 
 describe('readWebhook', () => {
@@ -136,7 +137,7 @@ describe('readWebhook', () => {
       for (const model_id of [null, ''])
         expect(read({ model_id, headers: {}, body: { json: { model_id: 'm' } } }).modelId).to.equal('m');
       for (const query of [{}, { model_id: '' }])
-        expect(() => read({ model_id: '' }, query)).to.throw(ApiError, 'model_id is missing');
+        expect(() => read({ model_id: '' }, query)).to.throw(ApiError, 'model_id is missing: put it in the body');
     });
   });
 

@@ -58,7 +58,7 @@ export const badWebhooks = rowsAs('422 bad_request', [
   [
     'a misspelt model_id',
     sent('{"ModelId":"m","company_size":5}'),
-    /^model_id is missing: rename "ModelId" to "model_id"$/,
+    /^model_id is missing: rename "ModelId" to "model_id", or put it in the body, or in the address as/,
   ],
   ['a number as model_id', flat({ model_id: 5 }), /model_id must be a string/],
   ['a MongoDB operator as model_id', flat({ model_id: { $ne: null } }), /model_id must be a string/],

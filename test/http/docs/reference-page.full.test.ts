@@ -146,7 +146,13 @@ describe('the page /docs in a browser', function () {
       ]);
       expect((await sent.response())?.status(), sent.postData() ?? sent.url()).to.equal(200);
       expect(sent.postData() ?? sent.url()).to.include(own.model._id);
-      expect(await operation.locator('.samples pre').first().textContent()).to.include(own.model._id);
+      for (const language of ['curl', 'Node', 'Python']) {
+        await operation.getByRole('button', { name: language, exact: true }).click();
+        const sample = await operation.locator('.samples pre').first().textContent();
+        expect(sample, language).to.include(own.model._id);
+        // Its fields come from the plugin: the example has none of 10.
+        if (operationId !== 'getModel') expect(sample, language).to.match(/"?company_size"?: 10\b/);
+      }
       expect(problems).to.deep.equal([]);
       await page.close();
     });

@@ -109,28 +109,32 @@ describe('a bulk job through the API', () => {
 
   it('says when the file has been read that the month has no room for its rows', async function () {
     this.timeout(90_000);
+    const before = own;
     own = await workspace(service, { limit: 5 });
-    const rows = Array.from({ length: 12 }, (_, row) => `L-${row},${row}\n`).join('');
-    const pausedWith = async (stop_at: string) => {
-      const { job_id: id } = await newJob(own, { stop_at });
-      await upload(id, Buffer.from(`crm_id,company_size\n${rows}`));
-      const { notices = [] } = await until(id, 'paused');
-      return notices.filter((notice) => notice.startsWith('The file has'));
-    };
-    const month = /the next month begins \(\d{4}-\d\d-01 UTC\)/;
-    const [atLimit = '', ...more] = await pausedWith('limit');
-    expect(more).to.deep.equal([]);
-    expect(atLimit)
-      .to.match(/^The file has 12 rows, and this month has room for 5 records until the limit\. /)
-      .and.match(month)
-      .and.include('(--stop-at backstop) also uses the grace band: it has room for 10 records. ')
-      .and.match(/The operator of the service can raise the limit$/);
-    const [atBackstop = ''] = await pausedWith('backstop');
-    expect(atBackstop)
-      .to.match(/^The file has 12 rows, and this month has room for 10 records until the backstop\. /)
-      .and.match(month)
-      .and.not.include('grace band');
-    own = await workspace(service);
+    try {
+      const rows = Array.from({ length: 12 }, (_, row) => `L-${row},${row}\n`).join('');
+      const pausedWith = async (stop_at: string) => {
+        const { job_id: id } = await newJob(own, { stop_at });
+        await upload(id, Buffer.from(`crm_id,company_size\n${rows}`));
+        const { notices = [] } = await until(id, 'paused');
+        return notices.filter((notice) => notice.startsWith('The file has'));
+      };
+      const month = /the next month begins \(\d{4}-\d\d-01 UTC\)/;
+      const [atLimit = '', ...more] = await pausedWith('limit');
+      expect(more).to.deep.equal([]);
+      expect(atLimit)
+        .to.match(/^The file has 12 rows, and this month has room for 5 records until the limit\. /)
+        .and.match(month)
+        .and.include('(--stop-at backstop) also uses the grace band: it has room for 10 records. ')
+        .and.match(/The operator of the service can raise the limit$/);
+      const [atBackstop = ''] = await pausedWith('backstop');
+      expect(atBackstop)
+        .to.match(/^The file has 12 rows, and this month has room for 10 records until the backstop\. /)
+        .and.match(month)
+        .and.not.include('grace band');
+    } finally {
+      own = before;
+    }
   });
 
   it('fails on each broken file with its line and column, and counts nothing', async function () {

@@ -12,6 +12,7 @@ describe('absentServer', () => {
     for (const error of [
       new Error('Connection is closed.'),
       new Error('Command timed out'),
+      new Error('Too many Cluster redirections. Last error: Error: Connection is closed.'),
       new Error("Stream isn't writeable and enableOfflineQueue options is false"),
       new Error('LOADING Redis is loading the dataset in memory'),
       withCode('connect ECONNREFUSED 127.0.0.1:6379', 'ECONNREFUSED'),

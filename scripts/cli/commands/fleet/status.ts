@@ -22,7 +22,7 @@ export function addStatusCommand(program: Command, context: CliContext): void {
 const sweepsShown = 3;
 
 async function status(context: CliContext): Promise<CommandResult> {
-  const [{ ProcessRegister }, { latestSweeps }] = await Promise.all([
+  const [{ ProcessRegister }, { latestSweeps, sweepDocument }] = await Promise.all([
     import('../../../../shared/redis/process-register.js'),
     import('../../../../shared/quota/sweep-log.js'),
   ]);
@@ -34,10 +34,7 @@ async function status(context: CliContext): Promise<CommandResult> {
     document: {
       processes: processes.map(documentOf),
       lanes: lanesOf(processes),
-      sweeps: sweeps.map(({ atMs, tookMs, ...counts }) => ({
-        ...{ at: new Date(atMs).toISOString(), took_ms: tookMs },
-        ...counts,
-      })),
+      sweeps: sweeps.map(sweepDocument),
     },
     text: [processTable(processes, width), laneTable(processes), sweepTable(sweeps, context.clock.now())].join('\n\n'),
   };

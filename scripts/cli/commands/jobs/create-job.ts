@@ -108,7 +108,7 @@ class CreateRun {
     if (!isUploaded) return `Stopped during the upload of ${job.job_id}. Run the same command again to continue it.`;
     return [
       `Stopped waiting. ${job.job_id} goes on without this command. Run the same command again to wait for it, or see:`,
-      ...this.commands(job, ['show']),
+      this.command(job, 'show'),
     ].join('\n');
   }
 
@@ -131,33 +131,34 @@ class CreateRun {
   private next(job: JobReply, sink: ResultsSink | undefined): string[] {
     if (!hasEnded(job))
       return [
-        ...['See how far it is:', ...this.commands(job, ['show'])],
-        ...['Download the results that exist:', ...this.commands(job, ['results'])],
+        ...['See how far it is:', this.command(job, 'show')],
+        ...['Download the results that exist:', this.command(job, 'results')],
       ];
     if (job.state === 'failed') return ['Correct the file, then run the command again.'];
     if (job.state === 'canceled')
-      return ['To score the same file again, delete the job first:', ...this.commands(job, ['delete'])];
+      return ['To score the same file again, delete the job first:', this.command(job, 'delete')];
     const failed = job.progress?.failed ?? 0;
-    const code = this.options.strict === true ? '' : ' The exit code is 0: with --strict it is 1.';
+    const strict = this.options.wait === true ? '--strict' : '--wait --strict';
+    const code = this.options.strict === true ? '' : ` The exit code is 0: with ${strict} it is 1.`;
     return [
-      ...(sink === undefined ? ['Download the results:', ...this.commands(job, ['results'])] : []),
+      ...(sink === undefined ? ['Download the results:', this.command(job, 'results')] : []),
       ...(failed === 0
         ? []
         : [
             `${countText(failed)} ${failed === 1 ? 'row has' : 'rows have'} no score, and ${failed === 1 ? 'is' : 'are'} not counted.${code}`,
-            ...[`See ${failed === 1 ? 'it' : 'them'} with the reasons:`, ...this.commands(job, ['errors'])],
+            ...[`See ${failed === 1 ? 'it' : 'them'} with the reasons:`, this.command(job, 'errors')],
           ]),
     ];
   }
 
-  private commands({ job_id: id }: JobReply, names: readonly ('show' | 'results' | 'errors' | 'delete')[]): string[] {
+  private command({ job_id: id }: JobReply, name: 'show' | 'results' | 'errors' | 'delete'): string {
     const words = {
       show: `show ${id}`,
       results: `results ${id} --out FILE`,
       errors: `results ${id} --errors`,
       delete: `delete ${id}`,
     };
-    return names.map((name) => `  ${jobCommand(words[name], this.options, this.context.config)}`);
+    return `  ${jobCommand(words[name], this.options, this.context.config)}`;
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Feature, Recency } from '../../../../shared/bundle/manifest/manifest.js';
 import { FieldMatch, type FieldReport } from '../../../../shared/files/field-match.js';
 import {
-  missingFields,
   type NameKind,
+  nameNotices,
   unknownNames,
   withoutCrmId,
 } from '../../../../shared/files/notices/header-notices.js';
@@ -36,12 +36,8 @@ export class InputNames {
   /** Problems of a CSV header for which the user may want to stop. Empty for JSONL, whose keys are not yet known. */
   notices(): string[] {
     if (this.format !== 'csv') return [];
-    const fields = this.match?.report();
-    return [
-      fields && missingFields(fields),
-      fields && unknownOf(fields, this.format, this.fields),
-      this.hasCrmId ? undefined : `Records have no crm_id. ${withoutId(this.format, this.header)}`,
-    ].filter((each) => each !== undefined);
+    const { header: names, hasCrmId: hasIds, fields } = this;
+    return nameNotices(this.match?.report(), { names, hasIds, kind: 'column', fields, option: idOption });
   }
 
   /**
@@ -53,6 +49,8 @@ export class InputNames {
   }
 }
 
+const idOption = (name: string): string => `--crm-id ${shownName(name)}`;
+
 const kindOf = (format: RecordFormat): NameKind => (format === 'csv' ? 'column' : 'key');
 
 /** Names the columns or keys that the model does not know; undefined when it knows all. */
@@ -61,7 +59,7 @@ export const unknownOf = (report: FieldReport, format: RecordFormat, fields?: Kn
 
 /** The consequence of a missing crm_id, and the remedy. */
 export const withoutId = (format: RecordFormat, names?: readonly string[]): string =>
-  withoutCrmId(kindOf(format), (name) => `--crm-id ${shownName(name)}`, names);
+  withoutCrmId(kindOf(format), idOption, names);
 
 export interface ModelRequest {
   /** Address of the service, without `/v1`. */

@@ -123,7 +123,7 @@ async function firstBytes(path: string): Promise<Buffer> {
 /** How a file is given its format: see `formatOf`. */
 export const formatAdvice = {
   csv: 'give its name the end .csv',
-  jsonl: 'Give its name the end .jsonl. Outcomes are read from a CSV alone',
+  jsonl: 'Give its name the end .jsonl',
 } as const;
 
 export const byteOrderMark = '\uFEFF';

@@ -1,8 +1,10 @@
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
+import type { FormatAdvice } from '../../../../shared/files/other-format.js';
 import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
 import { FileRecords, type HeaderStart } from '../../../../shared/files/reading/file-records.js';
 import { FooterWatch, footerNotice, type RowKind } from '../../../../shared/files/reading/footer-watch.js';
 import { InputFault } from '../../../../shared/files/reading/input-fault.js';
+import { textOf } from '../../../../shared/files/reading/record-ends.js';
 import { RowSurplus } from '../../../../shared/files/row-surplus.js';
 import { DecimalPoints } from '../../../../shared/files/rows/decimal-points.js';
 import { oddRowProblem } from '../../../../shared/files/rows/odd-rows.js';
@@ -13,13 +15,13 @@ import { formatAdvice, type InputFile, withFileName } from './input-file.js';
 
 /** A row of a CSV, without the header. */
 export interface TableRow {
-  /** Its cells, as many as the header has; none for a row with white space alone. */
+  /** Its cells, as many as the header has; none for a row with white space alone or the header once more. */
   readonly cells: readonly string[];
   /** First line of the row, from 1. */
   readonly line: number;
   /** Bytes of the inflated file up to the end of the row. */
   readonly endByte: number;
-  /** Whether it has only white space, or belongs to the footer of a report. */
+  /** Whether it has only white space, repeats the header, or belongs to the footer of a report. */
   readonly isEmpty: boolean;
   /** Why its cells do not fit the header. */
   readonly problem: string | undefined;
@@ -29,6 +31,8 @@ export interface TableRules {
   /** @returns the index of the column with the crm_id */
   readonly readHeader: (names: readonly string[], start: HeaderStart) => Promise<number | undefined>;
   readonly canBeHeader: CanBeHeader | undefined;
+  /** For files of another format. */
+  readonly formatAdvice?: FormatAdvice;
   /** The fields of the model, if they are known. */
   readonly fields?: KnownFields | undefined;
   readonly onNotice?: ((notice: string) => unknown) | undefined;
@@ -47,17 +51,17 @@ export const tableRows = (input: InputFile, rules: TableRules): AsyncGenerator<T
 async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<TableRow> {
   let header: Header = { columns: 0, delimiter: '', idColumn: undefined };
   let kinds = new RowKinds({ names: [], idColumn: undefined });
-  let points = new DecimalPoints({ names: [] });
+  let points = new DecimalPoints([], []);
   const records = new FileRecords({
     format: 'csv',
     limits,
     canBeHeader: rules.canBeHeader,
-    formatAdvice,
+    formatAdvice: rules.formatAdvice ?? formatAdvice,
     readHeader: async (names, { line, delimiter }) => {
       const idColumn = await rules.readHeader(names, { line, delimiter });
       header = { columns: names.length, delimiter, idColumn };
       kinds = new RowKinds({ names, idColumn, fields: rules.fields });
-      points = new DecimalPoints({ names, fields: rules.fields });
+      points = new DecimalPoints(names, kinds.numberColumns);
       return idColumn;
     },
   });
@@ -78,19 +82,19 @@ async function* readRows(input: InputFile, rules: TableRules): AsyncGenerator<Ta
     if (!row.isEmpty) surplusCells.seeLater(row.surplus, row.line);
     held.push(row);
   };
-  for await (const { bytes, found, from, to, line, offset } of records.read(input.pieces())) {
-    const start = from === 0 ? 0 : (found.ends[from - 1] as number);
-    const firstLine = line + (from === 0 ? 0 : (found.lines[from - 1] as number));
-    const text = bytes.toString('utf8', start, found.ends[to - 1]);
+  for await (const piece of records.read(input.pieces())) {
+    const { found, from, offset } = piece;
+    const { text, line: firstLine } = textOf(piece);
     const { delimiter, columns } = header;
     const looksAtPoints = points.looksAt(text, { delimiter, row: count + 1 });
-    const rows = new CsvRows(text, { delimiter, maxCells: columns, firstLine });
+    const surplus = surplusCells.isOpen ? 0 : surplusCells.common;
+    const rows = new CsvRows(text, { delimiter, maxCells: columns, firstLine, surplus });
     for (let index = from; rows.next(); index += 1) {
       count += 1;
       const kind = kinds.of(rows, count);
       const row = rowOf(rows, { header, number: count, kind, endByte: offset + (found.ends[index] as number) });
       if (header.columns > 1) watch.see(kind, { row: count, line: row.line, text: row.cells[0] ?? '' });
-      if (looksAtPoints && !row.isEmpty) points.see(rows.cells);
+      if (looksAtPoints && !row.isEmpty && !points.isOver) points.see(rows.cells);
       if (watch.isOpen) {
         last.push(row);
         continue;

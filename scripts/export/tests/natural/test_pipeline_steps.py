@@ -178,6 +178,16 @@ def test_steps_may_give_frames_and_choose_by_their_names() -> None:
         assert [feature["field"] for feature in found.featurizer.features] == ["Click Rate", "Seniority"]
 
 
+def test_an_indicator_of_gaps_may_be_passed_on_twice() -> None:
+    first = ColumnTransformer([("n", fill("median", add_indicator=True), ["Annual Revenue"])])
+    second = ColumnTransformer([("a", "passthrough", [0, 1]), ("b", "passthrough", [1])])
+    for classifier in (TREES, LINE):
+        model = Pipeline([("first", first), ("second", second), ("classify", classifier)])
+        found = folded(model)
+        np.testing.assert_allclose(scored(found, ASKED), model.predict_proba(ASKED)[:, 1], rtol=0, atol=2e-6)
+        assert [feature["field"] for feature in found.featurizer.features] == ["Annual Revenue"]
+
+
 def test_pipelines_without_a_column_transformer_are_folded() -> None:
     numbers = FRAME[["Annual Revenue", "Click Rate", "Region"]]
     model = make_pipeline(fill("median"), StandardScaler(), TREES)

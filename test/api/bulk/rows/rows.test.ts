@@ -198,6 +198,7 @@ describe('the rows of a bulk job', () => {
       ['a,"said \\"yes\\", twice",x,', split(twice)],
       ['a,"x\\",\\"y",1', split(twice)],
       ['a,“Acme, Inc”,1,', split(straight('“…”'))],
+      ['a,“Acme, Inc”,1,2', split(straight('“…”'))],
       ['a,„Acme, Inc“,1', split(straight('„…“'))],
       ['a,«Acme, Inc»,1', split(straight('«…»'))],
       ['a,‘Acme, Inc’,1', split(straight('‘…’'))],

@@ -6,7 +6,7 @@ import { onOwnWorkspace, type TestWorkspace } from '../../../support/service/wor
 
 const lead = { company_size: 120, lead_source: 'Referral' };
 const meant = (name: string, member: string) => `"${name}" is unknown and was ignored: did you mean "${member}"?`;
-const emptyKey = 'The Idempotency-Key is empty, so the call has none: sent again, it is scored and counted again.';
+const emptyKey = 'The Idempotency-Key is empty and was ignored.';
 const webhook = '/v1/webhooks/score';
 
 describe('notices of scoring calls', () => {
@@ -56,10 +56,12 @@ describe('notices of scoring calls', () => {
     const empty = { 'idempotency-key': '' };
     expect(await batch({}, empty)).to.deep.include({ notices: [emptyKey] });
     expect(await single({ explian: 1 }, empty)).to.deep.include({ notices: [emptyKey, meant('explian', 'explain')] });
-    for (const _ of ['first', 'replay'])
-      expect(await batch({ explian: true }, { 'idempotency-key': 'k-1' })).to.deep.include({
-        notices: [meant('explian', 'explain')],
-      });
+    const body = { model_id: own.model._id, records: [lead], explian: true };
+    for (const replayed of [null, 'true']) {
+      const reply = await own.call('/v1/score', { body, headers: { 'idempotency-key': 'k-1' } });
+      expect(reply.headers.get('idempotent-replayed')).to.equal(replayed);
+      expect(scored(reply)).to.deep.include({ notices: [meant('explian', 'explain')] });
+    }
     const job = await own.call('/v1/jobs', { body: { model_id: own.model._id }, headers: empty });
     expect(JSON.parse(job.text)).to.deep.include({ notices: [emptyKey] });
   });

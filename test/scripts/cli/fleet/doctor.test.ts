@@ -6,6 +6,7 @@ import { startRedis } from '../../../../scripts/servers/redis/redis-server.js';
 import { freePort } from '../../../../scripts/servers/server-process.js';
 import { settingsToCompare } from '../../../../shared/config/agreeing-settings.js';
 import { readConfig } from '../../../../shared/config/config.js';
+import { ownRelease } from '../../../../shared/process/release.js';
 import { processesKey } from '../../../../shared/redis/keys.js';
 import { claimRedis } from '../../../../shared/redis/owner.js';
 import { type ProcessNote, ProcessRegister } from '../../../../shared/redis/process-register.js';
@@ -244,7 +245,7 @@ describe('leadscore doctor', () => {
         REDIS_URL: service.redisServer.url,
         MONGODB_URL: String(url),
         KEY_PEPPER: service.keyPepper,
-        CLOCK_OFFSET_MS: String(service.clock.now() - Date.now()),
+        CLOCK_OFFSET_MS: String(Math.round((service.clock.now() - Date.now()) / hourMs) * hourMs),
       };
     });
     after(async function () {
@@ -275,12 +276,12 @@ describe('leadscore doctor', () => {
       expect(shown.processes[0]).to.include({
         host: hostname(),
         pid: service.stack.gateways[0]?.pid,
-        release: '0.1.0',
+        release: ownRelease(),
       });
       expect(await mistakesWith(settings)).to.deep.equal([]);
       const { stdout } = await callCli(['status'], settings);
       expect(stdout).to.match(/^Process +Machine +PID +Release +Up +Noted\n/);
-      expect(stdout).to.match(/\ngateway +\S+ +\d+ +0\.1\.0 +\S+ (s|min \d\d s) +\d+\.\d s ago\n/);
+      expect(stdout).to.match(/\ngateway +\S+ +\d+ +\d\S+ +\S+ (s|min \d\d s) +\d+\.\d s ago\n/);
       expect(stdout).to.match(/\nsingles +1 +2 +2\n/);
     }).timeout(40_000);
 

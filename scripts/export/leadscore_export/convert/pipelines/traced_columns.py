@@ -103,10 +103,12 @@ def features_of(
         if isinstance(column, OneHotColumn):
             used.setdefault(column.encoding, set()).update(column.members)
     gathered = _GatheredFeatures(for_trees, used)
-    for column in columns:
+    # A pipeline may pass one column on twice.
+    distinct = list({id(column): column for column in columns}.values())
+    for column in distinct:
         if not isinstance(column, MissingColumn):
             gathered.draft(column)
-    for column in columns:
+    for column in distinct:
         if isinstance(column, MissingColumn):
             gathered.mark_missing(column)
     if not gathered.features:
@@ -134,9 +136,7 @@ class _GatheredFeatures:
             if column.encoding not in self._encodings:
                 self._encodings[column.encoding] = self._add(self._encoded(column.encoding))
             return
-        # A pipeline may pass one field on twice.
-        if id(column) not in self._index_of:
-            self._index_of[id(column)] = self._add(_single(column))
+        self._index_of[id(column)] = self._add(_single(column))
 
     def mark_missing(self, column: MissingColumn) -> None:
         """Adds a missing_column to a feature of the field."""
