@@ -39,8 +39,8 @@ def same_name_notes(featurizer: Featurizer) -> list[str]:
     for field in dict.fromkeys(feature["field"] for feature in featurizer.features):
         fields.setdefault(folded_name(field), []).append(f'"{field}"')
     return [
-        f"the fields {' and '.join(alike)} differ only in case, spaces, _, - or invisible characters. A name in another spelling "
-        "fills all of them. Keep one if they mean the same, else rename one in the CRM"
+        f"the fields {' and '.join(alike)} differ only in case, spaces, _, - or invisible characters. A name "
+        "in another spelling fills all of them. Keep one if they mean the same, else rename one in the CRM"
         for alike in fields.values()
         if len(alike) > 1
     ]
