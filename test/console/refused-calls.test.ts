@@ -66,7 +66,7 @@ describe('the console of an organisation whose calls are refused', function () {
     await operator.close();
   });
 
-  it('reads each state as the gateways do', async () => {
+  it('reads each state', async () => {
     const of = async (id: string) => (await refusalsOf(id)).map(({ reason }) => reason);
     expect(await of(await endedTrial())).to.deep.equal(['trial_ended']);
     const free = await service.act(createOrganisation, { name: 'Free', plan: 'free' });
@@ -92,15 +92,21 @@ describe('the console of an organisation whose calls are refused', function () {
     itInFull(`names the way out of each state, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
       const free = await service.act(createOrganisation, { name: 'Free', plan: 'free' });
       const states = [
-        ['trial', await endedTrial(), 'The trial ended on'],
-        ['free', free.org_id, 'The plan free has no live records'],
-        ['hard-stop', await atHardStop(25_000), 'All 20,000 records of this month are used'],
-        ['blocked', await blocked(), 'calls of a model that has not passed are refused'],
+        ['trial', await endedTrial(), 'The trial ended on', 'Ask the operator for it.'],
+        ['free', free.org_id, 'The plan free has no live records', 'Ask the operator for it.'],
+        [
+          'hard-stop',
+          await atHardStop(25_000),
+          'All 20,000 records of this month are used',
+          'Ask the operator for it.',
+        ],
+        ['blocked', await blocked(), 'calls of a model that has not passed are refused', 'set the policy to warn'],
       ] as const;
-      for (const [name, id, text] of states) {
+      for (const [name, id, text, way] of states) {
         const opened = await openPage(browser, service, appearance);
         await opened.signIn('owner', id);
         await banner(opened.page).getByText(text).waitFor();
+        await banner(opened.page).getByText(way).waitFor();
         await opened.page.getByText('Records scored in').waitFor();
         await opened.check(`refused-${name}`);
         await opened.close();
