@@ -35,6 +35,7 @@ const files: Readonly<Record<string, string>> = {
     "import { signInInput } from '../../../shared/admin/schemas/people.js';",
     "import { liftText } from '../../../shared/contract/figures.js';",
     "import { bandScores } from '../../../shared/contract/verdict.js';",
+    "import { boundedNfkc } from '../../../shared/contract/texts.js';",
     "import { b } from './b.js';",
     "import { mayActAs } from '../../../shared/contract/roles.js';",
   ].join('\n'),
@@ -44,6 +45,7 @@ const files: Readonly<Record<string, string>> = {
     "import { signInInput } from '../../../../shared/admin/schemas/people.js';",
     "import { c } from '../openapi.js';",
     "import { bandScores } from '../../../../shared/contract/verdict.js';",
+    "import { boundedNfkc } from '../../../../shared/contract/texts.js';",
     "import { mayActAs } from '../../../../shared/contract/roles.js';",
   ].join('\n'),
   'api/console/app/deep/er/c.tsx': [
@@ -51,6 +53,7 @@ const files: Readonly<Record<string, string>> = {
     "import { d } from '../../../main.js';",
     "import { liftText } from '../../../../../shared/contract/figures.js';",
     "import { bandScores } from '../../../../../shared/contract/verdict.js';",
+    "import { boundedNfkc } from '../../../../../shared/contract/texts.js';",
     "import { a } from '../../openapi.js';",
     "import { mayActAs } from '../../../../../shared/contract/roles.js';",
   ].join('\n'),

@@ -1,4 +1,5 @@
 import { type ActionContext, defineAction } from '../../shared/admin/action.js';
+import { AdminError } from '../../shared/admin/admin-error.js';
 import { requireModel } from '../../shared/admin/models/read-models.js';
 import { playgroundInput, playgroundOutput } from '../../shared/admin/schemas/leads.js';
 import { ApiError } from '../../shared/contract/errors.js';
@@ -57,6 +58,8 @@ export async function startPlayground(owner: ScoringProcess, connections: Connec
     output: playgroundOutput,
     async run(context, { org_id: organisationId, model_id: modelId, fields }) {
       await requireModel(context, { org_id: organisationId, model_id: modelId });
+      if (Object.keys(fields).length === 0)
+        throw new AdminError('invalid_request', 'The record is empty. Fill in at least one field, then score it.');
       const atMs = context.clock.now();
       const arrivedRedisMs = await redisNowMs(commands);
       const call: ScoringCall = {
@@ -79,7 +82,8 @@ export async function startPlayground(owner: ScoringProcess, connections: Connec
       const reply = await answerInTime(call, () => scoreRecords(call, writeReply, scoring)).catch(
         async (error: unknown) => {
           const isRefused = error instanceof ApiError && error.errorName === 'refusedRequest';
-          throw (isRefused && (await unknownFields(call, fields, scoring))) || error;
+          // It reads the databases again. Its failure must not replace the refusal.
+          throw (isRefused && (await unknownFields(call, fields, scoring).catch(() => undefined))) || error;
         },
       );
       return await documentOf(context, modelId, JSON.parse(reply.body) as PlaygroundReply);
@@ -116,8 +120,10 @@ const inputOf = ({
   ambiguous,
   ignored,
   did_you_mean,
+  more,
 }: PlaygroundReply['scores'][number]['input']) => ({
   ...{ used, unread, unseen, ambiguous, ignored, did_you_mean },
+  ...(more && { more }),
 });
 
 const keyOf = (organisationId: string): ApiKey => ({

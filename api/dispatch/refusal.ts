@@ -13,7 +13,7 @@ import type { ScoringCall } from '../call/scoring-call.js';
 /** Characters of a caller's field name in a message. */
 const maxSentName = 100;
 /** Field names of a record in a message. */
-const maxSentNames = 5;
+export const maxSentNames = 5;
 
 /**
  * The error for records that cannot be featurized. It names at most five problems, each with the caller's name of the
@@ -69,4 +69,5 @@ function namesIn(fields: Readonly<Record<string, unknown>>): string {
   return ` (it has ${named.join('; ')}${Object.keys(fields).length > maxSentNames ? '; and others' : ''})`;
 }
 
-const shownName = (name: string): string => JSON.stringify(shortenedText(name, maxSentName));
+/** A caller's field name in a message: quoted, escaped and shortened. */
+export const shownName = (name: string): string => JSON.stringify(shortenedText(name, maxSentName));

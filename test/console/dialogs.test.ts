@@ -122,7 +122,9 @@ describe('a dialog of the console', function () {
     ['a no-break space', 'LEAD\u00a0three', 'LEAD three'],
     ['an invisible character', 'LEAD\u200bfour', 'LEADfour'],
     ['a letter of two characters', 'Jose\u0301', 'Jos\u00e9'],
+    ['a mark behind a joiner', 'Jose\u200b\u0301', 'Jos\u00e9'],
     ['no visible character', '\u200b\u200b', 'confirm'],
+    ['a filler alone', '\u3164', 'confirm'],
     ['255 characters', 'W'.repeat(255), 'W'.repeat(255)],
   ] as const;
   for (const [words, crmId, typed] of names)

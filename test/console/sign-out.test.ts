@@ -64,6 +64,17 @@ describe('a browser after the sign-out', function () {
     await close();
   });
 
+  it('gives the other tabs to the person of a new sign-in at once', async () => {
+    const { page, close } = await withSecret();
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/login#${await service.newLink('viewer', filled.id)}`);
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'No such page' }).waitFor();
+    expect(await page.locator('.secret').count()).to.equal(0);
+    expect(await page.locator('.side-foot').textContent()).to.include('viewer');
+    await close();
+  });
+
   it('empties a page that the browser keeps, and asks again who is signed in when it comes back', async () => {
     const { page, secret, close } = await withSecret();
     const leave = (name: string) =>
@@ -92,7 +103,7 @@ describe('a browser after the sign-out', function () {
   });
 
   itInFull(
-    'says that the person is still signed in when the console does not answer, and shows nothing else',
+    'says that the sign-out is not confirmed when the console does not answer, and shows nothing else',
     async () => {
       const opened = await openPage(browser, service, {}, [401, 503]);
       const { page } = opened;
@@ -101,7 +112,7 @@ describe('a browser after the sign-out', function () {
         route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'No answer.' } } }),
       );
       await signOut(page);
-      await page.getByRole('heading', { name: 'You are still signed in' }).waitFor();
+      await page.getByRole('heading', { name: 'The sign-out is not confirmed' }).waitFor();
       expect(await page.locator('.shell').count()).to.equal(0);
       await opened.check('sign-out-failed');
       await page.unroute('**/admin/v1/session');

@@ -39,6 +39,7 @@ const scored: ShapeOf<typeof playgroundOutput> = {
     ambiguous: [],
     ignored: ['Company Sise', 'W'.repeat(100)],
     did_you_mean: { 'Company Sise': 'company_size' },
+    more: { missing: 4, unseen: 2, ignored: 1_003 },
   },
 };
 
@@ -181,6 +182,9 @@ describe('a page of the console', function () {
       await page.getByLabel('Company size').fill('many');
       await page.getByRole('button', { name: 'Score this record' }).click();
       await page.getByText('"many" was not read: expected a number.').waitFor();
+      for (const text of ['2 more unseen', '1,003 more ignored'])
+        await page.getByRole('listitem').getByText(text, { exact: true }).waitFor();
+      expect(await page.getByText('more missing').count()).to.equal(0);
       await check('playground-form-read');
       await page.getByRole('button', { name: 'JSON' }).click();
       await page.getByText('"Company Sise" is no field of this model').waitFor();

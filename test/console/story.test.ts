@@ -166,6 +166,9 @@ describe('the story of a new admin in a browser', function () {
     await notes.getByText('"Company Sise" is no field of this model').waitFor();
     await notes.getByText('demo_requested: "?" was not read').waitFor();
     await opened.check('playground-json-notes');
+    await page.getByLabel('Record as JSON').press('End');
+    await page.getByLabel('Record as JSON').press('Space');
+    expect(await page.getByText('The record has changed since this score').count(), 'a space').to.equal(0);
     await page.getByRole('button', { name: 'Use company_size' }).click();
     await page.getByText('The record has changed since this score').waitFor();
     await page.getByRole('button', { name: 'Form' }).click();

@@ -47,7 +47,7 @@ function SignOut() {
     <main class="sign-in" aria-busy={problem === undefined}>
       {problem && (
         <section class="card">
-          <h1>You are still signed in</h1>
+          <h1>The sign-out is not confirmed</h1>
           <Problem problem={problem} retry={end} />
         </section>
       )}

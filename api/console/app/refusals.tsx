@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
 import type { standingOutput } from '../../../shared/admin/schemas/organisations.js';
 import type { ShapeOf } from '../../../shared/contract/schema.js';
 import { countText, dayText } from './parts/formats.js';
@@ -9,16 +8,20 @@ import { useOrganisation } from './server/session.js';
 import { useLoad } from './server/use-load.js';
 
 type Refusal = ShapeOf<typeof standingOutput>['refusals'][number];
+/** The server reads all models of an organisation for it. */
+const refreshMs = 60_000;
 
 /** On each page of an organisation: why its calls are refused now, and the way out. */
 export function Refusals() {
   const { api, organisationId } = useOrganisation();
-  const { path } = useLocation();
   const { data, reload } = useLoad<ShapeOf<typeof standingOutput>>(
     organisationId === '' ? undefined : `${api}/standing`,
-    path,
   );
   useEffect(() => onChange(reload), [reload]);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), refreshMs);
+    return () => clearInterval(timer);
+  }, [reload]);
   return (
     <>
       {data?.refusals.map((refusal) => (

@@ -55,8 +55,9 @@ async function blockedModels(
   const models = await new ModelStore(context.database).list(organisationId);
   const live = models.filter((model) => model.live_api && overrideOf(model) === undefined);
   const verdicts = verdictsOf(context);
-  const states = await Promise.all(live.map(async (model) => ({ model, verdict: await verdicts.of(model) })));
-  const blocked = states.filter(({ verdict }) => !isCleared(verdict));
+  const states = await Promise.all(live.map(async (model) => ({ model, ...(await verdicts.read(model)) })));
+  // A gateway goes on with the verdict that it last read.
+  const blocked = states.filter(({ verdict, isUnread }) => !isUnread && !isCleared(verdict));
   if (blocked.length === 0) return undefined;
   return {
     reason: 'blocked_models',

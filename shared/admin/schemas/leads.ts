@@ -103,6 +103,8 @@ export const playgroundOutput = closedObject({
     /** Names that the model does not know, and the fields that some of them probably mean. */
     ignored: list(text),
     did_you_mean: record(text),
+    /** How many more each list of the report has; absent where all are listed. */
+    'more?': record(count),
   }),
   /** Records of the test bucket this month, this one included. */
   usage: closedObject({ current: { type: 'integer' }, limit: { type: 'integer' } }),

@@ -53,6 +53,8 @@ export interface Standing {
   readonly gates?: readonly GateResult[];
   /** Absent when the verdict does not come from a document. */
   readonly stored?: StoredVerdict;
+  /** The read failed: a gateway may still know the verdict. */
+  readonly isUnread?: true;
 }
 
 /** The result of a read; without `stored` for a version that has no verdict. */
@@ -119,7 +121,7 @@ export class ModelVerdicts {
   async read(model: Model): Promise<Standing> {
     if (model.family === 'timing') return { verdict: notApplicable };
     const read = await this.cache.get(`${model._id}:${model.version}`);
-    if (read === undefined) return { verdict: unresolved };
+    if (read === undefined) return { verdict: unresolved, isUnread: true };
     const { stored } = read;
     if (stored === undefined) return { verdict: notYetGraded, gates: ungradedGates };
     const nowMs = this.options.clock.now();

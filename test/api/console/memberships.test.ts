@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Document } from 'mongodb';
 import { actionRoutes } from '../../../shared/admin/actions.js';
 import { addMember, listMembers, removeMember, setMember } from '../../../shared/admin/people/member-actions.js';
+import { signInByOidc } from '../../../shared/admin/people/sign-in.js';
 import type { Role } from '../../../shared/contract/roles.js';
 import { type Caller, type ConsoleService, consoleService } from '../../support/admin/console-service.js';
 import { memberSession, sessionCookie } from '../../support/admin/member-session.js';
@@ -89,6 +90,10 @@ describe('a member of several organisations', () => {
       sessions: readonly { is_current: boolean }[];
     };
     expect(sessions.map((session) => session.is_current)).to.deep.equal([true]);
+    const identity = { iss: 'https://login.example.com', sub: member.sub, verifiedEmail: undefined, name: 'Ada' };
+    await signInByOidc({ ...service.context, address: '192.0.2.8' }, identity, beta);
+    const both = (await member('GET', '/sessions/own')).body.sessions as readonly { address: string }[];
+    expect(both.map(({ address }) => address)).to.have.members(['192.0.2.7', '192.0.2.8']);
     expect((await member('GET', `/orgs/${gamma}/overview`)).status).to.equal(404);
     expect((await member('GET', `/orgs/${gamma}/usage?format=csv`)).status).to.equal(404);
     const archive = { body: new Uint8Array([1]), headers: { 'content-type': 'application/gzip' } };

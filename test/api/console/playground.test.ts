@@ -4,6 +4,7 @@ import { overrideModel, setModel } from '../../../shared/admin/models/change-mod
 import { setOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { playgroundOutput } from '../../../shared/admin/schemas/leads.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import type { ShapeOf } from '../../../shared/contract/schema.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { expectShape } from '../../support/admin/admin-desk.js';
@@ -97,6 +98,18 @@ describe('the playground', () => {
       'The record has no field of this model, but "Company Sise" (did you mean "company_size"?), "other". Use the ' +
         'names of the form.',
     );
+    const six = Object.fromEntries(['a "b"', 'c\nd', 'e'.repeat(200), 'f', 'g', 'h'].map((name) => [name, 1]));
+    expect(await messageOf(six)).to.equal(
+      `The record has no field of this model, but "a \\"b\\"", "c\\nd", "${'e'.repeat(99)}…", "f", "g" and others. Use ` +
+        'the names of the form.',
+    );
+  });
+
+  it('counts the names that its report leaves out', async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 23 }, (_, index) => [`unknown ${index}`, 1]));
+    const { body } = await score(admin, { ...unknown, company_size: 50 });
+    const { ignored, more } = body.input as ShapeOf<typeof playgroundOutput>['input'];
+    expect([ignored.length, more]).to.deep.equal([20, { ignored: 3 }]);
   });
 
   it('names the field that the model cannot read, and the member that is wrong', async () => {

@@ -138,6 +138,7 @@ describe('a session of the console', () => {
     const [ofOperator] = operators;
     expect(operators.every(({ role }) => role === 'operator')).to.equal(true);
     expect(await listed(await service.program(), '/sessions/own')).to.deep.equal([]);
+    for (const each of [ofViewer, ofForeign, ofOperator]) expect(each?.session_id).to.match(/^ses_\w{16}$/);
     for (const [caller, path] of [
       [owner, `/sessions/own/${id}`],
       [owner, `/orgs/${own}/sessions/${ofForeign?.session_id}`],

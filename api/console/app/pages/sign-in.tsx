@@ -3,6 +3,7 @@ import type { linkPreviewOutput, waysOutput } from '../../../../shared/admin/sch
 import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import { Problem } from '../parts/page.js';
 import { call } from '../server/call.js';
+import { tellOtherTabs } from '../server/other-tabs.js';
 import { useLoad } from '../server/use-load.js';
 
 /** Why a sign-in by an identity provider ended here. */
@@ -45,7 +46,12 @@ export function SignIn() {
       isCurrent = false;
     };
   }, [link]);
-  const signIn = () => call('POST', '/session', { link }).then(() => location.replace('/'), setProblem);
+  const signIn = () =>
+    call('POST', '/session', { link }).then(() => {
+      // They show what the person before may see, and would act as this one.
+      tellOtherTabs();
+      location.replace('/');
+    }, setProblem);
   return (
     <main class="sign-in">
       <section class="card">

@@ -13,6 +13,8 @@ export class Refusal extends Error {
 }
 
 const listeners = new Set<() => void>();
+/** These are sent as POST for their body alone. */
+const changesNothing = /\/(playground|preview)$/;
 
 /** Calls a function after each change that this page makes. @returns ends it */
 export function onChange(listener: () => void): () => void {
@@ -37,7 +39,7 @@ export async function call<Reply>(method: string, path: string, body?: unknown):
     throw new Refusal(0, 'no_connection', 'The console does not answer. Check the network and try again.', undefined);
   }
   const reply = await response.json().catch(() => ({}));
-  if (response.ok && method !== 'GET') for (const listener of listeners) listener();
+  if (response.ok && method !== 'GET' && !changesNothing.test(path)) for (const listener of listeners) listener();
   if (response.ok) return reply as Reply;
   const { code = 'unknown', message, request_id } = reply.error ?? {};
   // The page shows what it loaded before. The first question of each page is answered by the page itself.

@@ -11,5 +11,5 @@ export function onSessionChange(askAgain: () => void): void {
 /** The server no longer knows the session of this tab. */
 export const sessionIsGone = (): void => ask();
 
-/** This tab has ended the session of all tabs. */
-export const tellOtherTabs = (): void => tabs.postMessage('ended');
+/** This tab has begun or ended the session of all tabs. */
+export const tellOtherTabs = (): void => tabs.postMessage('changed');

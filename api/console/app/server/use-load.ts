@@ -9,11 +9,8 @@ export interface Loaded<Reply> {
   readonly reload: () => void;
 }
 
-/**
- * Loads a document of the management API when a page opens, and again when the address changes.
- * @param again loads again when it changes, and shows the old reply until then
- */
-export function useLoad<Reply>(path: string | undefined, again?: unknown): Loaded<Reply> {
+/** Loads a document of the management API when a page opens, and again when the address changes. */
+export function useLoad<Reply>(path: string | undefined): Loaded<Reply> {
   const [round, setRound] = useState(0);
   const [state, setState] = useState<{ path?: string; data?: Reply; problem?: Error }>({});
   // An effect would wait for the browser to paint first.
@@ -27,7 +24,7 @@ export function useLoad<Reply>(path: string | undefined, again?: unknown): Loade
     return () => {
       isCurrent = false;
     };
-  }, [path, round, again]);
+  }, [path, round]);
   const isOwn = state.path === path;
   return {
     data: isOwn ? state.data : undefined,

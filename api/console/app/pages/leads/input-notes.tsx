@@ -1,5 +1,6 @@
 import type { playgroundOutput } from '../../../../../shared/admin/schemas/leads.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
+import { countText } from '../../parts/formats.js';
 
 export type RecordValues = Readonly<Record<string, string | number | boolean | null | readonly unknown[]>>;
 export type InputReport = ShapeOf<typeof playgroundOutput>['input'];
@@ -17,6 +18,9 @@ export function warningsOf({ unread, unseen, ambiguous }: InputReport): Readonly
 
 const orders: Readonly<Record<string, string>> = { dmy: 'day, month, year', mdy: 'month, day, year' };
 
+/** A report lists the first twenty of each. */
+const cutLists = ['unread', 'unseen', 'ambiguous', 'ignored'] as const;
+
 /** Names of a record that are no fields of the model, and the warnings about fields that the form does not show. */
 export function InputNotes(props: {
   readonly report: InputReport;
@@ -26,8 +30,9 @@ export function InputNotes(props: {
   readonly set: (values: RecordValues) => void;
 }) {
   const { report, warnings, values, set } = props;
-  const { ignored, did_you_mean: meant } = report;
-  if (ignored.length === 0 && warnings.size === 0) return null;
+  const { ignored, did_you_mean: meant, more = {} } = report;
+  const unlisted = cutLists.flatMap((list) => (more[list] === undefined ? [] : [[list, more[list]] as const]));
+  if (ignored.length === 0 && warnings.size === 0 && unlisted.length === 0) return null;
   const rename = (name: string, field: string) =>
     set(
       Object.fromEntries(
@@ -53,6 +58,11 @@ export function InputNotes(props: {
       {[...warnings].map(([field, text]) => (
         <li key={field}>
           {field}: {text}
+        </li>
+      ))}
+      {unlisted.map(([list, count]) => (
+        <li key={list}>
+          {countText(count)} more {list}
         </li>
       ))}
     </ul>

@@ -165,7 +165,8 @@ function JsonField(
       if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
         return props.setProblem('The record must be an object, such as {"Industry": "Logistics"}.');
       props.setProblem('');
-      props.set(parsed as RecordValues);
+      // A space is no change of the record.
+      if (JSON.stringify(parsed) !== JSON.stringify(props.values)) props.set(parsed as RecordValues);
     } catch {
       props.setProblem('The text is not valid JSON. Check quotes and commas.');
     }

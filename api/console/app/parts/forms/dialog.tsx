@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { boundedNfkc, invisibleCharacters } from '../../../../../shared/contract/texts.js';
 import type { Sender } from '../../server/use-send.js';
 import { Problem } from '../page.js';
 import { Copy } from './copy.js';
@@ -108,16 +109,15 @@ export function SecretDialog(props: {
   );
 }
 
+/** White space of one line is none of them: it counts as a space. */
+const invisible = new RegExp(`(?![\\t-\\r])[\\p{Cf}${invisibleCharacters}]`, 'gu');
 /**
  * A name as a person reads it on the page and types it. A run of white space is one space, and other characters without
  * a shape do not count.
  */
 const shownName = (name: string): string =>
-  name
-    .normalize('NFC')
-    .replaceAll(/\p{Cf}|(?!\s)\p{Cc}/gu, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  // A letter and its mark join only after the characters between them are gone.
+  boundedNfkc(name.replaceAll(invisible, '')).replaceAll(/\s+/g, ' ').trim();
 /** To type for a name of which a page shows nothing. */
 const wordOfNoName = 'confirm';
 /** More than any name has. */
