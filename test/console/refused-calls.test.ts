@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { overrideModel } from '../../shared/admin/models/change-models.js';
 import { createOrganisation, setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
 import { showStanding } from '../../shared/admin/organisations/show-standing.js';
+import { runAction } from '../../shared/admin/run-action.js';
 import { dayMs, monthOf } from '../../shared/contract/dates.js';
 import { usageKey } from '../../shared/redis/keys.js';
 import { ModelStore } from '../../shared/store/models/models.js';
@@ -66,6 +67,28 @@ describe('the console of an organisation whose calls are refused', function () {
     await operator.close();
   });
 
+  it('shows a change by others within a minute, and reads nothing at a click', async () => {
+    const id = await endedTrial();
+    const opened = await openPage(browser, service);
+    const { page } = opened;
+    await page.clock.install();
+    let reads = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/standing')) reads += 1;
+    });
+    await opened.signIn('owner', id);
+    await banner(page).waitFor();
+    for (const link of ['Usage', 'Settings']) {
+      await page.getByRole('navigation').getByRole('link', { name: link }).click();
+      await page.getByRole('heading', { name: link, level: 1 }).waitFor();
+    }
+    expect(reads).to.equal(1);
+    await service.act(setOrganisation, { org_id: id, plan: 'pro' });
+    await page.clock.fastForward(60_000);
+    await banner(page).waitFor({ state: 'detached' });
+    await opened.close();
+  });
+
   it('reads each state', async () => {
     const of = async (id: string) => (await refusalsOf(id)).map(({ reason }) => reason);
     expect(await of(await endedTrial())).to.deep.equal(['trial_ended']);
@@ -86,6 +109,24 @@ describe('the console of an organisation whose calls are refused', function () {
     expect(all.find(({ _id }) => _id === refused?.model_id)?.live_api).to.equal(true);
     await service.act(setOrganisation, { org_id: other, policy: 'warn' });
     expect(await of(other)).to.deep.equal([]);
+  });
+
+  it('leaves out a model whose verdict is not read, and names one whose verdict is of the future', async () => {
+    const id = await blocked();
+    const verdicts = service.database.collection('model_validation');
+    await verdicts.updateMany({ organisation_id: id }, { $set: { graded_at: new Date(Date.now() + dayMs) } });
+    expect((await refusalsOf(id))[0]?.model_count).to.equal(2);
+    const database = Object.create(service.database, {
+      collection: {
+        value: (name: string) => {
+          if (name !== 'model_validation') return service.database.collection(name);
+          const find = () => ({ toArray: () => Promise.reject(new Error('no primary')) });
+          return { find };
+        },
+      },
+    });
+    const { refusals } = await runAction(showStanding, { org_id: id }, { ...service.context, database });
+    expect(refusals).to.deep.equal([]);
   });
 
   for (const appearance of appearances)
