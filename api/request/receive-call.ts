@@ -39,7 +39,7 @@ const emptyIdempotencyKey: Notice = { text: 'The Idempotency-Key is empty and wa
 /**
  * Checks the key, then the rate, then reads the body. Sets the RateLimit headers.
  * @param options.timeoutMs longest time from the last byte of the body to the answer
- * @throws ApiError invalidApiKey, rateLimited, unreadableRequest, refusedRequest
+ * @throws ApiError invalidApiKey, rateLimited, unreadableRequest, refusedRequest; errors of `beforeBody`
  */
 export async function receiveCall(
   context: Context,
@@ -48,6 +48,8 @@ export async function receiveCall(
     readonly authenticate: () => Promise<ApiKey>;
     readonly timeoutMs: number;
     readonly route: string;
+    /** Checks the head of the call, for an endpoint that must not read every body. */
+    readonly beforeBody?: () => void;
   },
 ): Promise<ReceivedCall> {
   const arrivedMs = performance.now();
@@ -61,6 +63,7 @@ export async function receiveCall(
   const slot = { apiKey, slotId, window: 'scoring', timeoutMs: leftMs } as const;
   const decision = await takeSlot(context, deps.rateLimit, slot);
   const decidedMs = performance.now();
+  options.beforeBody?.();
   const body = await readBody(context.req, deps.limits, deps.bodies.begin(apiKey.organisation_id));
   // The last byte may have arrived during the checks of key and rate, so their duration counts.
   const endMs = performance.now() + options.timeoutMs - (decidedMs - arrivedMs);

@@ -21,6 +21,15 @@ const inputSchema = describedObject(
       description: 'The column or member with your ids of the records. Absent: `crm_id`, if the file has it.',
       examples: ['Lead ID'],
     },
+    'bytes?': {
+      type: 'integer',
+      minimum: 1,
+      maximum: jobLimits.uploadBytes,
+      description:
+        'Bytes of the file as you send it. Clients of tus need it: HEAD then has `Upload-Length`. A file of another ' +
+        'length is refused.',
+      examples: [81_264_402],
+    },
   },
   { additionalProperties: false },
 );

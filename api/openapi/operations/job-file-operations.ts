@@ -29,10 +29,10 @@ export const inputOperations = (docsUrl: string): PathItem => ({
     operationId: 'uploadInput',
     summary: 'Upload the file of a bulk job',
     description:
-      'Takes the file as the body: CSV or JSON Lines in UTF-8, plain or compressed with gzip, at most 5 GiB. It replaces the ' +
-      'bytes that arrived before, and the job reads it. A gateway takes eight uploads at once, four of a workspace. An ' +
-      'upload ends after 30 seconds without a byte. Bytes that arrived are kept: HEAD has their number, and PATCH sends ' +
-      'the rest.',
+      'Takes the file as the body: CSV or JSON Lines in UTF-8, plain or compressed with gzip, at most 5 GiB. A form is ' +
+      'refused. The file replaces the bytes that arrived before, and the job reads it. A gateway takes eight uploads at once, ' +
+      'four of a workspace. An upload ends after 30 seconds without a byte. Bytes that arrived are kept: HEAD has their ' +
+      'number, and PATCH sends the rest.',
     tags,
     parameters: [parameters.jobId, parameters.requestId],
     requestBody: {
@@ -80,7 +80,8 @@ export const inputOperations = (docsUrl: string): PathItem => ({
     description:
       'The PATCH request of tus 1.0: adds bytes at the end of what is stored. The file is complete when `Upload-Length` ' +
       'bytes are stored. When two calls upload at once, the later one goes on. Any client of tus works with the address of the ' +
-      'input as its `uploadUrl`.',
+      'input as its `uploadUrl`, for a job that was created with `input.bytes`. A client that cannot send PATCH sends POST ' +
+      'with `X-HTTP-Method-Override: PATCH`.',
     tags,
     parameters: [
       ...[parameters.jobId, parameters.tusResumable, parameters.uploadOffset, parameters.uploadLength],

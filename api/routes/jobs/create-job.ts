@@ -1,4 +1,4 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { jobIdOf } from '../../../shared/contract/identifiers.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
@@ -25,6 +25,7 @@ export function createJobRoute(deps: JobDeps): Middleware {
       authenticate: () => score.keys.authenticate(context.req),
       timeoutMs: score.requestTimeoutMs,
       route: String(context._matchedRoute),
+      beforeBody: () => refuseFile(context),
     });
     requireJson(context);
     const request = await score.largeBodies.inTurn(received, async () =>
@@ -43,6 +44,16 @@ export function createJobRoute(deps: JobDeps): Middleware {
     const notices = received.notices.map(({ text }) => text);
     context.body = JSON.stringify(notices.length === 0 ? reply : { ...reply, notices });
   };
+}
+
+/** A caller may send the file itself here: it may be gigabytes. @throws ApiError unreadableRequest */
+function refuseFile(context: Context): void {
+  if (context.is('application/json', 'text/json') !== false) return;
+  throw new ApiError(
+    'unreadableRequest',
+    'Create the job with JSON: the Content-Type must be application/json. Then send the file itself to the input of ' +
+      'the job: curl -T FILE.',
+  );
 }
 
 /** Runs the creations of an organisation one after another: their transactions would otherwise repeat each other. */
@@ -121,6 +132,7 @@ function newJob({ callId, apiKey, atMs, idempotency }: ReceivedCall, request: Jo
     options: {
       format: input.format ?? 'csv',
       ...(input.crm_id_field === undefined ? {} : { crm_id_field: input.crm_id_field }),
+      ...(input.bytes === undefined ? {} : { bytes: input.bytes }),
       include_input: output.include_input ?? true,
       explain: request.explain ?? false,
       stop_at: request.stop_at ?? 'limit',
@@ -129,7 +141,7 @@ function newJob({ callId, apiKey, atMs, idempotency }: ReceivedCall, request: Jo
     },
     state: 'awaiting_upload',
     ...(idempotency === undefined ? {} : { idempotency: { key: idempotency.key, body_hash: idempotency.bodyHash } }),
-    upload: {},
+    upload: input.bytes === undefined ? {} : { length: input.bytes },
     settled: noTotals,
     revision: 0,
     created_at: new Date(atMs),

@@ -13,7 +13,7 @@ import { createJobRoute } from './create-job.js';
 import type { JobDeps } from './job-access.js';
 import type { JobReplyDeps } from './job-reply.js';
 import { jobFileRoute } from './job-results.js';
-import { headInputRoute, inputOptionsRoute, patchInputRoute, putInputRoute } from './job-upload.js';
+import { headInputRoute, inputOptionsRoute, patchInputRoute, postInputRoute, putInputRoute } from './job-upload.js';
 import { commandRoute, deleteJobRoute, jobRoute, jobsRoute } from './jobs.js';
 
 /** Adds the endpoints of bulk jobs. */
@@ -27,6 +27,7 @@ export function addJobs(router: Router, deps: JobDeps): void {
   router.put('/v1/jobs/:job_id/input', putInputRoute(deps));
   router.head('/v1/jobs/:job_id/input', headInputRoute(deps));
   router.patch('/v1/jobs/:job_id/input', patchInputRoute(deps));
+  router.post('/v1/jobs/:job_id/input', postInputRoute(deps));
   router.options('/v1/jobs/:job_id/input', inputOptionsRoute(deps));
   for (const kind of ['results', 'errors'] as const) router.get(`/v1/jobs/:job_id/${kind}`, jobFileRoute(kind, deps));
 }

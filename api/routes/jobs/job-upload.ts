@@ -7,37 +7,53 @@ import { UploadSession } from '../../../shared/store/jobs/upload-session.js';
 import { receiveParts } from '../../request/uploads/receive-parts.js';
 import { answered, identify, type Reader, readingRoute, receivingRoute } from '../reading.js';
 import { type JobDeps, oneJob, requireJob, stateConflict } from './job-access.js';
+import {
+  contentLength,
+  fileType,
+  isForm,
+  isPatchByPost,
+  type PatchHeaders,
+  patchHeadersOf,
+  patchType,
+  refuseForm,
+  requireTus,
+  setTusHeaders,
+} from './upload-headers.js';
 
-const tusVersion = '1.0.0';
-const patchType = 'application/offset+octet-stream';
 const { uploadBytes, uploadPartBytes } = jobLimits;
 
 /** `PUT /v1/jobs/{job_id}/input`: the whole file as the body. It replaces what arrived before. */
 export function putInputRoute(deps: JobDeps): Middleware {
   return receivingRoute(deps.reading, {
     window: 'scoring',
-    receive: (context, reader) =>
-      closingOnRefusal(context, async () => {
-        const job = await requireAwaiting(context, reader, deps);
-        const { 'content-encoding': encoding = 'identity' } = context.req.headers;
-        if (!/^\s*(identity|gzip|x-gzip)?\s*$/i.test(encoding))
-          throw new ApiError('unreadableRequest', 'The Content-Encoding must be gzip or absent.');
-        const length = contentLength(context);
-        if (length === 0) throw emptyFile();
-        if (length !== undefined && length > uploadBytes) throw tooLarge();
-        const room = await roomFor(job, reader, deps);
-        if ((length ?? 0) > room.bytes) throw room.full();
-        const bound =
-          room.bytes < uploadBytes
+    receive: async (context, reader) => {
+      refuseForm(context, fileType);
+      const job = await requireAwaiting(context, reader, deps);
+      const { 'content-encoding': encoding = 'identity' } = context.req.headers;
+      if (!/^\s*(identity|gzip|x-gzip)?\s*$/i.test(encoding))
+        throw new ApiError('unreadableRequest', 'The Content-Encoding must be gzip or absent.');
+      const { bytes: named } = job.options;
+      const length = contentLength(context) ?? named;
+      if (length === 0) throw emptyFile();
+      if (length !== undefined && length > uploadBytes) throw tooLarge();
+      if (named !== undefined && length !== named) throw otherLength(named);
+      const room = await roomFor(job, reader, deps);
+      if ((length ?? 0) > room.bytes) throw room.full();
+      const bound =
+        named !== undefined
+          ? { maxBytes: named, tooLarge: () => otherLength(named) }
+          : room.bytes < uploadBytes
             ? { maxBytes: room.bytes, tooLarge: room.full }
             : { maxBytes: uploadBytes, tooLarge };
-        return await withConflicts(context, reader, deps, async () => {
-          const begin = (): Promise<UploadSession> => UploadSession.fromStart(deps.stores, job._id, length);
-          const session = await receive(context, reader, deps, { begin, ...bound });
-          if (session.offset === 0) throw emptyFile();
-          return await session.complete(new Date(deps.clock.now()));
-        });
-      }),
+      return await withConflicts(context, reader, deps, async () => {
+        const begin = (): Promise<UploadSession> => UploadSession.fromStart(deps.stores, job._id, length);
+        const session = await receive(context, reader, deps, { begin, ...bound });
+        if (session.offset === 0) throw emptyFile();
+        // A body in chunks says no length.
+        if (named !== undefined && session.offset !== named) throw otherLength(named);
+        return await session.complete(new Date(deps.clock.now()));
+      });
+    },
     answer: (_context, reader, job) => oneJob(job, reader, deps),
   });
 }
@@ -46,35 +62,50 @@ export function putInputRoute(deps: JobDeps): Middleware {
 export function patchInputRoute(deps: JobDeps): Middleware {
   return receivingRoute(deps.reading, {
     window: 'scoring',
-    receive: (context, reader) =>
-      closingOnRefusal(context, async () => {
-        requireTus(context);
-        const { offset, named } = patchHeadersOf(context);
-        const job = await requireAwaiting(context, reader, deps);
-        const length = lengthOf(job, { offset, named });
-        await requireOffset(job, offset, deps);
-        const room = await roomFor(job, reader, deps);
-        const isFull = room.bytes < (length ?? uploadBytes);
-        const maxBytes = Math.max(0, (isFull ? room.bytes : (length ?? uploadBytes)) - offset);
-        const beyond = isFull ? room.full : length === undefined ? tooLarge : beyondLength;
-        if ((contentLength(context) ?? 0) > maxBytes) throw beyond();
-        return await withConflicts(context, reader, deps, async () => {
-          const begin = async (): Promise<UploadSession> => {
-            const begun = await UploadSession.fromEnd(deps.stores, job._id, length);
-            // Another call may have added bytes until this one became the writer.
-            if (begun.offset !== offset) throw otherOffset(begun.offset);
-            return begun;
-          };
-          const session = await receive(context, reader, deps, { begin, maxBytes, tooLarge: beyond });
-          if (session.offset === length) await session.complete(new Date(deps.clock.now()));
-          return session.offset;
-        });
-      }),
+    receive: async (context, reader) => {
+      requireTus(context);
+      refuseForm(context, patchType);
+      const { offset, named } = patchHeadersOf(context);
+      const job = await requireAwaiting(context, reader, deps);
+      const length = lengthOf(job, { offset, named });
+      await requireOffset(job, offset, deps);
+      const room = await roomFor(job, reader, deps);
+      const isFull = room.bytes < (length ?? uploadBytes);
+      const maxBytes = Math.max(0, (isFull ? room.bytes : (length ?? uploadBytes)) - offset);
+      const beyond = isFull ? room.full : length === undefined ? tooLarge : beyondLength;
+      if ((contentLength(context) ?? 0) > maxBytes) throw beyond();
+      return await withConflicts(context, reader, deps, async () => {
+        const begin = async (): Promise<UploadSession> => {
+          const begun = await UploadSession.fromEnd(deps.stores, job._id, length);
+          // Another call may have added bytes until this one became the writer.
+          if (begun.offset !== offset) throw otherOffset(begun.offset);
+          return begun;
+        };
+        const session = await receive(context, reader, deps, { begin, maxBytes, tooLarge: beyond });
+        if (session.offset === length) await session.complete(new Date(deps.clock.now()));
+        return session.offset;
+      });
+    },
     answer: async (context, _reader, offset) => {
       context.set('Upload-Offset', String(offset));
       return undefined;
     },
   });
+}
+
+/** `POST /v1/jobs/{job_id}/input`: the PATCH of a client that cannot send it (tus 1.0). Nothing else. */
+export function postInputRoute(deps: JobDeps): Middleware {
+  const [put, patch] = [putInputRoute(deps), patchInputRoute(deps)];
+  return async (context, next) => {
+    if (isPatchByPost(context)) return await patch(context, next);
+    // `curl -F` and `curl -d` send a POST. PUT refuses their forms, with the advice.
+    if (isForm(context)) return await put(context, next);
+    throw new ApiError(
+      'methodNotAllowed',
+      'Send the file by PUT: curl -T FILE. A POST needs the header X-HTTP-Method-Override: PATCH.',
+      { headers: { Allow: 'PUT, HEAD, PATCH, OPTIONS' } },
+    );
+  };
 }
 
 /** `HEAD /v1/jobs/{job_id}/input` (tus 1.0): how much of the file is stored. */
@@ -178,47 +209,6 @@ async function withConflicts<Result>(
   }
 }
 
-/** Ends the connection of a caller that still sends the body of a refused upload: it may be gigabytes. */
-async function closingOnRefusal<Result>(context: Context, work: () => Promise<Result>): Promise<Result> {
-  if (context.method === 'PATCH') setTusHeaders(context);
-  try {
-    return await work();
-  } catch (error) {
-    if (!context.req.complete) context.set('Connection', 'close');
-    throw error;
-  }
-}
-
-function setTusHeaders(context: Context): void {
-  context.set('Tus-Resumable', tusVersion);
-  if (context.method === 'OPTIONS') context.set('Tus-Version', tusVersion);
-}
-
-/** @throws ApiError uploadVersionUnsupported for another version; callers without a client of tus may leave it out */
-function requireTus(context: Context): void {
-  setTusHeaders(context);
-  const version = context.get('tus-resumable');
-  if (version === '' || version === tusVersion) return;
-  throw new ApiError('uploadVersionUnsupported', `Tus-Resumable must be ${tusVersion}.`, {
-    headers: { 'Tus-Version': tusVersion },
-  });
-}
-
-/** Where the bytes of a call begin, and the length of the file if the call names it. */
-interface PatchHeaders {
-  readonly offset: number;
-  readonly named: number | undefined;
-}
-
-/** @throws ApiError unreadableRequest for missing or malformed headers */
-function patchHeadersOf(context: Context): PatchHeaders {
-  if (context.get('content-type').trim().toLowerCase() !== patchType)
-    throw new ApiError('unreadableRequest', `The Content-Type must be ${patchType}.`);
-  const offset = byteCount(context, 'Upload-Offset');
-  if (offset === undefined) throw new ApiError('unreadableRequest', 'Upload-Offset is missing.');
-  return { offset, named: byteCount(context, 'Upload-Length') };
-}
-
 /** The length of a file, from this call or from an earlier one. @throws ApiError refusedRequest */
 function lengthOf({ upload }: Job, { offset, named }: PatchHeaders): number | undefined {
   if (named !== undefined && upload.length !== undefined && named !== upload.length)
@@ -235,21 +225,6 @@ async function requireOffset(job: Job, offset: number, { stores }: JobDeps): Pro
   if (end.offset !== offset) throw otherOffset(end.offset);
 }
 
-/** @throws ApiError unreadableRequest if a header is not a number of bytes */
-function byteCount(context: Context, name: string): number | undefined {
-  const text = context.get(name);
-  if (text === '') return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new ApiError('unreadableRequest', `${name} must be a number of bytes.`);
-}
-
-/** Undefined for a body in chunks. Node has checked its form. */
-function contentLength({ req }: Context): number | undefined {
-  const { 'content-length': length, 'transfer-encoding': coding } = req.headers;
-  if (coding !== undefined) return undefined;
-  return Number(length ?? 0);
-}
-
 const emptyFile = (): ApiError => new ApiError('refusedRequest', 'The file is empty: send at least one row.');
 
 const tooLarge = (): ApiError =>
@@ -257,6 +232,9 @@ const tooLarge = (): ApiError =>
     'refusedRequest',
     `The file is larger than ${uploadBytes} bytes: compress it, or divide it among several jobs.`,
   );
+
+const otherLength = (named: number): ApiError =>
+  new ApiError('refusedRequest', `The file must have ${named} bytes, the input.bytes of the job: send all of it.`);
 
 const noRoom = (max: number): ApiError =>
   new ApiError(

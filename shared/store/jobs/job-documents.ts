@@ -50,6 +50,8 @@ export interface JobOptions {
   readonly format: FileFormat;
   /** Column or member with the crm_id; absent means `crm_id`, if it exists. */
   readonly crm_id_field?: string;
+  /** Bytes of the upload that the creation named; absent if it named none. */
+  readonly bytes?: number;
   /** Whether a result has the columns of its input row. */
   readonly include_input: boolean;
   readonly explain: boolean;

@@ -39,7 +39,7 @@ export const tus = { 'tus-resumable': '1.0.0' } as const;
 export async function inputCall(
   own: TestWorkspace,
   jobId: string,
-  method: 'PUT' | 'PATCH' | 'HEAD' | 'OPTIONS',
+  method: 'PUT' | 'PATCH' | 'POST' | 'HEAD' | 'OPTIONS',
   { bytes, headers = {} }: { readonly bytes?: Uint8Array | undefined; readonly headers?: Record<string, string> } = {},
 ): Promise<HttpReply> {
   const response = await fetch(`${own.service.url()}/v1/jobs/${jobId}/input`, {

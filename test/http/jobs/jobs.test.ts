@@ -62,6 +62,10 @@ describe('/v1/jobs', () => {
         { input: { format: 'parquet' } },
         { input: { crm_id_field: '' } },
         { input: { crm_id_field: '\0' } },
+        { input: { bytes: 0 } },
+        { input: { bytes: 1.5 } },
+        { input: { bytes: '7' } },
+        { input: { bytes: 5 * 1024 ** 3 + 1 } },
         { output: { include_input: 'yes' } },
         { explain: 1 },
         { stop_at: 'never' },
@@ -80,7 +84,7 @@ describe('/v1/jobs', () => {
         [{ input: { crmIdField: 'Lead ID' } }, 'input.crmIdField is not known. Perhaps input.crm_id_field is meant.'],
         [
           { output: { url: 'x' } },
-          'output.url is not known. Known: model_id, input.format, input.crm_id_field, output.include_input, explain, stop_at, max_errors, previous.',
+          'output.url is not known. Known: model_id, input.format, input.crm_id_field, input.bytes, output.include_input, explain, stop_at, max_errors, previous.',
         ],
       ] as const) {
         const reply = await own.call('/v1/jobs', { body: { model_id: own.model._id, ...body } });

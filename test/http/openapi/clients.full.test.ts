@@ -16,6 +16,7 @@ import { pythonVenv } from '../../support/python-venv.js';
 import { type ProgramEnd, runProgram } from '../../support/run-program.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { storedUpload } from '../jobs/job-calls.js';
 
 const installLimitMs = 180_000;
 const runLimitMs = 60_000;
@@ -97,25 +98,45 @@ describe('tools of others on the OpenAPI documents', () => {
       });
     }
 
+    /** Runs the commands under a heading of docs/clients.md in a folder, with its program saved as the text says. */
+    async function paste(heading: string, folder: string): Promise<string> {
+      const markdown = await readFile(projectFile('docs/clients.md'), 'utf8');
+      const section = markdown.slice(markdown.indexOf(`## ${heading}\n`));
+      const [, name = ''] = /Save this program .* as `(\w+\.\w+)`:/.exec(section) ?? [];
+      const pasted = markdownBlocks(section)
+        .filter((block) => block.heading === heading)
+        .map(({ language, text }) => (language === 'sh' ? text : `cat > ${name} <<'PROGRAM'\n${text}PROGRAM\n`));
+      const { exitCode, output } = await runProgram('bash', ['-euo', 'pipefail', '-c', pasted.join('\n')], {
+        directory: folder,
+        environment: { ...variables(), npm_config_prefer_offline: 'true' },
+        limitMs: installLimitMs,
+      });
+      expect(exitCode, output).to.equal(0);
+      return output;
+    }
+
+    const emptyFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'leadscore-paste-'));
+
     it('scores by copy and paste of the commands and the program of docs/clients.md, in an empty folder', async function () {
       this.timeout(installLimitMs + runLimitMs);
-      const empty = await mkdtemp(join(tmpdir(), 'leadscore-paste-'));
-      const markdown = await readFile(projectFile('docs/clients.md'), 'utf8');
-      const blocks = markdownBlocks(markdown).filter(({ heading }) => heading === 'TypeScript');
-      const [, name = ''] = /Save this program .* as `(\w+\.ts)`:/.exec(markdown) ?? [];
-      const pasted = blocks.map(({ language, text }) =>
-        language === 'ts' ? `cat > ${name} <<'PROGRAM'\n${text}PROGRAM\n` : text,
-      );
+      const empty = await emptyFolder();
       try {
-        const { exitCode, output } = await runProgram('bash', ['-euo', 'pipefail', '-c', pasted.join('\n')], {
-          directory: empty,
-          environment: { ...variables(), npm_config_prefer_offline: 'true' },
-          limitMs: installLimitMs,
-        });
-        expect(exitCode, output).to.equal(0);
-        expect(output).to.match(/^LEAD-1 \d+$/m);
+        expect(await paste('TypeScript', empty)).to.match(/^LEAD-1 \d+$/m);
       } finally {
         await rm(empty, { recursive: true, force: true });
+      }
+    });
+
+    it('uploads a file by copy and paste of the commands and the program of docs/clients.md', async function () {
+      this.timeout(installLimitMs + runLimitMs);
+      const folder = await emptyFolder();
+      try {
+        const file = 'Lead ID,Lead Source\n00Q1,Referral\n';
+        await writeFile(join(folder, 'leads.csv'), file);
+        const [, jobId = ''] = /^(job_\w+)$/m.exec(await paste('Uploads with tus', folder)) ?? [];
+        expect((await storedUpload(service, jobId)).toString()).to.equal(file);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
       }
     });
 

@@ -85,7 +85,6 @@ describe('uploads of /v1/jobs/{job_id}/input', () => {
       const connection = await begin('PUT', Buffer.alloc(0), { 'Content-Length': String(5 * 1024 ** 3 + 1) });
       const reply = await connection.reply();
       expect(refused(reply, '400 bad_request').error.message).to.include('larger than');
-      expect(reply.headers.get('connection')).to.equal('close');
       connection.destroy();
     });
 
