@@ -6,7 +6,8 @@ const tusVersion = '1.0.0';
 export const fileType = 'application/octet-stream';
 export const patchType = 'application/offset+octet-stream';
 
-const formType = /^\s*(multipart\/[^\s;]*|application\/x-www-form-urlencoded)/i;
+/** The types of forms. `curl -F` adds a boundary to every other type that its caller names. */
+const formType = /^\s*(?:multipart\/|application\/x-www-form-urlencoded)|;\s*boundary=/i;
 
 /** Whether a call says that its body is a form, as `curl -F` and `curl -d` do. */
 export const isForm = (context: Context): boolean => formType.test(context.get('content-type'));
@@ -16,11 +17,10 @@ export const isForm = (context: Context): boolean => formType.test(context.get('
  * @param type a Content-Type that the call takes
  */
 export function refuseForm(context: Context, type: string): void {
-  const [, form] = formType.exec(context.get('content-type')) ?? [];
-  if (form === undefined) return;
+  if (!isForm(context)) return;
   throw unreadable(
-    `The Content-Type ${form.slice(0, 40)} says that the body is a form: send the file itself: curl -T FILE. ` +
-      `Another client sends the bytes of the file as the body, with Content-Type: ${type}.`,
+    `The Content-Type ${context.get('content-type').slice(0, 40)} says that the body is a form: send the file itself: ` +
+      `curl -T FILE. Another client sends the bytes of the file as the body, with Content-Type: ${type}.`,
   );
 }
 

@@ -40,7 +40,10 @@ export async function* utf8Pieces(pieces: AsyncIterable<Buffer>, form: TextForm)
       if (form.hasMark) bytes = bytes.subarray(decoder === undefined ? utf8Mark.length : 2);
     }
     const text = decoder === undefined ? bytes : decoder.convert(bytes);
-    if (isFirst) refuseMarkup(text);
+    if (isFirst) {
+      refuseMarkup(text);
+      refuseForm(text);
+    }
     isFirst = false;
     yield text;
   }
@@ -58,6 +61,18 @@ function refuseMarkup(bytes: Buffer): void {
   if (!markup.test(bytes.toString('latin1', 0, scanned))) return;
   const name = 'an HTML or XML page, as some programs write it for Excel';
   throw new InputFault(`The file is ${name} (line 1, column 1). Open it in a spreadsheet and save it as CSV in UTF-8`, {
+    line: 1,
+    column: 1,
+  });
+}
+
+/** The start of a multipart/form-data body, with the head of its first part. */
+const formPart = /^--[^\r\n]{1,200}\r?\n(?:[\w-]+:[^\r\n]*\r?\n){0,5}?Content-Disposition:\s*form-data/i;
+
+/** A client may send a form under the Content-Type of a file. */
+function refuseForm(bytes: Buffer): void {
+  if (!formPart.test(bytes.toString('latin1', 0, scanned))) return;
+  throw new InputFault('The file is inside a form (line 1, column 1). Send the file itself: curl -T FILE', {
     line: 1,
     column: 1,
   });

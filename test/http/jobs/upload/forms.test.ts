@@ -12,6 +12,8 @@ const formTypes = [
   'multipart/form-data; boundary=------------------------d74496d66958873e',
   'Multipart/Form-Data',
   'multipart/mixed; boundary=x',
+  // `curl -F` with `-H "Content-Type: text/csv"`.
+  'text/csv; boundary=------------------------d74496d66958873e',
   'application/x-www-form-urlencoded',
   'application/x-www-form-urlencoded; charset=UTF-8',
 ] as const;
@@ -97,7 +99,7 @@ describe('an upload whose Content-Type is that of a file', () => {
     own = fresh;
   });
 
-  for (const type of ['text/csv', 'application/octet-stream', 'application/gzip', 'application/x-ndjson', 'text/plain'])
+  for (const type of ['text/csv', 'text/csv; charset=utf-8; header=present', 'application/octet-stream', 'text/plain'])
     it(`is stored: ${type}`, async () => {
       const { job_id: jobId } = await newJob(own);
       const headers = { 'content-type': type };

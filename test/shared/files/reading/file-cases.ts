@@ -128,6 +128,10 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: '<html><body><table><tr><th>crm_id</th></tr></table></body></html>',
     message: `The file is ${html} and save it as CSV in UTF-8`,
   },
+  'a file inside a form': {
+    file: `--x\r\nContent-Type: text/csv\r\ncontent-disposition: form-data; name="file"\r\n\r\n${tidy}\r\n--x--\r\n`,
+    message: 'The file is inside a form (line 1, column 1). Send the file itself: curl -T FILE',
+  },
   'title lines': {
     file: `Leads of November\n\nExported by Ada, 2026-11-25\n${tidy}`,
     message: 'Lines 1 to 3 stand before the names of the columns, which are in line 4. Delete the title lines',
