@@ -12,7 +12,7 @@ import { isFull, matchingTests, testFiles } from './test-files.js';
 import { type TestGroup, testGroups } from './test-groups.js';
 
 /*
- * `npm test`: the tests in several Mocha processes, at most one a core and one that waits. A file that failed runs once
+ * `npm test`: the tests in several Mocha processes, at most one a core and one more. A file that failed runs once
  * more, alone, at the end. See docs/contributing.md.
  */
 
@@ -60,9 +60,9 @@ async function runGroups(files: readonly string[], { all, withTimes }: RunOption
     for (let next = take(); next !== undefined; next = take()) await run(next);
   };
   const [working, waiting] = [[...groups.working], [...groups.waiting]];
-  // A group starts several processes. More groups than cores save no time, and their tests miss time limits.
+  // A group starts several processes, and waits for a third of its time. With more groups at once, tests miss time limits.
   const cores = Math.max(2, availableParallelism());
-  await Promise.all([runInTurn(waiting), ...Array.from({ length: cores }, () => runInTurn(working, waiting))]);
+  await Promise.all([runInTurn(waiting, working), ...Array.from({ length: cores }, () => runInTurn(working, waiting))]);
   await runInTurn([...groups.alone]);
 
   const flaky: string[] = [];

@@ -1,3 +1,3 @@
 import { chaosTest } from '../support/faults/chaos-test.js';
 
-chaosTest({ seconds: 20, seed: 20_261_121, min: { calls: 150, kindsOfFaults: 3, replays: 25 } });
+chaosTest({ seconds: 10, seed: 20_261_121, min: { calls: 75, kindsOfFaults: 2, replays: 10 } });

@@ -46,7 +46,7 @@ describe('the console of an organisation whose calls are refused', function () {
     return id;
   }
 
-  it('says on each page that the trial has ended, until the operator sets a plan', async () => {
+  itInFull('says on each page that the trial has ended, until the operator sets a plan', async () => {
     const id = await endedTrial();
     const owner = await openPage(browser, service);
     await owner.signIn('owner', id);

@@ -26,7 +26,7 @@ describe('the sessions of the console', function () {
     return found.slice(1).map((text) => text.replaceAll(/\s+/g, ' '));
   };
 
-  it('are seen and ended by an owner, whose own browser goes on', async () => {
+  itInFull('are seen and ended by an owner, whose own browser goes on', async () => {
     const organisationId = await service.newOrganisation();
     const [owner, viewer] = [await openPage(browser, service), await openPage(browser, service)];
     await viewer.signIn('viewer', organisationId);

@@ -64,7 +64,7 @@ describe('a browser after the sign-out', function () {
     await close();
   });
 
-  it('gives the other tabs to the person of a new sign-in at once', async () => {
+  itInFull('gives the other tabs to the person of a new sign-in at once', async () => {
     const { page, close } = await withSecret();
     const other = await page.context().newPage();
     await other.goto(`${service.url}/login#${await service.newLink('viewer', filled.id)}`);

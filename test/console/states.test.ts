@@ -211,7 +211,7 @@ describe('a page of the console', function () {
   });
 
   for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light')) {
-    it(`shows many keys and models with long names, some at first, at ${appearance.viewport.width}`, async () => {
+    itInFull(`shows many keys and models with long names, some at first, at ${appearance.viewport.width}`, async () => {
       const org = await service.newOrganisation();
       await service.act(setOrganisation, { org_id: org, name: longName });
       const bundle = checkBundle(sampleBundle({ name: longName }));

@@ -60,26 +60,29 @@ describe('npm start', () => {
     expect(pids.filter(isAlive)).to.deep.equal([]);
   });
 
-  it('writes the settings with which a second pool joins its servers, and removes them when it stops', async function () {
-    this.timeout(3 * startTimeoutMs);
-    const start = await started('start');
-    await privateServersOf(start);
-    const file = join(copy.directory, '.local/data/servers.env');
-    expect((await stat(file)).mode & 0o777).to.equal(0o600);
-    const names = (await readFile(file, 'utf8')).split('\n').map((line) => line.replace(/=.*/, ''));
-    expect(names).to.deep.equal(['REDIS_URL', 'MONGODB_URL', 'KEY_PEPPER', '']);
-    const [pool, gateway] = ['start:worker', 'start:gateway'].map((script) =>
-      started(script, 'set -a; . .local/data/servers.env; set +a\n'),
-    );
-    await (await pool)?.prints(/"msg":"worker pool ready"/);
-    await (await gateway)?.prints(/"msg":"gateway ready"/);
-    for (const each of [await gateway, await pool, start]) {
-      each?.process.kill('SIGTERM');
-      const { how, output } = (await each?.ended) ?? {};
-      expect(how, output).to.equal(0);
-    }
-    expect(await readFile(file).catch(() => undefined)).to.equal(undefined);
-  });
+  itInFull(
+    'writes the settings with which a second pool joins its servers, and removes them when it stops',
+    async function () {
+      this.timeout(3 * startTimeoutMs);
+      const start = await started('start');
+      await privateServersOf(start);
+      const file = join(copy.directory, '.local/data/servers.env');
+      expect((await stat(file)).mode & 0o777).to.equal(0o600);
+      const names = (await readFile(file, 'utf8')).split('\n').map((line) => line.replace(/=.*/, ''));
+      expect(names).to.deep.equal(['REDIS_URL', 'MONGODB_URL', 'KEY_PEPPER', '']);
+      const [pool, gateway] = ['start:worker', 'start:gateway'].map((script) =>
+        started(script, 'set -a; . .local/data/servers.env; set +a\n'),
+      );
+      await (await pool)?.prints(/"msg":"worker pool ready"/);
+      await (await gateway)?.prints(/"msg":"gateway ready"/);
+      for (const each of [await gateway, await pool, start]) {
+        each?.process.kill('SIGTERM');
+        const { how, output } = (await each?.ended) ?? {};
+        expect(how, output).to.equal(0);
+      }
+      expect(await readFile(file).catch(() => undefined)).to.equal(undefined);
+    },
+  );
 
   itInFull('stops its private servers last on SIGHUP, without a warning or an error in the log', async function () {
     this.timeout(startTimeoutMs);

@@ -155,7 +155,7 @@ describe('a gateway that is killed during calls', () => {
     await killAtEach(moments.filter(({ isInFirstTier }) => !isInFirstTier));
   });
 
-  it('under load, each call through the other gateway gets 200, and each 200 is counted', async function () {
+  itInFull('under load, each call through the other gateway gets 200, and each 200 is counted', async function () {
     this.timeout(startTimeoutMs);
     const own = await workspace(service);
     scored(await own.score(leads(1)));

@@ -182,34 +182,40 @@ describe('a service under load whose Redis fails', () => {
     }
   });
 
-  it('sweeps expired leases while Redis is full for seconds and afterwards, and workers back off', async function () {
-    this.timeout(startTimeoutMs);
-    const counted = await expectExact(own);
-    const expectSwept = () =>
-      eventually(async () => expect(await own.redisUsage()).to.deep.equal({ used: counted, leased: 0 }), sweptWithinMs);
-    await holdAndDie(own, 7);
-    const before = await countInLog(service, refusedToPool);
-    const sinceMs = performance.now();
-    await service.redis.config('SET', 'maxmemory', '1');
-    try {
-      // A pool that starts meanwhile polls for overdue jobs.
-      const started = service.cluster.startPool();
+  itInFull(
+    'sweeps expired leases while Redis is full for seconds and afterwards, and workers back off',
+    async function () {
+      this.timeout(startTimeoutMs);
+      const counted = await expectExact(own);
+      const expectSwept = () =>
+        eventually(
+          async () => expect(await own.redisUsage()).to.deep.equal({ used: counted, leased: 0 }),
+          sweptWithinMs,
+        );
+      await holdAndDie(own, 7);
+      const before = await countInLog(service, refusedToPool);
+      const sinceMs = performance.now();
+      await service.redis.config('SET', 'maxmemory', '1');
       try {
-        await Promise.all([started, expectSwept(), pause(fullMs)]);
+        // A pool that starts meanwhile polls for overdue jobs.
+        const started = service.cluster.startPool();
+        try {
+          await Promise.all([started, expectSwept(), pause(fullMs)]);
+        } finally {
+          await service.cluster.stopPool(await started);
+        }
       } finally {
-        await service.cluster.stopPool(await started);
+        await service.redis.config('SET', 'maxmemory', '0');
       }
-    } finally {
-      await service.redis.config('SET', 'maxmemory', '0');
-    }
-    const seconds = (performance.now() - sinceMs) / 1_000;
-    const refusals = (await countInLog(service, refusedToPool)) - before;
-    printFigures({ fault: 'Redis full for seconds: log lines of the pool', seconds, lines: refusals });
-    expect(refusals, 'refused commands in the log').to.be.above(0);
-    expect(refusals, 'refused commands').to.be.below(maxRefusalsASecond * (1 + seconds));
-    await holdAndDie(own, 11);
-    await expectSwept();
-  });
+      const seconds = (performance.now() - sinceMs) / 1_000;
+      const refusals = (await countInLog(service, refusedToPool)) - before;
+      printFigures({ fault: 'Redis full for seconds: log lines of the pool', seconds, lines: refusals });
+      expect(refusals, 'refused commands in the log').to.be.above(0);
+      expect(refusals, 'refused commands').to.be.below(maxRefusalsASecond * (1 + seconds));
+      await holdAndDie(own, 11);
+      await expectSwept();
+    },
+  );
 });
 
 /** Number of matching lines in the log of the service. */

@@ -76,7 +76,7 @@ describe('a starting gateway', () => {
         },
       );
 
-  it('becomes ready when Redis restarts while it checks the owner', async function () {
+  itInFull('becomes ready when Redis restarts while it checks the owner', async function () {
     this.timeout(startTimeoutMs);
     const proxy = slot.proxies?.redis;
     if (proxy === undefined) throw new Error('the gateway has no proxies');

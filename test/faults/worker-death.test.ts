@@ -10,6 +10,7 @@ import { ProcessorWatch } from '../support/faults/processor-watch.js';
 import { scored } from '../support/http/score-reply.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { itInFull } from '../support/tier.js';
 
 const lead = { company_size: 120 };
 const leads = (count: number) => Array.from({ length: count }, () => lead);
@@ -69,7 +70,7 @@ describe('a worker that dies while it runs a model', () => {
     scored(await own.score(leads(3)));
   });
 
-  it('is killed and replaced when it is stopped, and its calls are answered 200 within 8 s', async function () {
+  itInFull('is killed and replaced when it is stopped, and its calls are answered 200 within 8 s', async function () {
     this.timeout(startTimeoutMs);
     await signalWhileRunning('SIGSTOP', 'a worker stopped while it runs a model');
     await eventually(async () => expect(await workerDeaths(service)).to.have.length(2), 12_000);

@@ -109,7 +109,7 @@ describe('demo', function () {
     expect(await readdir(parent)).to.deep.equal([]);
   });
 
-  it('with --keep answers the call that it shows, refuses a second demo, and stops on Ctrl-C', async function () {
+  itInFull('with --keep answers the call that it shows, refuses a second demo, and stops on Ctrl-C', async function () {
     if (spawnSync('curl', ['--version']).error !== undefined)
       leaveOut(this, 'this machine has no curl', 'install curl');
     const run = demo('--records', '60', '--keep');

@@ -4,10 +4,8 @@ import { momentOf, type RunnerStep, runnerSteps } from '../../support/jobs/kill-
 import { itInFull } from '../../support/tier.js';
 
 const rows = 2_300;
-/** One of reading, of counting, of recording, of settling and of the end of a job. */
-const ofFirstTier: readonly RunnerStep[] = [
-  ...(['the write of slices', 'a reservation', 'a commit', 'the settling of a slice', 'the completion'] as const),
-];
+/** One of reading, of recording and of settling. */
+const ofFirstTier: readonly RunnerStep[] = ['the write of slices', 'a commit', 'the settling of a slice'];
 
 describe('a runner of bulk jobs that is killed', () => {
   const service = jobFaultHooks();

@@ -10,6 +10,7 @@ import { freePort, type LocalServer } from '../../../scripts/servers/server-proc
 import { ownSettings } from '../../../scripts/servers/service-process.js';
 import { type Stack, startStack } from '../../../scripts/servers/stack.js';
 import { eventually } from '../../support/eventually.js';
+import { itInFull } from '../../support/tier.js';
 
 interface Line {
   readonly level: string;
@@ -118,14 +119,18 @@ describe('the log during an outage', () => {
     await expectTwoLines('Redis', beganMs);
   }).timeout(90_000);
 
-  it('has one line for the loss and one for the return in each process when Redis is frozen for twelve seconds', async () => {
-    await forgetLines();
-    const beganMs = performance.now();
-    process.kill(redis.pid, 'SIGSTOP');
-    await pause(freezeMs);
-    process.kill(redis.pid, 'SIGCONT');
-    await expectTwoLines('Redis', beganMs, frozenNoticedS);
-  }).timeout(90_000);
+  itInFull(
+    'has one line for the loss and one for the return in each process when Redis is frozen for twelve seconds',
+    async function () {
+      this.timeout(90_000);
+      await forgetLines();
+      const beganMs = performance.now();
+      process.kill(redis.pid, 'SIGSTOP');
+      await pause(freezeMs);
+      process.kill(redis.pid, 'SIGCONT');
+      await expectTwoLines('Redis', beganMs, frozenNoticedS);
+    },
+  );
 
   it('has one line for the loss and one for the return in each process when MongoDB is stopped for six seconds', async () => {
     await forgetLines();

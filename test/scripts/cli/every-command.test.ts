@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { freePort } from '../../../scripts/servers/server-process.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { leaveOut } from '../../support/leave-out.js';
+import { itInFull } from '../../support/tier.js';
 import { callCli, runCliProcess } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -120,7 +121,7 @@ describe('every command', () => {
     expect(stderr).to.include('within 5 seconds');
   });
 
-  it('a command exits with 1 when MongoDB accepts connections but does not answer', async function () {
+  itInFull('a command exits with 1 when MongoDB accepts connections but does not answer', async function () {
     this.timeout(60_000);
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');

@@ -8,6 +8,7 @@ import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { requireReferenceBundles } from '../../support/models/golden-records.js';
 import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
+import { itInFull } from '../../support/tier.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -83,7 +84,7 @@ describe('leadscore model', () => {
     expect(closed).to.include({ type: 'date' }).and.not.have.property('date_order');
   });
 
-  it('model import stores the explain method that the bundle has, whatever its manifest promises', async () => {
+  itInFull('model import stores the explain method that the bundle has, whatever its manifest promises', async () => {
     const organisation = await desk.newOrganisation();
     const zeros = [0, 0, 0, 0, 0, 0];
     for (const [method, options] of [
@@ -164,31 +165,34 @@ describe('leadscore model', () => {
     expect(await desk.document('model', 'import', changed, '--org', organisation)).to.include({ version: '1.0.0' });
   });
 
-  it('model import refuses the 1,001st model of an organisation, and the 1,001st version of a model', async () => {
-    const organisation = await desk.newOrganisation();
-    const id = await newModel(organisation);
-    const { database } = desk.stores;
-    const numbers = Array.from({ length: 999 }, (_, index) => index);
-    await database
-      .collection<{ _id: string }>('model_versions')
-      .insertMany(numbers.map((number) => ({ _id: `${id}:0.${number}`, files: { onnx: new ObjectId() } })));
-    const next = await desk.writeBundle({ version: '2.0.0' });
-    const add = ['model', 'import', next, '--org', organisation, '--json'];
-    const version = await desk.run(...add, '--model', id);
-    expect(JSON.parse(version.stderr).error).to.include({ code: 'too_many_versions' });
-    const stored = await desk.writeBundle();
-    const again = await desk.document('model', 'import', stored, '--org', organisation, '--model', id);
-    expect(again).to.include({ version: '1.0.0' });
+  itInFull(
+    'model import refuses the 1,001st model of an organisation, and the 1,001st version of a model',
+    async () => {
+      const organisation = await desk.newOrganisation();
+      const id = await newModel(organisation);
+      const { database } = desk.stores;
+      const numbers = Array.from({ length: 999 }, (_, index) => index);
+      await database
+        .collection<{ _id: string }>('model_versions')
+        .insertMany(numbers.map((number) => ({ _id: `${id}:0.${number}`, files: { onnx: new ObjectId() } })));
+      const next = await desk.writeBundle({ version: '2.0.0' });
+      const add = ['model', 'import', next, '--org', organisation, '--json'];
+      const version = await desk.run(...add, '--model', id);
+      expect(JSON.parse(version.stderr).error).to.include({ code: 'too_many_versions' });
+      const stored = await desk.writeBundle();
+      const again = await desk.document('model', 'import', stored, '--org', organisation, '--model', id);
+      expect(again).to.include({ version: '1.0.0' });
 
-    await database
-      .collection<{ _id: string }>('models')
-      .insertMany(numbers.map((number) => ({ _id: `mdl_${organisation}${number}`, organisation_id: organisation })));
-    const model = await desk.run(...add);
-    expect(JSON.parse(model.stderr).error).to.include({ code: 'too_many_models' });
-    expect(JSON.parse(model.stderr).error.message).to.include('has 1000 models, and an organisation may have 1000');
-    await desk.document('model', 'delete', id);
-    expect(await desk.document(...add)).to.include({ version: '2.0.0' });
-  });
+      await database
+        .collection<{ _id: string }>('models')
+        .insertMany(numbers.map((number) => ({ _id: `mdl_${organisation}${number}`, organisation_id: organisation })));
+      const model = await desk.run(...add);
+      expect(JSON.parse(model.stderr).error).to.include({ code: 'too_many_models' });
+      expect(JSON.parse(model.stderr).error.message).to.include('has 1000 models, and an organisation may have 1000');
+      await desk.document('model', 'delete', id);
+      expect(await desk.document(...add)).to.include({ version: '2.0.0' });
+    },
+  );
 
   it("model import refuses new content for a stored version, another family and another organisation's model", async () => {
     const organisation = await desk.newOrganisation();

@@ -3,6 +3,7 @@ import { gateFigures } from '../../../scripts/cli/commands/validation/show-valid
 import { dayMs } from '../../../shared/contract/dates.js';
 import { newId } from '../../../shared/contract/identifiers.js';
 import type { FailingGate } from '../../../shared/contract/verdict.js';
+import { itInFull } from '../../support/tier.js';
 import { RecordedWorld } from '../../worker/grading/recorded-world.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -158,7 +159,7 @@ describe('leadscore validation', () => {
     expect((await desk.run('validation', 'run', '--as-of', '2026-02-30')).exitCode).to.equal(2);
   });
 
-  it('validation simulate --json returns the final states of models of known quality', async function () {
+  itInFull('validation simulate --json returns the final states of models of known quality', async function () {
     this.timeout(60_000);
     const { scenarios } = await desk.document('validation', 'simulate', '--runs', '40');
     const of = (name: string) => {

@@ -224,7 +224,7 @@ describe('LatestScores against a model', () => {
           }
         },
       ),
-      { numRuns: runsOfTier(150, 500) },
+      { numRuns: runsOfTier(75, 500) },
     );
   });
 });

@@ -8,6 +8,7 @@ import { callKey, leasesKey, type UsageCounter, usageKey } from '../../../shared
 import { scriptDigest } from '../../support/faults/script-digest.js';
 import { busyScript } from '../../support/faults/stall.js';
 import { ownDatabases } from '../../support/service/servers.js';
+import { runsOfTier } from '../../support/tier.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 
 const stop = 1_000;
@@ -198,7 +199,7 @@ describe('quotaCommands in batches', () => {
             expect(await stateOf(counter)).to.deep.equal(await stateOf(alone[index] ?? together[0]));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runsOfTier(20, 40) },
     );
   });
 });

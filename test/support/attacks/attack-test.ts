@@ -17,9 +17,9 @@ const maxHealthzMs = 5_000;
  */
 export const representatives = [
   ...['marks', 'short-wide-names', 'gzip-bombs', 'most-values'],
-  ...['occluded-batches', 'hang-ups', 'one-idempotency-key', 'largest-replies'],
+  ...['occluded-batches', 'hang-ups'],
   ...['erasure-of-long-history', 'too-many-calls', 'job-floods'],
-  ...['slow-bodies', 'unread-replies', 'pipelining'],
+  ...['slow-bodies', 'unread-replies'],
 ];
 const isRepresentative = ({ name }: Attack): boolean => representatives.includes(name);
 

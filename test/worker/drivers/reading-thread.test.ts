@@ -8,6 +8,7 @@ import { InferenceSession } from '../../../worker/models/inference-session.js';
 import { CrashNote, CrashNoteWriter } from '../../../worker/pool/crash-note.js';
 import { failureOf } from '../../support/failure-of.js';
 import { encodeOnnx } from '../../support/models/sample-onnx.js';
+import { itInFull } from '../../support/tier.js';
 import { numbersManifest } from './compiled.js';
 import { graphModel, plain, regressor } from './explained-model.js';
 import type { TestNode } from './test-trees.js';
@@ -93,7 +94,7 @@ describe('readExactModelInThread', () => {
     note.close();
   });
 
-  it('does not block the event loop while compileExplanation reads a large model', async function () {
+  itInFull('does not block the event loop while compileExplanation reads a large model', async function () {
     this.timeout(20_000);
     const manifest = numbersManifest(width, {
       kind: 'logit',

@@ -28,6 +28,7 @@ import { sampleFeatures } from '../../support/models/sample-bundle.js';
 import { deadlineIn, keyOf, scoringCall } from '../../support/scoring/scoring-call.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { itInFull } from '../../support/tier.js';
 
 const withinMs = 20_000;
 const workers = 2;
@@ -137,29 +138,32 @@ describe('the bulk workers of a running service', () => {
     expect((await score(call('bulk'))).refused).to.have.length(60);
   });
 
-  it('end with a model that crashes or hangs them, whose call fails at once, and leave the interactive ones alone', async function () {
-    this.timeout(60_000);
-    const failureWith = async (model: Model) => {
-      await markBulkDemand(service.redis);
-      const { records } = call('bulk');
-      const error = await failureOf(score({ ...call('bulk'), records: records.slice(0, 1) }, model));
-      return (error as ApiError).options.cause as ChunkFailure;
-    };
-    const crashing = await own.addModel({ bundle: crashingBundle() });
-    for (let death = 0; death < 2; death += 1) {
-      const [before = 0] = bulkPids();
-      expect(await failureWith(crashing))
-        .to.include({ code: 'scoring_failed' })
-        .and.to.have.property('message')
-        .that.includes('crashed');
-      await eventually(() => expect(bulkPids()).to.have.length(1).and.not.include(before), withinMs);
-    }
-    expect(await failureWith(crashing)).to.include({ code: 'model_unavailable' });
-    const hanging = await own.addModel({ bundle: hangingBundle() });
-    expect((await failureWith(hanging)).message).to.include('hung');
-    expect(childProcessIds(service.stack.pool.pid)).to.include.members([...interactive]);
-    expect((await score(call('bulk'))).refused).to.have.length(60);
-  });
+  itInFull(
+    'end with a model that crashes or hangs them, whose call fails at once, and leave the interactive ones alone',
+    async function () {
+      this.timeout(60_000);
+      const failureWith = async (model: Model) => {
+        await markBulkDemand(service.redis);
+        const { records } = call('bulk');
+        const error = await failureOf(score({ ...call('bulk'), records: records.slice(0, 1) }, model));
+        return (error as ApiError).options.cause as ChunkFailure;
+      };
+      const crashing = await own.addModel({ bundle: crashingBundle() });
+      for (let death = 0; death < 2; death += 1) {
+        const [before = 0] = bulkPids();
+        expect(await failureWith(crashing))
+          .to.include({ code: 'scoring_failed' })
+          .and.to.have.property('message')
+          .that.includes('crashed');
+        await eventually(() => expect(bulkPids()).to.have.length(1).and.not.include(before), withinMs);
+      }
+      expect(await failureWith(crashing)).to.include({ code: 'model_unavailable' });
+      const hanging = await own.addModel({ bundle: hangingBundle() });
+      expect((await failureWith(hanging)).message).to.include('hung');
+      expect(childProcessIds(service.stack.pool.pid)).to.include.members([...interactive]);
+      expect((await score(call('bulk'))).refused).to.have.length(60);
+    },
+  );
 
   it('still score a while after the last demand', async function () {
     this.timeout(30_000);

@@ -10,6 +10,7 @@ import { WorkerPool } from '../../../worker/pool/pool.js';
 import type { DeathCause } from '../../../worker/pool/quarantine.js';
 import { eventually } from '../../support/eventually.js';
 import { leaveOut } from '../../support/leave-out.js';
+import { itInFull } from '../../support/tier.js';
 
 const inHand: ChunkInHand = { chunk: 'chunk', partition: 0, gateway: 'gw', model: 'mdl', version: '1' };
 
@@ -119,7 +120,7 @@ describe('the processes of a pool', function () {
     expect(blamed).to.deep.equal([]);
   });
 
-  it('are two again when one dies while the other hangs, and are gone when the pool stops', async () => {
+  itInFull('are two again when one dies while the other hangs, and are gone when the pool stops', async () => {
     const [first = 0, second = 0] = await startedPids();
     await askTo('hang', second);
     process.kill(first, 'SIGKILL');

@@ -11,6 +11,7 @@ import {
   usageKey,
 } from '../../../../shared/redis/keys.js';
 import { freshDatabases } from '../../../support/service/servers.js';
+import { runsOfTier } from '../../../support/tier.js';
 import { freshCounter, QuotaRig } from '../rig/quota-rig.js';
 
 const leaseMs = 600_000; // far longer than a test takes, and as idle as a counter may be
@@ -127,7 +128,7 @@ describe('DueCounters against forgetting', () => {
           if (visit !== null) expect(Number(visit), 'its visit is not late').to.be.at.most(latestMs);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runsOfTier(50, 150) },
     );
   });
 });

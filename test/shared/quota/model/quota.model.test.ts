@@ -4,6 +4,7 @@ import { QuotaError } from '../../../../shared/quota/commands.js';
 import { redisNowMs } from '../../../../shared/redis/connect.js';
 import { type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
 import { ownDatabases } from '../../../support/service/servers.js';
+import { runsOfTier } from '../../../support/tier.js';
 import { modelStop, QuotaModel } from '../rig/quota-model.js';
 import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
 
@@ -259,7 +260,7 @@ describe('Quota against its model', () => {
         expect(await rig.quota.usage(counter)).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });
         if (!model.excess) expect(rig.ledger.sum(counter)).to.be.at.most(modelStop);
       }),
-      { numRuns: 80 },
+      { numRuns: runsOfTier(40, 80) },
     );
   });
 });
