@@ -65,10 +65,14 @@ interface OutgoingChunk {
   readonly timeoutMs: number;
 }
 
-/** A chunk at its turn. */
-interface AssignedChunk extends OutgoingChunk {
+/** Room for a chunk in a lane, at its turn. */
+interface Room {
   readonly partition: number;
+  /** How long the chunk has waited for it. */
+  readonly heldMs: number;
 }
+
+type AssignedChunk = OutgoingChunk & Room;
 
 /**
  * Sends records to the workers and waits for their scores.
@@ -157,11 +161,11 @@ export class Dispatcher {
   private async sendSingles(singles: readonly Single[], target: ChunkTarget): Promise<readonly (PartReply | Error)[]> {
     const endMs = Math.max(...singles.map((single) => single.endMs));
     const lane = 'singles';
-    const sendTo = async (partition: number) => {
+    const sendTo = async (room: Room) => {
       const nowMs = performance.now();
       const live = singles.filter((single) => single.endMs > nowMs);
       const parts = live.map(({ part }) => part);
-      const replies = await this.sendNow({ target, lane, parts, timeoutMs: leftUntil(endMs), partition });
+      const replies = await this.sendNow({ target, lane, parts, timeoutMs: leftUntil(endMs), ...room });
       const replyOf = new Map(live.map((single, index) => [single, replies[index]]));
       return singles.map((single) => replyOf.get(single) ?? unanswered('the record expired in the queue'));
     };
@@ -172,7 +176,7 @@ export class Dispatcher {
   private async sendChunk(sent: OutgoingChunk): Promise<readonly PartReply[]> {
     const { organisationId } = sent.target;
     const endMs = performance.now() + sent.timeoutMs;
-    const sendTo = (partition: number) => this.sendNow({ ...sent, timeoutMs: leftUntil(endMs), partition });
+    const sendTo = (room: Room) => this.sendNow({ ...sent, timeoutMs: leftUntil(endMs), ...room });
     const send = () => this.inTurn({ ...sent, endMs }, sendTo);
     const replies = await (this.longFillIns.has(organisationId)
       ? this.longFillInQueue.run(organisationId, sent.timeoutMs, send)
@@ -184,14 +188,16 @@ export class Dispatcher {
   /** Runs `sendTo` when the version may have another chunk in flight, and a partition of the lane has room. */
   private async inTurn<Replies>(
     chunk: Pick<OutgoingChunk, 'target' | 'lane' | 'parts'> & { readonly endMs: number },
-    sendTo: (partition: number) => Promise<Replies>,
+    sendTo: (room: Room) => Promise<Replies>,
   ): Promise<Replies> {
     const { target, lane, parts, endMs } = chunk;
     const { organisationId, model } = target;
     const loaded = { lane, organisationId, model, explain: parts.some(({ explain }) => explain) };
-    return await this.options.coldVersions.run(loaded, leftUntil(endMs), () =>
-      this.queuesOf[lane].run(organisationId, leftUntil(endMs), sendTo, this.partitionsFor(lane, model)),
-    );
+    return await this.options.coldVersions.run(loaded, leftUntil(endMs), () => {
+      const sinceMs = performance.now();
+      const send = (partition: number) => sendTo({ partition, heldMs: performance.now() - sinceMs });
+      return this.queuesOf[lane].run(organisationId, leftUntil(endMs), send, this.partitionsFor(lane, model));
+    });
   }
 
   /** The partitions for a version's next chunk, in order of preference. */
@@ -203,7 +209,8 @@ export class Dispatcher {
   }
 
   /** Sends one chunk now. Rejects with an ApiError when no reply arrives in time. */
-  private async sendNow({ target, lane, partition, parts, timeoutMs }: AssignedChunk): Promise<readonly PartReply[]> {
+  private async sendNow(sent: AssignedChunk): Promise<readonly PartReply[]> {
+    const { target, lane, partition, parts, timeoutMs, heldMs } = sent;
     const payload: OutgoingPayload = {
       chunk: randomUUID(),
       partition,
@@ -216,7 +223,7 @@ export class Dispatcher {
     const reply = this.options.replies.waitFor(payload.chunk, timeoutMs);
     const answered = this.ages.begin(lane, partition);
     try {
-      await Promise.race([this.options.queues.add(lane, payload, timeoutMs), reply]);
+      await Promise.race([this.options.queues.add(lane, payload, timeoutMs, heldMs), reply]);
       return partsOf(await reply);
     } catch (error) {
       this.options.replies.forget(payload.chunk);

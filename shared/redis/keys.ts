@@ -30,6 +30,9 @@ export const partitionPrefix = (partition: number): string => `{leadscore:${part
  */
 export const workerRegisterKey = (lane: Lane): string => `leadscore:worker-processes:${lane}`;
 
+/** The last ms that a chunk of singles or batches waited in a gateway; exists for half a second after such a wait. */
+export const heldKey = 'leadscore:held-ms';
+
 /** Hash of the running processes by id; see process-register.ts. */
 export const processesKey = 'leadscore:processes';
 
