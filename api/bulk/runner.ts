@@ -25,7 +25,8 @@ const pollEveryMs = 1_000;
 const resumeEveryMs = 5_000;
 
 /**
- * Runs bulk jobs. Jobs take turns, see `startTurns`, and organisations share them equally, see `JobRound`. Every second the runner polls MongoDB for jobs, so an emptied Redis loses nothing.
+ * Runs bulk jobs. Jobs take turns, see `startTurns`, and organisations share them equally, see `JobRound`. Every second
+ * the runner polls MongoDB for jobs, so an emptied Redis loses nothing.
  */
 export class Runner implements Stoppable {
   readonly name = 'bulk runner';
