@@ -5,7 +5,6 @@ import { Batcher } from '../../shared/async/batcher.js';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/contract/lanes.js';
-import { partitionsOf } from '../../shared/messages/partitions.js';
 import type {
   ChunkReply,
   OutgoingPart,
@@ -23,6 +22,7 @@ import type { LaneQueues } from './lane-queues.js';
 import { fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
+import { maxOtherShare, VersionPartitions } from './version-partitions.js';
 
 export interface DispatcherOptions {
   readonly gatewayId: string;
@@ -81,8 +81,8 @@ type AssignedChunk = OutgoingChunk & Room;
  * 2. Singles of one model version share chunks, see Batcher.
  * 3. A gateway has a limited number of chunks in each partition of a lane. Organisations take turns, see FairQueue.
  * 4. A version that no worker is known to have loaded has one chunk in flight, see ColdVersions.
- * 5. A version's chunks go to its first partition; to its second while the first is full, or slow, as when a process
- *    hangs.
+ * 5. A version's chunks go to its home partition, and to as many others as they fill or find slow, as when a process
+ *    hangs: see VersionPartitions.
  * 6. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
  */
 export class Dispatcher {
@@ -91,11 +91,20 @@ export class Dispatcher {
   /** Organisations whose short batch brought back long stored fields. */
   private readonly longFillIns = new LRUCache<string, true>({ max: 1_000, ttl: longFillInsMs });
   private readonly ages = new ChunkAges();
+  private readonly partitions: VersionPartitions;
   private readonly longFillInQueue = new FairQueue({ size: () => 1, maxWaiting: maxWaitingChunks });
 
   constructor(private readonly options: DispatcherOptions) {
     const fairQueue = (lane: Lane) =>
-      new FairQueue({ size: (partition) => options.queues.windowSize(lane, partition), maxWaiting: maxWaitingChunks });
+      new FairQueue({
+        size: (partition) => options.queues.windowSize(lane, partition),
+        maxWaiting: maxWaitingChunks,
+        maxOtherShare,
+      });
+    this.partitions = new VersionPartitions({
+      queues: options.queues,
+      isSlow: (lane, partition) => this.ages.isSlow(lane, partition),
+    });
     this.queuesOf = { singles: fairQueue('singles'), batches: fairQueue('batches'), bulk: fairQueue('bulk') };
     this.singles = new Batcher({
       maxItems: maxSinglesPerChunk,
@@ -196,16 +205,10 @@ export class Dispatcher {
     return await this.options.coldVersions.run(loaded, leftUntil(endMs), () => {
       const sinceMs = performance.now();
       const send = (partition: number) => sendTo({ partition, heldMs: performance.now() - sinceMs });
-      return this.queuesOf[lane].run(organisationId, leftUntil(endMs), send, this.partitionsFor(lane, model));
+      return this.partitions.run(lane, `${model.id}:${model.version}`, (partitions) =>
+        this.queuesOf[lane].run(organisationId, leftUntil(endMs), send, partitions),
+      );
     });
-  }
-
-  /** The partitions for a version's next chunk, in order of preference. */
-  private partitionsFor(lane: Lane, { id, version }: AdmittedModel): readonly number[] {
-    const [first = 0, second] = partitionsOf(`${id}:${version}`, this.options.queues.partitions);
-    if (second === undefined) return [first];
-    const isOtherFaster = this.ages.isSlow(lane, first) && !this.ages.isSlow(lane, second);
-    return isOtherFaster ? [second, first] : [first, second];
   }
 
   /** Sends one chunk now. Rejects with an ApiError when no reply arrives in time. */
