@@ -1,35 +1,29 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { eachAtOnce } from '../../shared/async/at-once.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Job, JobSlice, JobState } from '../../shared/store/jobs/job-documents.js';
 import { SliceTaken } from '../../shared/store/jobs/job-slices.js';
-import type { LaneQueues } from '../dispatch/lane-queues.js';
 import type { SliceCounts } from './metrics.js';
 import { pauseFor, retryAgain } from './pauses.js';
 import { ReserveOrder, type ReserveTicket, SliceDeferred } from './reserve-order.js';
 import { type ReadJob, type SliceDeps, scoreSlice } from './score-slice.js';
 import { type CompleteDeps, completeIfSettled, type SettleDeps, settlePrefix } from './settle-prefix.js';
+import { SliceWindow, type WindowQueues } from './slice-window.js';
 
 export interface JobTurnDeps extends SliceDeps, SettleDeps, CompleteDeps {
-  readonly queues: Pick<LaneQueues, 'interactiveChunks'>;
+  readonly queues: WindowQueues;
   readonly counts: SliceCounts;
   readonly logger: Logger;
   /** Aborted when the process stops: no further slice begins. */
   readonly stopping: AbortSignal;
 }
 
-/** One turn is at most this many slices, and begins none after this time. Between two turns the workers are idle. */
-const slicesPerTurn = 16;
-const turnMs = 3_000;
-/** Slices of a turn in flight. One is read and written here while the others are scored. */
-const slicesAtOnce = 4;
-const interactivePollMs = 20;
 /**
- * So long after interactive chunks were seen, slices run one at a time, each after a pause as long as the one before.
+ * One turn is this many windows of slices, and begins none after this time. Between two turns the workers are idle. The
+ * default window has four slices.
  */
-const makeWayMs = 1_000;
-const maxPauseMs = 500;
+const windowsPerTurn = 4;
+const turnMs = 3_000;
 
 /** Delays of the failures of jobs in a row: a failed slice is tried again after 1 s to 1 min. */
 interface Failures {
@@ -42,12 +36,11 @@ interface Failures {
 export class JobTurns {
   /** Jobs whose last slice failed. */
   private readonly failures = new Map<string, Failures>();
-  private inFlight = 0;
-  private interactiveMs = Number.NEGATIVE_INFINITY;
-  private lastSliceMs = 0;
-  private lastWay: Promise<unknown> = Promise.resolve();
+  private readonly window: SliceWindow;
 
-  constructor(private readonly deps: JobTurnDeps) {}
+  constructor(private readonly deps: JobTurnDeps) {
+    this.window = new SliceWindow(deps.queues);
+  }
 
   /**
    * Takes a turn of a job: scores some slices, shows what is finished, and ends or pauses the job when it is due.
@@ -91,7 +84,8 @@ export class JobTurns {
   private async scoreSome(job: ReadJob, ended: Set<string>): Promise<unknown> {
     const { slices, stopping, jobs } = this.deps;
     const endMs = performance.now() + turnMs;
-    const pending = await slices.list(job._id, { from: job.settled.slices, limit: slicesPerTurn, state: 'pending' });
+    const limit = windowsPerTurn * this.window.max;
+    const pending = await slices.list(job._id, { from: job.settled.slices, limit, state: 'pending' });
     let failed: unknown;
     let failedRows = job.settled.failed;
     const order = new ReserveOrder();
@@ -99,7 +93,7 @@ export class JobTurns {
       const ticket = order.next();
       let mayFollow = false;
       try {
-        mayFollow = await scoreWith(slice, ticket);
+        mayFollow = await this.window.run(job._id, () => scoreWith(slice, ticket));
       } finally {
         ticket.end(mayFollow);
       }
@@ -108,12 +102,11 @@ export class JobTurns {
     const scoreWith = async (slice: JobSlice, ticket: ReserveTicket): Promise<boolean> => {
       if (failed !== undefined || stopping.aborted || performance.now() > endMs) return false;
       if (hasTooManyErrors(job, failedRows)) return false;
-      if (!(await this.inOrder(() => this.makeWay(endMs)))) return false;
       // A pause or a cancellation takes effect before the next slice.
       if ((await jobs.stateOf(job._id)) !== runningState) return false;
       try {
         // Not in one expression: the count before would be read before the wait.
-        const outcome = await this.timed(() => scoreSlice(job, slice, ticket, this.deps));
+        const outcome = await scoreSlice(job, slice, ticket, this.deps);
         failedRows += outcome.failed;
         this.deps.counts.finished(outcome);
         ended.add(slice._id);
@@ -126,47 +119,9 @@ export class JobTurns {
         return false;
       }
     };
-    await eachAtOnce(pending, slicesAtOnce, score);
+    await eachAtOnce(pending, limit, score);
+    this.window.endTurn();
     return failed;
-  }
-
-  /**
-   * Runs one after another, in the order of calls. A slice that overtook an earlier one would wait for its reservation.
-   */
-  private inOrder<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.lastWay.then(work);
-    this.lastWay = result.catch(() => undefined);
-    return result;
-  }
-
-  /** Makes way for singles and batches. @returns false when the turn is over meanwhile */
-  private async makeWay(endMs: number): Promise<boolean> {
-    for (;;) {
-      const { waiting, active } = await this.deps.queues.interactiveChunks();
-      const nowMs = performance.now();
-      if (waiting + active > 0) this.interactiveMs = nowMs;
-      const isBeside = nowMs - this.interactiveMs < makeWayMs;
-      if (waiting === 0 && !(isBeside && this.inFlight > 0)) {
-        if (!isBeside) return true;
-        this.inFlight += 1;
-        await pause(Math.min(this.lastSliceMs, maxPauseMs));
-        this.inFlight -= 1;
-        return true;
-      }
-      if (nowMs > endMs) return false;
-      await pause(interactivePollMs);
-    }
-  }
-
-  private async timed<Result>(work: () => Promise<Result>): Promise<Result> {
-    const startMs = performance.now();
-    this.inFlight += 1;
-    try {
-      return await work();
-    } finally {
-      this.inFlight -= 1;
-      this.lastSliceMs = performance.now() - startMs;
-    }
   }
 
   private async afterFailure(job: ReadJob, error: unknown): Promise<boolean> {

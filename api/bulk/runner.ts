@@ -5,6 +5,7 @@ import { markBulkDemand } from '../../shared/redis/bulk-demand.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import type { Job } from '../../shared/store/jobs/job-documents.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
+import { JobRound } from './job-round.js';
 import { type JobTurnDeps, JobTurns } from './job-turn.js';
 import { type ReadJobDeps, readJob } from './read-job.js';
 import { cancelAbandoned, type ResumeDeps, resumeJobs, settleCanceled } from './resume-jobs.js';
@@ -17,15 +18,15 @@ export interface RunnerDeps extends JobTurnDeps, Omit<ReadJobDeps, 'onRunning'>,
   readonly logger: Logger;
 }
 
-/** Organisations whose files this process scores, and reads, at once. */
+/** Jobs whose files this process scores, and organisations whose files it reads, at once. */
 const turnsAtOnce = 2;
 const readsAtOnce = 2;
 const pollEveryMs = 1_000;
 const resumeEveryMs = 5_000;
 
 /**
- * Runs bulk jobs. Organisations take turns, see `startTurns`; a turn serves the oldest job of its organisation that can
- * go on. Every second the runner polls MongoDB for jobs, so an emptied Redis loses nothing.
+ * Runs bulk jobs. Jobs take turns, see `startTurns`, and organisations share them equally, see `JobRound`. Every second
+ * the runner polls MongoDB for jobs, so an emptied Redis loses nothing.
  */
 export class Runner implements Stoppable {
   readonly name = 'bulk runner';
@@ -34,15 +35,17 @@ export class Runner implements Stoppable {
   private readonly reads: Turns;
   private repeated: readonly Repeated[] = [];
   private readonly failing = new Set<string>();
+  private readonly round = new JobRound();
+  private turnsTaken = 0;
 
   constructor(private readonly deps: RunnerDeps) {
     const { redis, logger } = deps;
     this.scoring = new JobTurns(deps);
     const { commands } = redis;
     this.turns = startTurns({
-      queue: 'bulk-turns',
+      queue: 'bulk-job-turns',
       atOnce: turnsAtOnce,
-      take: (organisationId) => this.score(organisationId),
+      take: (jobId) => this.score(jobId),
       commands,
       blocking: redis.scoring,
       logger,
@@ -75,30 +78,36 @@ export class Runner implements Stoppable {
     await Promise.all([this.turns.stop(), this.reads.stop()]);
   }
 
-  /** Puts the organisations with unfinished jobs into the queues. */
+  /** Puts unfinished jobs into the queues: organisations with files to read, and jobs to score. */
   private async poll(): Promise<void> {
     const { jobs, redis } = this.deps;
     const found = await jobs.inStates(['reading', 'running']);
-    const organisationsIn = (state: Job['state']) =>
-      new Set(found.filter((job) => job.state === state).map(({ org }) => org));
     if (found.length > 0) await markBulkDemand(redis.commands);
-    await this.reads.add(organisationsIn('reading'));
-    await this.turns.add(organisationsIn('running'));
+    const ofState = (state: Job['state']) => found.filter((job) => job.state === state);
+    await this.reads.add(new Set(ofState('reading').map(({ org }) => org)));
+    const running = ofState('running').filter(({ _id }) => !this.scoring.isWaiting(_id));
+    const load = { hasFreeTurn: this.turnsTaken < turnsAtOnce, waiting: await this.turns.waiting() };
+    await this.turns.add(this.round.choose(running, load));
   }
 
-  private async score(organisationId: string): Promise<boolean> {
-    const running = await this.deps.jobs.idsInState(organisationId, 'running');
-    const id = running.find((each) => !this.scoring.isWaiting(each));
-    return id !== undefined && (await this.scoring.take(id));
+  private async score(jobId: string): Promise<boolean> {
+    this.turnsTaken += 1;
+    try {
+      return (await this.scoring.take(jobId)) && this.round.mayGoOn(jobId, await this.turns.waiting());
+    } finally {
+      this.turnsTaken -= 1;
+    }
   }
 
   private async read(organisationId: string): Promise<boolean> {
     const { jobs } = this.deps;
     const [oldest, ...others] = await jobs.idsInState(organisationId, 'reading');
     const job = oldest === undefined ? undefined : await jobs.findById(oldest);
-    // Not awaited: without Redis, the next poll adds the organisation.
-    const onRunning = () => void this.turns.add([organisationId]).catch(() => undefined);
-    if (job?.state === 'reading') await readJob(job, { ...this.deps, onRunning });
+    if (job?.state === 'reading') {
+      // Not awaited: without Redis, the next poll adds the job.
+      const onRunning = () => void this.turns.add([job._id]).catch(() => undefined);
+      await readJob(job, { ...this.deps, onRunning });
+    }
     return others.length > 0;
   }
 

@@ -11,46 +11,43 @@ export interface TurnsOptions {
   /** Turns that this process takes at once. */
   readonly atOnce: number;
   /**
-   * Takes a turn of an organisation. No other process takes one of the same organisation meanwhile, unless this one
-   * seemed dead.
-   * @returns whether the organisation needs another turn, behind those of the others
+   * Takes a turn of an owner. No other process takes one of the same owner meanwhile, unless this one seemed dead.
+   * @returns whether the owner needs another turn, behind those of the others
    */
-  readonly take: (organisationId: string) => Promise<boolean>;
+  readonly take: (owner: string) => Promise<boolean>;
   readonly commands: Redis;
   readonly blocking: Redis;
   readonly logger: Logger;
 }
 
-/** Turns of organisations. */
+/** Turns of owners: organisations or jobs. */
 export interface Turns extends Stoppable {
-  /** Puts organisations into the queue that are not in it. */
-  add(organisationIds: Iterable<string>): Promise<void>;
+  /** Puts owners into the queue that are not in it. */
+  add(owners: Iterable<string>): Promise<void>;
+  /** Owners that wait for a turn, of all processes. */
+  waiting(): Promise<number>;
 }
 
 const jobOptions = { removeOnComplete: true, removeOnFail: true };
 
-/** Round robin of organisations over all runners: a BullMQ queue with one job for each organisation. */
+/** Round robin of owners over all runners: a BullMQ queue with one job for each owner. */
 export function startTurns({ queue: name, atOnce, take, commands, blocking, logger }: TurnsOptions): Turns {
-  const queue = new Queue<{ readonly organisation: string }, boolean>(name, {
+  const queue = new Queue<unknown, boolean>(name, {
     connection: commands,
     prefix: queuePrefix,
     streams: queueStreams,
   });
   queue.on('error', errorLog(logger, 'bulk queue error', { queue: name }));
-  const add = async (organisationIds: Iterable<string>): Promise<void> => {
-    // The id of the BullMQ job keeps an organisation from being in the queue twice.
-    const jobs = [...organisationIds].map((organisation) => ({
-      name: 'turn',
-      data: { organisation },
-      opts: { ...jobOptions, jobId: organisation },
-    }));
+  const add = async (owners: Iterable<string>): Promise<void> => {
+    // The id of the BullMQ job keeps an owner from being in the queue twice.
+    const jobs = [...owners].map((jobId) => ({ name: 'turn', data: {}, opts: { ...jobOptions, jobId } }));
     if (jobs.length > 0) await queue.addBulk(jobs);
   };
-  const worker = new Worker<{ readonly organisation: string }, boolean>(name, (job) => take(job.data.organisation), {
+  const worker = new Worker<unknown, boolean>(name, (job) => take(job.id ?? ''), {
     connection: blocking,
     prefix: queuePrefix,
     concurrency: atOnce,
-    // An organisation of a runner that died waits for this long. A turn that runs twice is harmless.
+    // An owner that a runner served when it died waits for this long. A turn that runs twice is harmless.
     lockDuration: 10_000,
     stalledInterval: 5_000,
     runRetryDelay: 250,
@@ -58,19 +55,16 @@ export function startTurns({ queue: name, atOnce, take, commands, blocking, logg
     removeOnFail: { count: 0 },
   });
   worker.on('error', errorLog(logger, 'bulk turns error', { queue: name }));
-  // Only now its id is free. When the process dies before, the schedule adds the organisation again.
+  // Only now its id is free. When the process dies before, the schedule adds the owner again.
   worker.on('completed', (job, isMore) => {
     if (isMore)
-      add([job.data.organisation]).catch((error: unknown) =>
-        logger.debug({ error }, 'turn not added, the schedule adds it'),
-      );
+      add([job.id ?? '']).catch((error: unknown) => logger.debug({ error }, 'turn not added, the schedule adds it'));
   });
-  worker.on('failed', (job, error) =>
-    logger.warn({ organisation: job?.data.organisation, error }, 'a turn of bulk jobs failed'),
-  );
+  worker.on('failed', (job, error) => logger.warn({ of: job?.id, error }, 'a turn of bulk jobs failed'));
   return {
     name: `${name} turns`,
     add,
+    waiting: () => queue.getWaitingCount(),
     stop: async () => {
       await worker.close(blocking.status !== 'ready');
       await queue.close();

@@ -5,7 +5,6 @@ import { Batcher } from '../../shared/async/batcher.js';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/contract/lanes.js';
-import { partitionsOf } from '../../shared/messages/partitions.js';
 import type {
   ChunkReply,
   OutgoingPart,
@@ -23,6 +22,7 @@ import type { LaneQueues } from './lane-queues.js';
 import { fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
+import { maxOtherShare, VersionPartitions } from './version-partitions.js';
 
 export interface DispatcherOptions {
   readonly gatewayId: string;
@@ -65,10 +65,14 @@ interface OutgoingChunk {
   readonly timeoutMs: number;
 }
 
-/** A chunk at its turn. */
-interface AssignedChunk extends OutgoingChunk {
+/** Room for a chunk in a lane, at its turn. */
+interface Room {
   readonly partition: number;
+  /** How long the chunk has waited for it. */
+  readonly heldMs: number;
 }
+
+type AssignedChunk = OutgoingChunk & Room;
 
 /**
  * Sends records to the workers and waits for their scores.
@@ -77,8 +81,8 @@ interface AssignedChunk extends OutgoingChunk {
  * 2. Singles of one model version share chunks, see Batcher.
  * 3. A gateway has a limited number of chunks in each partition of a lane. Organisations take turns, see FairQueue.
  * 4. A version that no worker is known to have loaded has one chunk in flight, see ColdVersions.
- * 5. A version's chunks go to its first partition; to its second while the first is full, or slow, as when a process
- *    hangs.
+ * 5. A version's chunks go to its home partition, and to as many others as they fill or find slow, as when a process
+ *    hangs: see VersionPartitions.
  * 6. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
  */
 export class Dispatcher {
@@ -87,11 +91,20 @@ export class Dispatcher {
   /** Organisations whose short batch brought back long stored fields. */
   private readonly longFillIns = new LRUCache<string, true>({ max: 1_000, ttl: longFillInsMs });
   private readonly ages = new ChunkAges();
+  private readonly partitions: VersionPartitions;
   private readonly longFillInQueue = new FairQueue({ size: () => 1, maxWaiting: maxWaitingChunks });
 
   constructor(private readonly options: DispatcherOptions) {
     const fairQueue = (lane: Lane) =>
-      new FairQueue({ size: (partition) => options.queues.windowSize(lane, partition), maxWaiting: maxWaitingChunks });
+      new FairQueue({
+        size: (partition) => options.queues.windowSize(lane, partition),
+        maxWaiting: maxWaitingChunks,
+        maxOtherShare,
+      });
+    this.partitions = new VersionPartitions({
+      queues: options.queues,
+      isSlow: (lane, partition) => this.ages.isSlow(lane, partition),
+    });
     this.queuesOf = { singles: fairQueue('singles'), batches: fairQueue('batches'), bulk: fairQueue('bulk') };
     this.singles = new Batcher({
       maxItems: maxSinglesPerChunk,
@@ -157,11 +170,11 @@ export class Dispatcher {
   private async sendSingles(singles: readonly Single[], target: ChunkTarget): Promise<readonly (PartReply | Error)[]> {
     const endMs = Math.max(...singles.map((single) => single.endMs));
     const lane = 'singles';
-    const sendTo = async (partition: number) => {
+    const sendTo = async (room: Room) => {
       const nowMs = performance.now();
       const live = singles.filter((single) => single.endMs > nowMs);
       const parts = live.map(({ part }) => part);
-      const replies = await this.sendNow({ target, lane, parts, timeoutMs: leftUntil(endMs), partition });
+      const replies = await this.sendNow({ target, lane, parts, timeoutMs: leftUntil(endMs), ...room });
       const replyOf = new Map(live.map((single, index) => [single, replies[index]]));
       return singles.map((single) => replyOf.get(single) ?? unanswered('the record expired in the queue'));
     };
@@ -172,7 +185,7 @@ export class Dispatcher {
   private async sendChunk(sent: OutgoingChunk): Promise<readonly PartReply[]> {
     const { organisationId } = sent.target;
     const endMs = performance.now() + sent.timeoutMs;
-    const sendTo = (partition: number) => this.sendNow({ ...sent, timeoutMs: leftUntil(endMs), partition });
+    const sendTo = (room: Room) => this.sendNow({ ...sent, timeoutMs: leftUntil(endMs), ...room });
     const send = () => this.inTurn({ ...sent, endMs }, sendTo);
     const replies = await (this.longFillIns.has(organisationId)
       ? this.longFillInQueue.run(organisationId, sent.timeoutMs, send)
@@ -184,26 +197,23 @@ export class Dispatcher {
   /** Runs `sendTo` when the version may have another chunk in flight, and a partition of the lane has room. */
   private async inTurn<Replies>(
     chunk: Pick<OutgoingChunk, 'target' | 'lane' | 'parts'> & { readonly endMs: number },
-    sendTo: (partition: number) => Promise<Replies>,
+    sendTo: (room: Room) => Promise<Replies>,
   ): Promise<Replies> {
     const { target, lane, parts, endMs } = chunk;
     const { organisationId, model } = target;
     const loaded = { lane, organisationId, model, explain: parts.some(({ explain }) => explain) };
-    return await this.options.coldVersions.run(loaded, leftUntil(endMs), () =>
-      this.queuesOf[lane].run(organisationId, leftUntil(endMs), sendTo, this.partitionsFor(lane, model)),
-    );
-  }
-
-  /** The partitions for a version's next chunk, in order of preference. */
-  private partitionsFor(lane: Lane, { id, version }: AdmittedModel): readonly number[] {
-    const [first = 0, second] = partitionsOf(`${id}:${version}`, this.options.queues.partitions);
-    if (second === undefined) return [first];
-    const isOtherFaster = this.ages.isSlow(lane, first) && !this.ages.isSlow(lane, second);
-    return isOtherFaster ? [second, first] : [first, second];
+    return await this.options.coldVersions.run(loaded, leftUntil(endMs), () => {
+      const sinceMs = performance.now();
+      const send = (partition: number) => sendTo({ partition, heldMs: performance.now() - sinceMs });
+      return this.partitions.run(lane, `${model.id}:${model.version}`, (partitions) =>
+        this.queuesOf[lane].run(organisationId, leftUntil(endMs), send, partitions),
+      );
+    });
   }
 
   /** Sends one chunk now. Rejects with an ApiError when no reply arrives in time. */
-  private async sendNow({ target, lane, partition, parts, timeoutMs }: AssignedChunk): Promise<readonly PartReply[]> {
+  private async sendNow(sent: AssignedChunk): Promise<readonly PartReply[]> {
+    const { target, lane, partition, parts, timeoutMs, heldMs } = sent;
     const payload: OutgoingPayload = {
       chunk: randomUUID(),
       partition,
@@ -216,7 +226,7 @@ export class Dispatcher {
     const reply = this.options.replies.waitFor(payload.chunk, timeoutMs);
     const answered = this.ages.begin(lane, partition);
     try {
-      await Promise.race([this.options.queues.add(lane, payload, timeoutMs), reply]);
+      await Promise.race([this.options.queues.add(lane, payload, timeoutMs, heldMs), reply]);
       return partsOf(await reply);
     } catch (error) {
       this.options.replies.forget(payload.chunk);

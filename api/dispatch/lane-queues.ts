@@ -12,7 +12,7 @@ import {
 } from '../../shared/messages/score-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { partitionPrefix, payloadKey, queueStreams } from '../../shared/redis/keys.js';
+import { heldKey, partitionPrefix, payloadKey, queueStreams } from '../../shared/redis/keys.js';
 import { inOneWrite } from '../../shared/redis/lua-command.js';
 import { WorkerRegister } from '../../shared/redis/worker-register.js';
 
@@ -25,8 +25,18 @@ const windows = {
 const minInPartition = 2; // one is scored while the next waits
 const readEveryMs = 5_000;
 const jobName = 'chunk';
+/** A wait in the gateway that bulk jobs get to know. */
+const minHeldMs = 5;
+const heldTtlMs = 500;
 
 type QueuedChunk = Pick<ChunkHead, 'chunk' | 'partition'>;
+
+export interface WaitingHeads {
+  /** Ids of the chunks that each queue gives next, where one waits. */
+  readonly ids: readonly string[];
+  /** The last long wait of a chunk in a gateway, ms; 0 without one in the last half second. */
+  readonly heldMs: number;
+}
 
 interface RegisterOfLane {
   readonly lane: Lane;
@@ -66,12 +76,16 @@ export class LaneQueues {
     return this.servedPartitions;
   }
 
-  /** Adds a chunk to a lane. Its key has `timeoutMs` as TTL; workers skip a chunk whose key is gone. */
-  async add(lane: Lane, payload: OutgoingPayload, timeoutMs: number): Promise<void> {
+  /**
+   * Adds a chunk to a lane. Its key has `timeoutMs` as TTL; workers skip a chunk whose key is gone.
+   * @param heldMs how long it has waited in this gateway for room in the lane
+   */
+  async add(lane: Lane, payload: OutgoingPayload, timeoutMs: number, heldMs = 0): Promise<void> {
     const { parts, ...head } = payload;
     const text = encodePayload(parts);
     const isShort = text.length <= maxInJob;
     const job: ChunkJob = { ...head, ...(isShort ? { payload: text } : {}) };
+    if (heldMs >= minHeldMs && lane !== 'bulk') this.tellHeld(heldMs);
     await Promise.all([
       this.redis.set(payloadKey(head), isShort ? '' : text, 'PX', timeoutMs),
       this.queue(lane, head.partition).add(jobName, job, { jobId: head.chunk }),
@@ -112,26 +126,31 @@ export class LaneQueues {
   }
 
   /**
-   * The chunks of singles and batches in Redis, in all partitions: those that wait for a worker, and those in work.
-   * Takes one round trip.
+   * The chunks of singles and batches that wait longest: the next job of each queue, in all partitions, and the last
+   * long wait in a gateway. Takes one round trip.
    * @throws the error of Redis
    */
-  async interactiveChunks(): Promise<{ readonly waiting: number; readonly active: number }> {
+  async waitingHeads(): Promise<WaitingHeads> {
     inOneWrite(this.redis);
-    const count = async (list: 'wait' | 'active'): Promise<number> => {
-      const keys = Array.from({ length: this.configuredPartitions }, (_, partition) =>
-        interactiveLanes.map((lane) => `${partitionPrefix(partition)}:${laneQueueName(lane)}:${list}`),
-      );
-      const lengths = await Promise.all(keys.flat().map((key) => this.redis.llen(key)));
-      return lengths.reduce((sum, length) => sum + length, 0);
-    };
-    const [waiting, active] = await Promise.all([count('wait'), count('active')]);
-    return { waiting, active };
+    const keys = Array.from({ length: this.configuredPartitions }, (_, partition) =>
+      interactiveLanes.map((lane) => `${partitionPrefix(partition)}:${laneQueueName(lane)}:wait`),
+    );
+    // BullMQ takes jobs from the end of the list.
+    const heads = keys.flat().map((key) => this.redis.lindex(key, -1));
+    const [held, ...ids] = await Promise.all([this.redis.get(heldKey), ...heads]);
+    return { ids: ids.filter((id) => id !== null), heldMs: Number(held ?? 0) };
   }
 
   async close(): Promise<void> {
     clearInterval(this.reading);
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
+  }
+
+  /** In the same write as the chunk. Each gateway overwrites it: any such wait tells that the lane is full. */
+  private tellHeld(heldMs: number): void {
+    this.redis
+      .set(heldKey, Math.round(heldMs), 'PX', heldTtlMs)
+      .catch((error: unknown) => this.logger.debug({ error }, 'could not write the wait of a chunk'));
   }
 
   private async readWorkers(): Promise<void> {

@@ -116,7 +116,7 @@ export class AttackRun {
 
   /** A quarantine of the victim's model lasts up to an hour. The next attack must find a service that works. */
   private async liftQuarantine(): Promise<void> {
-    await this.service.redis.del(modelStrikesKey(0));
+    await this.service.redis.del(modelStrikesKey);
     await this.victim.recovered();
   }
 

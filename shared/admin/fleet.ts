@@ -40,7 +40,7 @@ export const showFleet = defineAction({
     });
     const [shown, strikes, isSwept, sweeps, voids, processes, info, build] = await Promise.all([
       Promise.all([...scoring, ...otherQueues.map((each) => otherLane(connection, each))]),
-      Promise.all(partitions.map((partition) => connection.hgetall(modelStrikesKey(partition)))),
+      connection.hgetall(modelStrikesKey),
       connection.exists(sweepTurnKey),
       latestSweeps(connection),
       connection.hlen(callsToVoidKey),
@@ -49,7 +49,7 @@ export const showFleet = defineAction({
       Promise.all(mastersOf(connection).map((master) => master.info())),
       database.admin().command({ buildInfo: 1 }),
     ]);
-    const deaths = strikes.flatMap((each) => Object.entries(each)).map(([version, text]) => deathsOf(version, text));
+    const deaths = Object.entries(strikes).map(([version, text]) => deathsOf(version, text));
     const sumOf = (fact: string) => info.reduce((sum, text) => sum + Number(factOf(text, fact) ?? 0), 0);
     return {
       lanes: shown,

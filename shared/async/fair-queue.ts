@@ -5,13 +5,18 @@ export interface FairQueueOptions {
   readonly size: (partition: number) => number;
   /** How many items wait at most. One owner may have half of them. */
   readonly maxWaiting: number;
+  /** An item goes to another partition than its first only if that partition is used up to this share of its size. */
+  readonly maxOtherShare?: number;
   /** Monotonic ms. */
   readonly nowMs?: () => number;
 }
 
+/** Where items may run, in order of preference. Asked again at each turn. Items that share the function share the answer. */
+export type Partitions = () => readonly number[];
+
 interface Waiting {
   readonly start: (partition: number) => void;
-  readonly partitions: readonly number[];
+  readonly partitions: Partitions;
   readonly sinceMs: number;
   isOver: boolean;
 }
@@ -22,9 +27,7 @@ interface Waiting {
  */
 const maxOldestShare = 0.8;
 
-const onlyPartition = [0];
-/** An item goes to another partition than its first only if that partition is used up to this share of its size. */
-const maxOtherShare = 0.5;
+const onlyPartition: Partitions = () => [0];
 
 /**
  * Runs a limited number of items at once, in one partition or in several. Owners (organisations, networks) take turns
@@ -55,7 +58,6 @@ export class FairQueue {
   /**
    * Runs `work` at the owner's turn.
    * @param timeoutMs longest wait. Work that waited so long never runs
-   * @param partitions where it may run, in order of preference
    * @throws ApiError internalError after `timeoutMs`, or at once where the queue is full or too slow for this timeout;
    * what `work` throws
    */
@@ -63,11 +65,11 @@ export class FairQueue {
     owner: string,
     timeoutMs: number,
     work: (partition: number) => Promise<Result>,
-    partitions: readonly number[] = onlyPartition,
+    partitions: Partitions = onlyPartition,
   ): Promise<Result> {
     // The size may have grown since the last turn.
     this.fill();
-    const free = this.roomIn(partitions);
+    const free = this.roomIn(partitions());
     if (free !== undefined) this.count(free, 1);
     const partition = free ?? (await this.turn(owner, timeoutMs, partitions));
     try {
@@ -84,6 +86,7 @@ export class FairQueue {
 
   /** The first of these partitions that has room. */
   private roomIn(partitions: readonly number[]): number | undefined {
+    const { maxOtherShare = 1 } = this.options;
     return partitions.find((partition, index) => {
       const size = this.options.size(partition);
       return (this.running.get(partition) ?? 0) < (index === 0 ? size : Math.floor(size * maxOtherShare));
@@ -91,7 +94,7 @@ export class FairQueue {
   }
 
   /** Waits for a turn in one of the partitions. The turn already counts as running when this resolves. */
-  private async turn(owner: string, timeoutMs: number, partitions: readonly number[]): Promise<number> {
+  private async turn(owner: string, timeoutMs: number, partitions: Partitions): Promise<number> {
     const nowMs = this.nowMs();
     const { maxWaiting } = this.options;
     const own = this.waiting.get(owner);
@@ -123,16 +126,17 @@ export class FairQueue {
   /** Starts the next item for which there is room. Its owner goes to the end of the round. */
   private startNext(): boolean {
     if (this.waiting.size === 0 || !this.hasRoom) return false;
+    const full = new Set<Partitions>();
     for (const [owner, items] of this.waiting) {
       while (items[0]?.isOver) {
         items.shift();
         this.waitingCount -= 1;
       }
-      const index = items.findIndex(({ isOver, partitions }) => !isOver && this.roomIn(partitions) !== undefined);
-      const [next] = index < 0 ? [] : items.splice(index, 1);
-      const partition = next && this.roomIn(next.partitions);
+      const found = this.firstWithRoom(items, full);
+      const [next] = found === undefined ? [] : items.splice(found.index, 1);
       if (next !== undefined || items.length === 0) this.waiting.delete(owner);
-      if (next === undefined || partition === undefined) continue;
+      if (next === undefined || found === undefined) continue;
+      const { partition } = found;
       if (items.length > 0) this.waiting.set(owner, items);
       this.waitingCount -= 1;
       this.count(partition, 1);
@@ -140,6 +144,20 @@ export class FairQueue {
       return true;
     }
     return false;
+  }
+
+  /**
+   * The first item that has room, and where.
+   * @param full those without room; gets more
+   */
+  private firstWithRoom(items: readonly Waiting[], full: Set<Partitions>) {
+    for (const [index, { isOver, partitions }] of items.entries()) {
+      if (isOver || full.has(partitions)) continue;
+      const partition = this.roomIn(partitions());
+      if (partition !== undefined) return { index, partition };
+      full.add(partitions);
+    }
+    return undefined;
   }
 
   /** Whether a partition that was full has room. */

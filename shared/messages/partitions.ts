@@ -7,9 +7,6 @@
 /** Max value of `LANES`. */
 export const maxPartitions = 64;
 
-/** Partitions that a version's chunks may use. The second takes over while the first is full or slow. */
-const maxPerVersion = 2;
-
 /** A worker process in the register, of one message version. */
 export interface RegisteredWorker {
   readonly id: string;
@@ -18,7 +15,7 @@ export interface RegisteredWorker {
 }
 
 /**
- * The partitions of a version, in order of preference.
+ * All partitions in a version's order of preference. The first is its home, which keeps its model loaded.
  * @param versionKey `<model>:<version>`
  * @param count number of partitions
  */
@@ -26,7 +23,7 @@ export function partitionsOf(versionKey: string, count: number): readonly number
   if (count === 1) return [0];
   const ranked = Array.from({ length: count }, (_, partition) => ({ partition, rank: rank(versionKey, partition) }));
   ranked.sort((one, other) => other.rank - one.rank);
-  return ranked.slice(0, maxPerVersion).map(({ partition }) => partition);
+  return ranked.map(({ partition }) => partition);
 }
 
 /**

@@ -22,13 +22,16 @@ export const upkeepQueueName = 'upkeep';
 /** BullMQ writes an event for each job, and no process reads them. By default it keeps 10,000 a queue. */
 export const queueStreams = { events: { maxLen: 100 } };
 
-/** Prefix of the keys of one partition: its queues, payloads and strikes. Also BullMQ's prefix. */
+/** Prefix of the keys of one partition: its queues and payloads. Also BullMQ's prefix. */
 export const partitionPrefix = (partition: number): string => `{leadscore:${partition}}`;
 
 /**
  * Sorted set of the worker processes of a lane, scored by the Redis ms of their last heartbeat; see worker-register.ts.
  */
 export const workerRegisterKey = (lane: Lane): string => `leadscore:worker-processes:${lane}`;
+
+/** The last ms that a chunk of singles or batches waited in a gateway; exists for half a second after such a wait. */
+export const heldKey = 'leadscore:held-ms';
 
 /** Hash of the running processes by id; see process-register.ts. */
 export const processesKey = 'leadscore:processes';
@@ -133,5 +136,5 @@ export const changesChannel = 'leadscore:changes';
 export const replayClaimKey = (organisationId: string, bucket: UsageBucket, digest: string): string =>
   `{${organisationId}}:claim:${bucket}:${digest}`;
 
-/** Hash of the number of worker deaths by `<model>:<version>`, in the partition of their chunks. */
-export const modelStrikesKey = (partition: number): string => `${partitionPrefix(partition)}:strikes`;
+/** Hash of the number of worker deaths by `<model>:<version>`, of all partitions: a version uses several. */
+export const modelStrikesKey = 'leadscore:strikes';

@@ -32,7 +32,7 @@ export class ChunkReplies {
   /** Reads a chunk; undefined when its gateway has cancelled it or been answered, or its deadline is over. */
   async read(of: QueuedChunk): Promise<AwaitedChunk | undefined> {
     const { commands } = this.connections;
-    const reads = [commands.get(payloadKey(of)), commands.hgetall(modelStrikesKey(of.partition))] as const;
+    const reads = [commands.get(payloadKey(of)), commands.hgetall(modelStrikesKey)] as const;
     const [text, strikes] = await Promise.all(reads);
     return text === null ? undefined : { text, strikes };
   }

@@ -112,7 +112,7 @@ export function observePool(registry: Registry, { pools, partitions, redis }: Po
     registers,
     async collect() {
       this.reset();
-      const versions = await quarantinedVersions(redis, partitions).catch(() => undefined);
+      const versions = await quarantinedVersions(redis).catch(() => undefined);
       if (versions !== undefined) this.set(versions.length);
     },
   });

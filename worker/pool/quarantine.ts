@@ -13,34 +13,24 @@ const hourMs = 60 * minuteMs;
 const windowMs: Readonly<Record<DeathCause, number>> = { crash: minuteMs, hang: hourMs };
 const quarantineMs = hourMs;
 
-/**
- * Counts the death of a worker process against the version whose chunk it worked on. Returns the count. A version that
- * uses several partitions is quarantined in each of them.
- */
-export type Strike = (
-  of: Pick<ChunkHead, 'model' | 'version' | 'partition'>,
-  cause: DeathCause,
-  nowMs: number,
-) => Promise<number>;
+/** Counts the death of a worker process against the version whose chunk it worked on. Returns the count. */
+export type Strike = (of: Pick<ChunkHead, 'model' | 'version'>, cause: DeathCause, nowMs: number) => Promise<number>;
 
 /** Makes the command on a connection. */
 export function strikeCommand(redis: Redis): Strike {
   const strike = luaCommand(redis, { file: 'worker/pool/strike.lua', reply: integerReply });
   return (of, cause, nowMs) =>
-    strike({ keys: [modelStrikesKey(of.partition)], args: [quarantineKey(of), nowMs, windowMs[cause], quarantineMs] });
+    strike({ keys: [modelStrikesKey], args: [quarantineKey(of), nowMs, windowMs[cause], quarantineMs] });
 }
 
 /** Names a version among the strikes and the quarantined versions. */
 export const quarantineKey = ({ model, version }: Pick<ChunkHead, 'model' | 'version'>): string =>
   `${model}:${version}`;
 
-/** The versions (`<model>:<version>`) that are quarantined in a partition. */
-export async function quarantinedVersions(redis: Redis, partitions: number): Promise<string[]> {
-  const reads = Array.from({ length: partitions }, async (_, partition) => {
-    const strikes = await redis.hgetall(modelStrikesKey(partition));
-    return Object.keys(strikes).filter((modelKey) => isQuarantined(strikes, modelKey, Date.now()));
-  });
-  return [...new Set((await Promise.all(reads)).flat())];
+/** The versions (`<model>:<version>`) that are quarantined. */
+export async function quarantinedVersions(redis: Redis): Promise<string[]> {
+  const strikes = await redis.hgetall(modelStrikesKey);
+  return Object.keys(strikes).filter((modelKey) => isQuarantined(strikes, modelKey, Date.now()));
 }
 
 /**

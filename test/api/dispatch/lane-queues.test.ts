@@ -104,16 +104,29 @@ describe('a chunk in a lane', () => {
     expect(await seenWith(partitions)).to.equal(partitions);
   });
 
-  it('makes bulk jobs wait while it is interactive and no worker has taken it', async () => {
-    expect(await queues.interactiveChunks()).to.deep.equal({ waiting: 0, active: 0 });
+  it('is seen by bulk jobs while it is interactive and no worker has taken it', async () => {
+    const ids = async () => (await queues.waitingHeads()).ids;
+    expect(await queues.waitingHeads()).to.deep.equal({ ids: [], heldMs: 0 });
     await queues.add('bulk', payloadOf(1_000), timeoutMs);
-    expect(await queues.interactiveChunks()).to.deep.equal({ waiting: 0, active: 0 });
+    expect(await ids()).to.deep.equal([]);
     for (const interactive of ['singles', 'batches'] as const) {
       await queues.add(interactive, payloadOf(1_000), timeoutMs);
-      expect(await queues.interactiveChunks(), interactive).to.include({ waiting: 1 });
+      await queues.add(interactive, { ...payloadOf(1_000), chunk: 'a later one' }, timeoutMs);
+      expect(await ids(), interactive).to.deep.equal([chunk]);
       queues.cancel(interactive, head);
-      await eventually(async () => expect(await queues.interactiveChunks(), interactive).to.include({ waiting: 0 }));
+      queues.cancel(interactive, { ...head, chunk: 'a later one' });
+      await eventually(async () => expect(await ids(), interactive).to.deep.equal([]));
     }
+  });
+
+  it('tells bulk jobs that it waited in the gateway, if it is interactive and waited for 5 ms', async () => {
+    const heldMs = async () => (await queues.waitingHeads()).heldMs;
+    await queues.add('bulk', payloadOf(1_000), timeoutMs, 50);
+    await queues.add(lane, payloadOf(1_000), timeoutMs, 4.9);
+    expect(await heldMs()).to.equal(0);
+    await queues.add(lane, { ...payloadOf(1_000), chunk: 'held' }, timeoutMs, 50);
+    expect(await heldMs()).to.equal(50);
+    await eventually(async () => expect(await heldMs()).to.equal(0));
   });
 
   it('leaves nothing in Redis when it is cancelled before a worker starts it', async () => {

@@ -267,7 +267,7 @@ describe('a reading action', () => {
 
   it('shows the lanes and the quarantined versions to an operator', async () => {
     const strikes = { 'mdl_a:1.0': `2@${nowMs - 1}@${nowMs + 3_600_000}`, 'mdl_b:2': `1@${nowMs}@${nowMs}` };
-    await desk.redis.hset(modelStrikesKey(0), strikes);
+    await desk.redis.hset(modelStrikesKey, strikes);
     const fleet = await desk.act(showFleet, {});
     expect(fleet.lanes.map(({ lane }) => lane)).to.deep.equal([
       'singles',

@@ -157,7 +157,7 @@ describe('FairQueue', () => {
   describe('with several partitions', () => {
     /** Runs items until they are ended, and collects where each ran. */
     function partitioned(size: (partition: number) => number) {
-      const queue = new FairQueue({ size, maxWaiting: 100 });
+      const queue = new FairQueue({ size, maxWaiting: 100, maxOtherShare: 0.5 });
       const ran: string[] = [];
       const ends = new Map<string, () => void>();
       const run = (name: string, owner: string, partitions: readonly number[]) => {
@@ -167,7 +167,7 @@ describe('FairQueue', () => {
           ends.set(name, end);
           return done;
         };
-        queue.run(owner, 1_000, work, partitions).catch(() => undefined); // some wait until the test has ended
+        queue.run(owner, 1_000, work, () => partitions).catch(() => undefined); // some wait until the test has ended
       };
       const end = async (name: string) => {
         ends.get(name)?.();

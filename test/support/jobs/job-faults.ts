@@ -122,7 +122,7 @@ export const deaths = {
   },
   worker: async (service: FaultService): Promise<void> => {
     // Two workers that die within a minute with chunks of one version quarantine it for an hour.
-    await service.redis.del(modelStrikesKey(0));
+    await service.redis.del(modelStrikesKey);
     killNewestWorker(service);
   },
   pool: replacePool,

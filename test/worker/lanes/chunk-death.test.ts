@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { createLogger } from '../../../shared/process/logger.js';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../../shared/redis/keys.js';
 import { chunkDeathHandler } from '../../../worker/lanes/chunk-death.js';
+import { quarantinedVersions } from '../../../worker/pool/quarantine.js';
 import { eventually } from '../../support/eventually.js';
 import { gateway, type LaneRig, laneRig, scoredBy } from '../../support/lane-rig.js';
 
@@ -31,7 +32,7 @@ describe('a chunk that ended its worker process', () => {
         await rig.send('one', { inJob });
         const handle = chunkDeathHandler({ redis: rig.redis, logger: createLogger('silent', 'test') });
         handle({ chunk: 'one', partition: 0, gateway, model: 'mdl', version: '1' }, cause);
-        await eventually(async () => expect(await rig.redis.hkeys(modelStrikesKey(0))).to.deep.equal(['mdl:1']));
+        await eventually(async () => expect(await rig.redis.hkeys(modelStrikesKey)).to.deep.equal(['mdl:1']));
         const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [[string, string[]]];
         expect(JSON.parse(reply ?? '')).to.deep.equal({
           chunk: 'one',
@@ -45,4 +46,10 @@ describe('a chunk that ended its worker process', () => {
         expect(scored).to.deep.equal([]);
         expect(await rig.redis.xlen(replyStreamKey(gateway))).to.equal(1);
       });
+
+  it('quarantines its version with the second death, whatever the partitions of the chunks', async () => {
+    const handle = chunkDeathHandler({ redis: rig.redis, logger: createLogger('silent', 'test') });
+    for (const partition of [0, 5]) handle({ chunk: 'one', partition, gateway, model: 'mdl', version: '1' }, 'hang');
+    await eventually(async () => expect(await quarantinedVersions(rig.redis)).to.deep.equal(['mdl:1']));
+  });
 });

@@ -84,7 +84,7 @@ describe('the chunk of a job', () => {
       });
 
       it('is answered with model_unavailable, unscored, when its version is quarantined', async () => {
-        await rig.redis.hset(modelStrikesKey(0), 'mdl:1', `2@${Date.now()}@${Date.now() + 60_000}`);
+        await rig.redis.hset(modelStrikesKey, 'mdl:1', `2@${Date.now()}@${Date.now() + 60_000}`);
         await ended('one', { inJob });
         expect(scored).to.deep.equal([]);
         const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [[string, string[]]];

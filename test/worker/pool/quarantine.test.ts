@@ -20,7 +20,7 @@ describe('the quarantine of a version', () => {
   afterEach(() => redis.disconnect());
 
   const isRefusedAt = async (atMs: number, modelKey = 'mdl:1') =>
-    isQuarantined(await redis.hgetall(modelStrikesKey(0)), modelKey, atMs);
+    isQuarantined(await redis.hgetall(modelStrikesKey), modelKey, atMs);
   /** The quarantine ends exactly then. */
   const expectEndsAt = async (endMs: number) =>
     expect([await isRefusedAt(endMs - 1), await isRefusedAt(endMs)]).to.deep.equal([true, false]);
@@ -33,7 +33,7 @@ describe('the quarantine of a version', () => {
     expect(await strike(of('1'), 'crash', nowMs)).to.equal(2);
     expect(await isRefusedAt(nowMs)).to.equal(true);
     await expectEndsAt(nowMs + hourMs);
-    expect(await quarantinedVersions(redis, 1)).to.deep.equal(['mdl:1']);
+    expect(await quarantinedVersions(redis)).to.deep.equal(['mdl:1']);
     expect(await isRefusedAt(nowMs, 'mdl:2')).to.equal(false);
   });
 
@@ -69,6 +69,6 @@ describe('the quarantine of a version', () => {
 
   it('leaves nothing in Redis an hour after the last strike', async () => {
     await strikeCommand(redis)(of('1'), 'crash', nowMs);
-    expect(await redis.pttl(modelStrikesKey(0))).to.be.within(hourMs - 10_000, hourMs);
+    expect(await redis.pttl(modelStrikesKey)).to.be.within(hourMs - 10_000, hourMs);
   });
 });
