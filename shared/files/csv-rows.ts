@@ -214,7 +214,9 @@ export class CsvRows {
     let { at } = this;
     for (; at < length; at += 1) {
       const code = text.charCodeAt(at);
-      if (code === delimiter || code === lineFeed || code === carriageReturn) break;
+      if (code === delimiter) break;
+      // Nearly all characters are above both line ends.
+      if (code <= carriageReturn && (code === lineFeed || code === carriageReturn)) break;
     }
     this.at = at;
   }

@@ -1,12 +1,12 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
-import { type Footer, FooterWatch, footerNotice } from '../../../shared/files/reading/footer-watch.js';
 import { type FoundRecords, recordAt, textOf } from '../../../shared/files/reading/record-ends.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
 import { RowSurplus } from '../../../shared/files/row-surplus.js';
 import { DecimalPoints } from '../../../shared/files/rows/decimal-points.js';
+import { type Footer, FooterWatch, footerNotice } from '../../../shared/files/rows/footer-watch.js';
 import { RowKinds } from '../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
 import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';

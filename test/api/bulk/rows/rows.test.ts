@@ -6,9 +6,9 @@ import { errorText, type RowResult, resultText } from '../../../../api/bulk/rows
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import { errorsWithoutLead, resultsWithoutLead } from '../../../../shared/files/erase-rows.js';
 import type { FileForm, FileShape } from '../../../../shared/files/file-form.js';
-import { kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
 import { RecordEnds } from '../../../../shared/files/reading/record-ends.js';
 import { errorHeader, resultHeader } from '../../../../shared/files/result-columns.js';
+import { kindOfRow } from '../../../../shared/files/rows/footer-watch.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
 
 const csvShape = (columns: readonly string[], crmIdField?: string, delimiter = ','): FileShape => ({

@@ -140,6 +140,9 @@ describe('score input', () => {
         'a.csv.gz: The gzip file ends early (read up to line 1099, column 4). Take the complete file',
       );
       expect(await problem('a.xlsx', 'x')).to.include('must end in .csv');
+      expect(await problem('leads.zip', Buffer.from('PK\x03\x04', 'latin1'))).to.equal(
+        'leads.zip: The file is a ZIP archive (line 1, column 1). Unpack it: unzip FILE',
+      );
     });
 
     it('returns every cell of any table that was written as quoted CSV', async () => {

@@ -112,6 +112,18 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     message:
       'The file is not UTF-8 (line 3, column 12). Save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE',
   },
+  'a CSV that is compressed twice': {
+    file: gzipSync(gzipSync(tidy)),
+    message: 'The file is compressed twice with gzip (line 1, column 1). Unpack it: gzip -dc FILE > ONCE.gz',
+  },
+  'a ZIP archive': {
+    file: Buffer.from(`PK\x03\x04\x14\0\0\0\0\0${'\0'.repeat(20)}leads.csv`, 'latin1'),
+    message: 'The file is a ZIP archive (line 1, column 1). Unpack it: unzip FILE',
+  },
+  'a file that is neither a text nor of a known kind': {
+    file: Buffer.from(`${tidy}\xe5\x02\xc7\x01`, 'latin1'),
+    message: 'The file is no text (line 4, column 1). Export it as CSV or JSON Lines in UTF-8',
+  },
   'a workbook of Excel': {
     file: Buffer.from('PK\x03\x04\x14\x00\x06\x00\x08\x00[Content_Types].xml', 'latin1'),
     message: 'The file is an Excel workbook (line 1, column 1). Save it as CSV in UTF-8',
