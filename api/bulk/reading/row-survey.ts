@@ -9,7 +9,7 @@ import { DecimalPoints } from '../../../shared/files/rows/decimal-points.js';
 import { type Footer, FooterWatch, footerNotice } from '../../../shared/files/rows/footer-watch.js';
 import { RowKinds } from '../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
-import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import { valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import type { JsonSurvey } from './json-survey.js';
 
@@ -34,7 +34,7 @@ const noIds =
 
 /** The crm_id in a cell; null for one that is none. */
 function idIn(cell: string): string | null {
-  const read = idOfText(textOfCell(cell));
+  const read = idOfText(valueOfCell(cell));
   return 'id' in read ? read.id : null;
 }
 

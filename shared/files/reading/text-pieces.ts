@@ -16,11 +16,36 @@ const begins = (bytes: Uint8Array, mark: readonly number[]): boolean => mark.eve
 
 /**
  * Converts the pieces of a file to UTF-8 without byte order mark, whose validity they do not check. UTF-16 is found by
- * its mark, or by the zero bytes of its first characters.
+ * its mark, or by the zero bytes of its first characters. A Ctrl-Z at the end is left out: programs of DOS write it.
  * @param form receives the form
  * @throws InputFault for files that are no text, HTML and broken UTF-16
  */
 export async function* utf8Pieces(pieces: AsyncIterable<Buffer>, form: TextForm): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const piece of convertedPieces(pieces, form)) {
+    const bytes = held.length === 0 ? piece : Buffer.concat([held, piece]);
+    const end = endOfText(bytes);
+    held = bytes.subarray(end);
+    if (end > 0) yield bytes.subarray(0, end);
+  }
+}
+
+const [controlZ, lineFeed, carriageReturn] = [0x1a, 0x0a, 0x0d];
+/** Some programs fill the last block of 128 bytes. */
+const maxAfterText = 1024;
+
+/** The position of the Ctrl-Z after which only others and line ends follow; the length without one. */
+function endOfText(bytes: Uint8Array): number {
+  let end = bytes.length;
+  for (let at = end - 1; at >= Math.max(0, bytes.length - maxAfterText); at -= 1) {
+    const byte = bytes[at];
+    if (byte === controlZ) end = at;
+    else if (byte !== lineFeed && byte !== carriageReturn) break;
+  }
+  return end;
+}
+
+async function* convertedPieces(pieces: AsyncIterable<Buffer>, form: TextForm): AsyncGenerator<Buffer> {
   let decoder: Utf16Decoder | undefined;
   let isFirst = true;
   for await (const piece of pieces) {

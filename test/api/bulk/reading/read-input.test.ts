@@ -38,7 +38,7 @@ const broken: Readonly<Record<string, readonly [string | Uint8Array, string, Rea
   ],
   'no column for the crm_id': [
     'Size\n1\n',
-    'The header (line 1) has no column "Id" for the crm_id. Its columns: "Size"',
+    'The header (line 1) has no column "Id" for the crm_id. Its columns: "Size". The columns were separated at commas',
     { options: { crm_id_field: 'Id' } },
     1,
   ],

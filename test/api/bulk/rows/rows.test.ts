@@ -339,6 +339,7 @@ describe('the result lines of a bulk job', () => {
     const [, ...others] = results.split('\n');
     expect(resultsWithoutLead(results, 'a', withInput)).to.equal([',,,70,0.5,true,90,-20,,,,,', ...others].join('\n'));
     expect(resultsWithoutLead(results, 'c', withInput)?.split('\n')[3]).to.equal(',,,,,,,,,,,,The lead was erased');
+    expect(resultsWithoutLead(await linesOf(withInput, "'d,1,2\n"), 'd', withInput)).to.match(/^,,,70,0.5,/);
     const bare = { shape, options: { include_input: false, explain: false } };
     expect(resultsWithoutLead(await linesOf(bare), 'a', bare)).to.match(/^1,,70,0.5,true,90,-20,,\n2,b,/);
     const json = { shape: jsonlShape(), options: { include_input: true, explain: false } };

@@ -35,6 +35,9 @@ const split = (form: RegExp): RegExp =>
 const read: Readonly<Record<string, ReadFile>> = {
   'ids-excel-formula-text.csv': { tidy: one('00123') },
   'ids-excel-formula-text-quoted.csv': { tidy: one('00123') },
+  'ids-apostrophe.csv': { tidy: one('00123') },
+  'lines-ctrl-z.csv': { tidy: ['crm_id,Lead Source,Annual Revenue', 'e1,Referral,1200000'] },
+  'json-cr-only.jsonl': { tidy: ['crm_id,Lead Source', 'g1,Referral', 'g2,Website'] },
   'cells-unquoted-comma-last-empty.csv': {
     tidy: ['crm_id,Lead Source,Industry', 'c1,Website,', 'c3,Partner,Software'],
     failed: [moved],
@@ -110,6 +113,12 @@ const refused: Readonly<Record<string, RegExp>> = {
   'zip-of-csv.zip': new RegExp(`^The file is a ZIP archive ${place}\\. Unpack it: unzip FILE$`),
   'not-text-parquet.csv': new RegExp(`^The file is a Parquet file ${place}\\. Convert it: python3 `),
   'not-text-pdf.csv': new RegExp(`^The file is a PDF ${place}\\. Export the table that it shows as CSV in UTF-8$`),
+  'preamble-is-a-field-name.csv':
+    /^Line 1 stands before the names of the columns, which are in line 2\. Delete the title lines$/,
+  'delim-caret.csv':
+    /The columns were separated at commas\. If "\^" separates them, begin the file with the line sep=\^$/,
+  'delim-tie-comma-in-name.csv':
+    /Its columns: "crm_id;Annual Revenue", " EUR"\. .* separated at commas\. If ";" separates them, begin the file with the line sep=;$/,
   'json-as-csv.csv': new RegExp(`^The file has records of JSON and is no CSV ${place}\\. `),
 };
 
