@@ -39,6 +39,7 @@ export function errorsWithoutLead(errors: string, crmId: string, { shape }: File
     '',
     '',
     erased,
+    '',
   ]);
 }
 

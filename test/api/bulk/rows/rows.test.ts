@@ -322,14 +322,17 @@ describe('the result lines of a bulk job', () => {
   });
 
   it('list the rows with a problem', async () => {
-    const rows = await rowsOf('a,1,2\nb,1,2,3\n\nc,1,2,3\n', shape);
+    const text = 'a,1,2\nb,1,2,3\n\nc,1,2,"3, ""x""",4\nd,1,2, ,\ne,1,2,=1+1\n';
+    const rows = await rowsOf(text, shape);
     const errors = errorText(rows, (row) => row.problem, withInput);
-    expect(errorHeader(shape)).to.equal('row,line,crm_id,field,message\n');
-    expect(parse(errors).map((cells: string[]) => cells.slice(0, 4))).to.deep.equal([
-      ['2', '3', 'b', ''],
-      ['4', '5', 'c', ''],
+    expect(errorHeader(shape)).to.equal('row,line,crm_id,field,message,surplus\n');
+    expect(parse(errors).map((cells: string[]) => cells.toSpliced(4, 1))).to.deep.equal([
+      ['2', '3', 'b', '', '3'],
+      ['4', '5', 'c', '', '"3, ""x""",4'],
+      ['5', '6', 'd', '', ''],
+      ['6', '7', 'e', '', "'=1+1"],
     ]);
-    expect(errorsWithoutLead(errors, 'b', withInput)).to.match(/^2,3,,,The lead was erased\n4,5,c,,"The row/);
+    expect(errorsWithoutLead(errors, 'b', withInput)).to.match(/^2,3,,,The lead was erased,\n4,5,c,,"The row/);
     expect(errorsWithoutLead(errors, 'x', withInput)).to.equal(undefined);
   });
 

@@ -38,6 +38,10 @@ const read: Readonly<Record<string, ReadFile>> = {
   'ids-apostrophe.csv': { tidy: one('00123') },
   'lines-ctrl-z.csv': { tidy: ['crm_id,Lead Source,Annual Revenue', 'e1,Referral,1200000'] },
   'json-cr-only.jsonl': { tidy: ['crm_id,Lead Source', 'g1,Referral', 'g2,Website'] },
+  // The worker cannot read them: the notice of the job is a test of `unusedValues`.
+  'all-values-unread.csv': {
+    tidy: ['crm_id,Annual Revenue,Last Activity Date', ...['m0', 'm1', 'm2'].map((id) => `${id},n.a. EUR,10.11.2026`)],
+  },
   'cells-unquoted-comma-last-empty.csv': {
     tidy: ['crm_id,Lead Source,Industry', 'c1,Website,', 'c3,Partner,Software'],
     failed: [moved],
