@@ -13,6 +13,7 @@ import type { CallDays } from '../http/call-days.js';
 import type { ScoringServices } from '../services.js';
 import type { ReserveTicket } from './reserve-order.js';
 import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
+import { unusedValues } from './rows/unused-values.js';
 
 export interface SliceDeps
   extends Pick<ScoringServices, 'admission' | 'metering' | 'dispatcher' | 'recorder' | 'fieldDays'> {
@@ -69,7 +70,13 @@ export async function scoreSlice(
   await ticket.reached();
   const reservation = await metering.reserve(call, organisation, stopAt);
   ticket.end(true);
-  const outcome: SliceOutcome = { ...output.outcome, call_id: call.id, done_at: new Date(call.atMs) };
+  const notices = job.settled.scored === 0 ? unusedValues(scored, model, slice) : [];
+  const outcome: SliceOutcome = {
+    ...output.outcome,
+    call_id: call.id,
+    ...(notices.length > 0 && { notices }),
+    done_at: new Date(call.atMs),
+  };
   await reservation.compensateOnFailure(async () => {
     await recorder.record({
       call,

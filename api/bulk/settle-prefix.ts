@@ -52,11 +52,13 @@ export async function settlePrefix(
     const next = await slices.list(job._id, { from: totals.slices, limit: slicesPerStep });
     const ready: Settling[] = [];
     let sums = totals;
+    let notices: readonly string[] = [];
     for (const slice of next) {
       if (numberOfSlice(slice._id) !== sums.slices || slice.outcome === undefined) break;
       if (slice.state === 'done' && !hasEnded(slice)) break;
       // Also one that is settled: the runner died before it moved the prefix, and an erasure may have come since.
       ready.push({ slice, start: startAfter(sums) });
+      if (sums.scored === 0 && slice.outcome.scored > 0) notices = slice.outcome.notices ?? [];
       sums = totalsWith(sums, slice);
     }
     if (ready.length === 0) return totals;
@@ -66,7 +68,7 @@ export async function settlePrefix(
     // Before the prefix moves: a runner that dies in between repeats both.
     await slices.removeInputs(settled);
     // Another runner may have done the same, with the same sums.
-    if (!(await jobs.advance({ ...job, settled: totals }, sums))) return totals;
+    if (!(await jobs.advance({ ...job, settled: totals }, sums, notices))) return totals;
     totals = sums;
     if (settled.length < slicesPerStep) return totals;
   }

@@ -85,8 +85,8 @@ export const jobSchema = describedObject('A bulk job: one file that is scored.',
   'error?': failureSchema,
   'notices?': described(
     'Sentences about the file: rows that were passed over or read in an unusual way, rows with a `crm_id` that an ' +
-      'earlier row has, fields that the file lacks, names that the model does not know, and where the job will pause. ' +
-      'In the reply of its creation, about an empty `Idempotency-Key`.',
+      'earlier row has, fields that the file lacks, names that the model does not know, fields of whose values it ' +
+      'could use none, and where the job will pause. In the reply of its creation, about an empty `Idempotency-Key`.',
     list(text),
   ),
   usage: usageSchema,

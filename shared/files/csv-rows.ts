@@ -1,6 +1,7 @@
 import { isOddClosing, isOddOpening, splitCell } from './split-cells.js';
 
-const [quote, lineFeed, carriageReturn, space, tab, backslash, equals] = [0x22, 0x0a, 0x0d, 0x20, 0x09, 0x5c, 0x3d];
+const [quote, lineFeed, carriageReturn, space, tab, backslash] = [0x22, 0x0a, 0x0d, 0x20, 0x09, 0x5c];
+const [equals, apostrophe] = [0x3d, 0x27];
 const [lastAscii, byteOrderMark] = [0x7e, 0xfeff];
 /** A row may have a million cells. To look for a split one among them would keep other work waiting. */
 const maxSplitCells = 20_000;
@@ -96,7 +97,7 @@ export class CsvRows {
         continue;
       }
       // Nearly all cells begin with a letter or a digit.
-      if ((first > equals && first <= lastAscii) || (first > quote && first < equals)) this.plainCell(this.at);
+      if ((first > equals && first <= lastAscii) || (first > apostrophe && first < equals)) this.plainCell(this.at);
       else if (first === quote) this.quotedCell(this.at);
       else this.oddCell();
       const code = this.at < text.length ? text.charCodeAt(this.at) : -1;
@@ -191,6 +192,7 @@ export class CsvRows {
       return;
     }
     this.plainCell(from);
+    if (code === apostrophe && at === from) this.hasOddCell = true;
     if (code > lastAscii ? !isOddOpening(code) : code !== equals) return;
     this.hasOddCell = true;
     if (code === equals && text.charCodeAt(at + 1) !== quote) return;
@@ -214,7 +216,9 @@ export class CsvRows {
     let { at } = this;
     for (; at < length; at += 1) {
       const code = text.charCodeAt(at);
-      if (code === delimiter || code === lineFeed || code === carriageReturn) break;
+      if (code === delimiter) break;
+      // Nearly all characters are above both line ends.
+      if (code <= carriageReturn && (code === lineFeed || code === carriageReturn)) break;
     }
     this.at = at;
   }
@@ -233,7 +237,8 @@ export class CsvRows {
     let content = text.slice(from, to);
     if (content.includes('"')) content = content.replaceAll('""', '"');
     const code = content.charCodeAt(0);
-    if (code === equals || (code > lastAscii && isOddOpening(code)) || code <= space) this.hasOddCell = true;
+    if (code === equals || code === apostrophe || code <= space || (code > lastAscii && isOddOpening(code)))
+      this.hasOddCell = true;
     if (content.charCodeAt(content.length - 1) === backslash) this.mayBeSplit = true;
     this.at = Math.min(to + 1, text.length);
     this.isUnclosed = to === text.length;

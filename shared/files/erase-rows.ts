@@ -1,7 +1,7 @@
 import { CsvRows } from './csv-rows.js';
 import type { FileForm } from './file-form.js';
 import { keptColumns } from './result-columns.js';
-import { textOfCell, writtenText } from './spreadsheet-cell.js';
+import { valueOfCell, writtenText } from './spreadsheet-cell.js';
 
 /** Replaces errors of an erased lead: they may quote its data. */
 const erased = 'The lead was erased';
@@ -39,6 +39,7 @@ export function errorsWithoutLead(errors: string, crmId: string, { shape }: File
     '',
     '',
     erased,
+    '',
   ]);
 }
 
@@ -55,7 +56,7 @@ function csvWithout(
   while (rows.next()) {
     // A cell of the file, or one that the results added.
     const cell = rows.cells[crmIdCell] ?? '';
-    if (textOfCell(cell) !== crmId && writtenText(cell) !== crmId) continue;
+    if (valueOfCell(cell) !== crmId && writtenText(cell) !== crmId) continue;
     changed += text.slice(copied, rows.start) + without(rows.cells).join(delimiter);
     copied = rows.end;
   }

@@ -3,7 +3,7 @@ import { csvCell } from './spreadsheet-cell.js';
 
 export const scoreColumns = ['score', 'conversion_likelihood', 'enriched', 'previous_score', 'delta'] as const;
 export const reasonColumns = ['top_reason_1', 'top_reason_2', 'top_reason_3'] as const;
-const errorColumns = ['row', 'line', 'crm_id', 'field', 'message'] as const;
+const errorColumns = ['row', 'line', 'crm_id', 'field', 'message', 'surplus'] as const;
 
 /** The columns that results add to those of the input. */
 export const addedColumns = (explain: boolean): string[] => [

@@ -4,8 +4,8 @@ import type { FileShape } from '../../../shared/files/file-form.js';
 import { nameNotices } from '../../../shared/files/notices/header-notices.js';
 import {
   columnOf,
-  listedNames,
   noKnownColumn,
+  noSuchColumn,
   refuseRepeated,
   shownName,
 } from '../../../shared/files/reading/csv-columns.js';
@@ -44,10 +44,7 @@ export async function shapeOfHeader(
   const crmIdColumn = await columnOf(columns, { wanted: wanted ?? 'crm_id', line, purpose: 'crm_id' });
   const names = columns.filter((name) => name.trim() !== '');
   if (wanted !== undefined && crmIdColumn === undefined)
-    throw new InputFault(
-      `The header (line ${line}) has no column ${shownName(wanted)} for the crm_id. Its columns: ${listedNames(names)}`,
-      { line },
-    );
+    throw noSuchColumn(`column ${shownName(wanted)} for the crm_id`, { names, line, delimiter });
   const crmIdField = crmIdColumn === undefined ? undefined : columns[crmIdColumn];
   const sent = knownFields.sentNames();
   const match = await matchOf(
@@ -60,7 +57,7 @@ export async function shapeOfHeader(
       { line },
     );
   refuseRepeated(columns, { line, isRead: (name) => sent.targetsOf(name).length > 0 });
-  if (!match.hasMatch) throw noKnownColumn(names, { line, fields: knownFields });
+  if (!match.hasMatch) throw noKnownColumn({ names, line, delimiter }, knownFields);
   const shape: FileShape = { format: 'csv', columns, delimiter, crm_id_field: crmIdField };
   const notices = nameNotices(match.report(), {
     ...{ names, hasIds: crmIdColumn !== undefined, kind: 'column', fields: knownFields, option: idOption },

@@ -1,15 +1,15 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
 import { CsvRows } from '../../../shared/files/csv-rows.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
-import { type Footer, FooterWatch, footerNotice } from '../../../shared/files/reading/footer-watch.js';
 import { type FoundRecords, recordAt, textOf } from '../../../shared/files/reading/record-ends.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
 import { RowSurplus } from '../../../shared/files/row-surplus.js';
 import { DecimalPoints } from '../../../shared/files/rows/decimal-points.js';
+import { type Footer, FooterWatch, footerNotice } from '../../../shared/files/rows/footer-watch.js';
 import { RowKinds } from '../../../shared/files/rows/row-kinds.js';
 import { ShortRows } from '../../../shared/files/short-rows.js';
-import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import { valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import type { JsonSurvey } from './json-survey.js';
 
@@ -34,7 +34,7 @@ const noIds =
 
 /** The crm_id in a cell; null for one that is none. */
 function idIn(cell: string): string | null {
-  const read = idOfText(textOfCell(cell));
+  const read = idOfText(valueOfCell(cell));
   return 'id' in read ? read.id : null;
 }
 

@@ -7,7 +7,7 @@ import { firstOfEach } from '../../../shared/files/reading/csv-columns.js';
 import type { CanBeHeader } from '../../../shared/files/reading/csv-start.js';
 import { IdMember, idOfJson, idOfText } from '../../../shared/files/reading/row-ids.js';
 import { oddRowProblem, repeatsHeader } from '../../../shared/files/rows/odd-rows.js';
-import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import { valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { type CallRecord, idOfRecord } from '../../call/scoring-call.js';
 import { sentNamesOf } from '../../dispatch/field-names.js';
@@ -113,7 +113,7 @@ async function csvReader(
     if (row.isBlank) return emptyRow;
     const { cells } = row;
     if (repeatsHeader(cells, columns, number)) return emptyRow;
-    const read = crmIdColumn === undefined ? { id: null } : idOfText(textOfCell(cells[crmIdColumn] ?? ''));
+    const read = crmIdColumn === undefined ? { id: null } : idOfText(valueOfCell(cells[crmIdColumn] ?? ''));
     const usableId = 'id' in read ? read.id : null;
     const problem = row.problem ?? oddRowProblem(cells, { number, idColumn: crmIdColumn });
     if (problem !== undefined) return failed('', problem, usableId);
@@ -133,18 +133,27 @@ async function parseJsonl(text: string, { shape, knownFields }: RowForm, first: 
   const idMember = new IdMember(shape.crm_id_field);
   const isKnown = knownAmong(knownFields);
   const rows: ParsedRow[] = [];
+  // Most files have one of both alone. To look for the other from each line would read the text a thousand times.
+  let [lineFeed, carriageReturn] = [-1, -1];
   for (let from = 0, pauseAt = stepCharacters; from < text.length; ) {
-    const lineFeed = text.indexOf('\n', from);
-    const to = lineFeed === -1 ? text.length : lineFeed;
-    const line = text.slice(from, text[to - 1] === '\r' && to > from ? to - 1 : to);
+    if (lineFeed < from) lineFeed = indexIn(text, '\n', from);
+    if (carriageReturn < from) carriageReturn = indexIn(text, '\r', from);
+    const to = Math.min(lineFeed, carriageReturn);
+    const line = text.slice(from, to);
     const numbers = { row: first.row + rows.length, line: first.line + rows.length };
     rows.push({ ...numbers, text: line, ...(await readJson(line, idMember, isKnown)) });
-    from = to + 1;
+    from = to + (text.startsWith('\r\n', to) ? 2 : 1);
     if (from < pauseAt) continue;
     await nextStep();
     pauseAt = from + stepCharacters;
   }
   return rows;
+}
+
+/** The position of a character; the end of the text without one. */
+function indexIn(text: string, character: string, from: number): number {
+  const at = text.indexOf(character, from);
+  return at === -1 ? text.length : at;
 }
 
 /**

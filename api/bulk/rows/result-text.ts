@@ -91,13 +91,19 @@ export function errorText(rows: readonly ParsedRow[], problemOf: ProblemOf, { sh
     if (problem === undefined) continue;
     const { row: number, line, crmId } = row;
     const { field, message } = problem;
+    const { format, delimiter } = shape;
+    const cells = (): string[] => [crmId ?? '', field, message, surplusOf(row, delimiter)].map(spreadsheetCell);
     text +=
-      shape.format === 'csv'
-        ? csvLine(
-            [String(number), String(line), ...[crmId ?? '', field, message].map(spreadsheetCell)],
-            shape.delimiter,
-          )
+      format === 'csv'
+        ? csvLine([String(number), String(line), ...cells()], delimiter)
         : `${JSON.stringify({ row: number, line, ...(crmId === null ? {} : { crm_id: crmId }), field, message })}\n`;
   }
   return text;
+}
+
+/** The text of a row of a CSV behind its last column, which results leave out. Empty cells alone are no text. */
+function surplusOf({ text, input }: ParsedRow, delimiter: string): string {
+  if (text.length <= input.length) return '';
+  const surplus = text.slice(input.length + delimiter.length);
+  return surplus.split(delimiter).every((cell) => cell.trim() === '') ? '' : surplus;
 }

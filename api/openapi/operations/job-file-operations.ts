@@ -136,7 +136,9 @@ const files = {
   errors: {
     operationId: 'getErrors',
     summary: 'Download the failed rows of a bulk job',
-    description: 'One line for each row that could not be scored, in order, as far as the job has come.',
+    description:
+      'One line for each row that could not be scored, in order, as far as the job has come. In a CSV, `surplus` is the ' +
+      'text of a row behind its last column.',
   },
 } as const;
 

@@ -55,8 +55,9 @@ rows that you have changed. The run stops if no row of the first call has a
 score.
 
 An added cell that a spreadsheet would take for a formula begins with an
-apostrophe, and so does a crm_id with --only-scores. This command and "outcomes
-import" take it off a crm_id again. The columns of the file stay as they are.
+apostrophe, and so does a crm_id with --only-scores. An apostrophe before a cell
+of a CSV is no part of its value, as in a spreadsheet: '00123 is 00123. The
+columns of the file stay as they are.
 
 Before sending and again at the end, the command lists the fields that the model
 knows but the file lacks. It also lists the columns that the model does not know.

@@ -56,7 +56,7 @@ export async function waitForJob(jobId: string, { client, screen, download }: Jo
 /** Shows each state of a job: a bar for its rows, and a sentence when it pauses or goes on. */
 class StateNotes {
   private pause = '';
-  private areNoticesShown = false;
+  private noticesShown = 0;
   private last = '';
 
   constructor(private readonly screen: JobScreen) {}
@@ -74,10 +74,10 @@ class StateNotes {
         ...(failed === 0 ? {} : { detail: `${countText(failed)} failed` }),
       });
     this.last = counts;
-    if (job.notices !== undefined && !this.areNoticesShown) {
-      for (const notice of job.notices) this.screen.say(`Note: ${notice}.`);
-      this.areNoticesShown = true;
-    }
+    const { notices = [] } = job;
+    // One about values follows those about the file.
+    for (const notice of notices.slice(this.noticesShown)) this.screen.say(`Note: ${notice}.`);
+    this.noticesShown = notices.length;
     const pause = job.pause === undefined || job.state !== 'paused' ? '' : pauseText(job.pause);
     if (pause !== this.pause) this.screen.say(pause === '' ? 'The job goes on.' : `The job is paused. ${pause}`);
     this.pause = pause;

@@ -1,10 +1,10 @@
 import { storedCrmId } from '../../../shared/contract/crm-id.js';
 import { maxDaysAhead, outcomeDate } from '../../../shared/contract/dates.js';
 import { foldFieldName } from '../../../shared/contract/texts.js';
-import { columnOf, listedNames } from '../../../shared/files/reading/csv-columns.js';
-import { InputFault } from '../../../shared/files/reading/input-fault.js';
+import { columnOf, noSuchColumn, shownName } from '../../../shared/files/reading/csv-columns.js';
+import type { HeaderStart } from '../../../shared/files/reading/file-records.js';
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
-import { textOfCell, valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import { valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
 import { formatAdvice, type InputFile } from '../score/input/input-file.js';
 import { tableRows } from '../score/input/table-rows.js';
@@ -66,8 +66,8 @@ export async function* outcomeRows(
       const folded = new Set(names.map(foldFieldName));
       return needed.some((name) => folded.has(name));
     },
-    readHeader: async (names: readonly string[], { line }: { readonly line: number }) => {
-      indexes = await columnIndexes(names, line, columns);
+    readHeader: async (names: readonly string[], start: HeaderStart) => {
+      indexes = await columnIndexes(names, start, columns);
       return indexes.crmId;
     },
   };
@@ -78,17 +78,18 @@ export async function* outcomeRows(
   }
 }
 
-async function columnIndexes(header: readonly string[], line: number, columns: OutcomeColumns): Promise<ColumnIndexes> {
+async function columnIndexes(
+  header: readonly string[],
+  { line, delimiter }: HeaderStart,
+  columns: OutcomeColumns,
+): Promise<ColumnIndexes> {
   const names = header.map((name) => name.trim());
   const indexOf = (wanted: string, purpose: string) => columnOf(names, { wanted, line, purpose });
   const required = async (wanted: string, option: string): Promise<number> => {
     const index = await indexOf(wanted, option === '--crm-id' ? 'crm_id' : `column of ${option}`);
     if (index !== undefined) return index;
-    const listed = listedNames(names.filter((each) => each !== ''));
-    throw new InputFault(
-      `The header (line ${line}) has no column "${wanted}". Name the column with ${option}. Existing columns: ${listed}`,
-      { line },
-    );
+    const own = names.filter((each) => each !== '');
+    throw noSuchColumn(`column ${shownName(wanted)}. Name the column with ${option}`, { names: own, line, delimiter });
   };
   return {
     crmId: await required(columns.crmId ?? 'crm_id', '--crm-id'),
@@ -104,7 +105,7 @@ function readRow(
   reading: { readonly values: ConvertedValues; readonly now: Date; readonly correctsDates?: boolean },
 ): ReadOutcome | { readonly mistake: Mistake } {
   const { values, now, correctsDates } = reading;
-  const cell = textOfCell(record[indexes.crmId] ?? '');
+  const cell = valueOfCell(record[indexes.crmId] ?? '');
   const name = (index: number): string => `"${indexes.names[index] ?? ''}"`;
   const read = idOfText(cell);
   if ('problem' in read) return { mistake: { what: `${name(indexes.crmId)}: ${read.problem}` } };

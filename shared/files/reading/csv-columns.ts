@@ -83,15 +83,40 @@ export function firstOfEach(names: readonly string[]): { readonly name: string; 
   );
 }
 
+/** The header of a CSV as it was read. */
+interface ReadNames {
+  readonly names: readonly string[];
+  readonly line: number;
+  readonly delimiter: string;
+}
+
 /** The fault of a file none of whose columns the model knows. */
-export const noKnownColumn = (
-  names: readonly string[],
-  { line, fields }: { readonly line: number; readonly fields: KnownFields },
-): InputFault =>
+export const noKnownColumn = ({ names, line, delimiter }: ReadNames, fields: KnownFields): InputFault =>
   new InputFault(
-    `The header (line ${line}) has no column that the model knows. Its columns: ${listedNames(names)}. Fields of the model: ${listedNames([...new Set(fields.slotNames)])}`,
+    `The header (line ${line}) has no column that the model knows. Its columns: ${listedNames(names)}. Fields of the model: ${listedNames([...new Set(fields.slotNames)])}${delimiterText({ names, delimiter })}`,
     { line },
   );
+
+/** The fault of a file without a column that it must have. @param without completes the sentence: `the column "Id"` */
+export const noSuchColumn = (without: string, { names, line, delimiter }: ReadNames): InputFault =>
+  new InputFault(
+    `The header (line ${line}) has no ${without}. Its columns: ${listedNames(names)}${delimiterText({ names, delimiter })}`,
+    { line },
+  );
+
+const delimiterNames: Readonly<Record<string, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' };
+/** Characters that separate the columns of some files. A first line can name each of them. */
+const otherDelimiters = [';', '|', '^', '~', ','] as const;
+
+/** Names the delimiter that was used, if some names seem to be several names in one; otherwise an empty text. */
+function delimiterText({ names, delimiter }: Pick<ReadNames, 'names' | 'delimiter'>): string {
+  const other = otherDelimiters.find((each) => each !== delimiter && names.some((name) => name.includes(each)));
+  if (names.length > 1 && other === undefined) return '';
+  const used = `. The columns were separated at ${delimiterNames[delimiter] ?? JSON.stringify(delimiter)}`;
+  return other === undefined
+    ? used
+    : `${used}. If "${other}" separates them, begin the file with the line sep=${other}`;
+}
 
 /** Names for a message, at most twelve. */
 export function listedNames(names: readonly string[]): string {

@@ -47,10 +47,18 @@ export function titlesFault(
   names: readonly string[],
   { line, lineAfter, after, canBeHeader }: TitlesOptions,
 ): InputFault | undefined {
-  if (names.join('').length > maxTitleCharacters || canBeHeader?.(names) === true) return undefined;
+  if (names.join('').length > maxTitleCharacters) return undefined;
+  const known = knownIn(names, canBeHeader);
+  if (known > 1) return undefined;
   let last = line;
   for (const { cells, at } of linesOf(after.slice(0, maxTitleCharacters))) {
-    const isHeader = canBeHeader === undefined ? names.length === 1 && cells.length > 2 : canBeHeader(cells);
+    const isHeader =
+      canBeHeader === undefined
+        ? names.length === 1 && cells.length > 2
+        : known === 0
+          ? canBeHeader(cells)
+          : // A title may be the name of a field. A lead with two such names has no further cells.
+            filledIn(cells) > filledIn(names) && knownIn(cells, canBeHeader) > 1;
     if (isHeader) {
       const titles = last === line ? `Line ${line} stands` : `Lines ${line} to ${last} stand`;
       const message = `${titles} before the names of the columns, which are in line ${lineAfter + at}. Delete the title lines`;
@@ -60,6 +68,18 @@ export function titlesFault(
   }
   return undefined;
 }
+
+/** Number of names that can be in a header, at most 2. */
+function knownIn(names: readonly string[], canBeHeader: CanBeHeader | undefined): number {
+  let known = 0;
+  for (const name of names) {
+    if (canBeHeader?.([name]) === true) known += 1;
+    if (known > 1) return known;
+  }
+  return known;
+}
+
+const filledIn = (cells: readonly string[]): number => cells.filter((cell) => cell.trim() !== '').length;
 
 interface TitlesOptions {
   readonly line: number;

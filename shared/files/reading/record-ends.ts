@@ -37,7 +37,7 @@ function quickState(state: number, kind: number): number {
  *   spaces and tabs before it do not count. A quote that neither a delimiter nor a line end follows, with or without
  *   spaces, makes the rest of its cell unquoted. So csv-parse reads the same records with `relax_quotes`, but for the
  *   spaces. In a quoted cell of several lines such a quote is stray: the scan ends.
- * - JSONL: LF ends a record. JSON escapes line breaks of texts, so quotes do not matter.
+ * - JSONL: the same line ends. JSON escapes line breaks of texts, so quotes do not matter.
  */
 export class RecordEnds {
   /** Position after the line end of each record that `scan` found. */
@@ -65,8 +65,8 @@ export class RecordEnds {
     this.ends = new Uint32Array(maxRecords);
     this.lines = new Uint32Array(maxRecords);
     this.kinds[0x0a] = lineFeed;
+    this.kinds[returnByte] = carriageReturn;
     if (format === 'csv') {
-      this.kinds[returnByte] = carriageReturn;
       this.kinds[0x22] = quote;
       for (const each of blanks) this.kinds[each] = space;
       this.kinds[mark[0]] = markByte;

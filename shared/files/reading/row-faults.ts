@@ -1,6 +1,6 @@
 import { readCrmId } from '../../contract/crm-id.js';
 import { CsvRows } from '../csv-rows.js';
-import { textOfCell } from '../spreadsheet-cell.js';
+import { valueOfCell } from '../spreadsheet-cell.js';
 import { InputFault, positionIn } from './input-fault.js';
 import { type FoundRecords, recordAt } from './record-ends.js';
 
@@ -134,7 +134,7 @@ function refuseShortenedId({ bytes, line }: RowBytes, { delimiter, crmIdColumn }
     row.next();
     return row;
   };
-  const cell = textOfCell(rowTo(crmIdColumn + 1).cells[crmIdColumn] ?? '');
+  const cell = valueOfCell(rowTo(crmIdColumn + 1).cells[crmIdColumn] ?? '');
   const read = readCrmId(cell);
   if (!('problem' in read) || read.problem !== 'scientific') return;
   const start = crmIdColumn === 0 ? 0 : rowTo(crmIdColumn).cellsEnd + 1;

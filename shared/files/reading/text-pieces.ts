@@ -1,4 +1,5 @@
 import { TextDecoder } from 'node:util';
+import { refuseOtherKinds } from './file-kinds.js';
 import { type FilePosition, InputFault } from './input-fault.js';
 
 /** The form of the text of a file. Known with its first piece. */
@@ -7,15 +8,6 @@ export interface TextForm {
   encoding: 'utf-8' | 'utf-16le' | 'utf-16be';
 }
 
-const excel = 'an Excel workbook';
-const saveAsCsv = 'Save it as CSV in UTF-8';
-/** Files that are no text, by their first bytes. */
-const otherFiles = [
-  { bytes: [0x50, 0x4b, 0x03, 0x04], name: 'a ZIP archive or an Excel workbook' },
-  { bytes: [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], name: excel },
-] as const;
-/** Names in the beginning of an `.xlsx`. */
-const workbookPart = /\[Content_Types\]\.xml|_rels\/|xl\/|docProps\//;
 const utf8Mark = [0xef, 0xbb, 0xbf] as const;
 const markup = /^\s*<(?:!--|(?:!doctype|html|head|body|meta|style|table|\?xml|div)\b)/i;
 const scanned = 4096; // bytes
@@ -24,17 +16,42 @@ const begins = (bytes: Uint8Array, mark: readonly number[]): boolean => mark.eve
 
 /**
  * Converts the pieces of a file to UTF-8 without byte order mark, whose validity they do not check. UTF-16 is found by
- * its mark, or by the zero bytes of its first characters.
+ * its mark, or by the zero bytes of its first characters. A Ctrl-Z at the end is left out: programs of DOS write it.
  * @param form receives the form
- * @throws InputFault for workbooks, HTML and broken UTF-16
+ * @throws InputFault for files that are no text, HTML and broken UTF-16
  */
 export async function* utf8Pieces(pieces: AsyncIterable<Buffer>, form: TextForm): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const piece of convertedPieces(pieces, form)) {
+    const bytes = held.length === 0 ? piece : Buffer.concat([held, piece]);
+    const end = endOfText(bytes);
+    held = bytes.subarray(end);
+    if (end > 0) yield bytes.subarray(0, end);
+  }
+}
+
+const [controlZ, lineFeed, carriageReturn] = [0x1a, 0x0a, 0x0d];
+/** Some programs fill the last block of 128 bytes. */
+const maxAfterText = 1024;
+
+/** The position of the Ctrl-Z after which only others and line ends follow; the length without one. */
+function endOfText(bytes: Uint8Array): number {
+  let end = bytes.length;
+  for (let at = end - 1; at >= Math.max(0, bytes.length - maxAfterText); at -= 1) {
+    const byte = bytes[at];
+    if (byte === controlZ) end = at;
+    else if (byte !== lineFeed && byte !== carriageReturn) break;
+  }
+  return end;
+}
+
+async function* convertedPieces(pieces: AsyncIterable<Buffer>, form: TextForm): AsyncGenerator<Buffer> {
   let decoder: Utf16Decoder | undefined;
   let isFirst = true;
   for await (const piece of pieces) {
     let bytes = piece;
     if (isFirst) {
-      refuseWorkbook(bytes);
+      refuseOtherKinds(bytes);
       Object.assign(form, formOf(bytes));
       if (form.encoding !== 'utf-8') decoder = new Utf16Decoder(form.encoding);
       if (form.hasMark) bytes = bytes.subarray(decoder === undefined ? utf8Mark.length : 2);
@@ -48,13 +65,6 @@ export async function* utf8Pieces(pieces: AsyncIterable<Buffer>, form: TextForm)
     yield text;
   }
   if (decoder !== undefined) yield decoder.end();
-}
-
-function refuseWorkbook(bytes: Buffer): void {
-  const other = otherFiles.find((each) => begins(bytes, each.bytes));
-  if (other === undefined) return;
-  const name = workbookPart.test(bytes.toString('latin1', 0, scanned)) ? excel : other.name;
-  throw new InputFault(`The file is ${name} (line 1, column 1). ${saveAsCsv}`, { line: 1, column: 1 });
 }
 
 function refuseMarkup(bytes: Buffer): void {

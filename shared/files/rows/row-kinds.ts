@@ -2,7 +2,7 @@ import { countText } from '../../contract/figures.js';
 import { foldedText, longestForm } from '../../contract/texts.js';
 import type { KnownFields } from '../../messages/field-slots.js';
 import type { CsvRows } from '../csv-rows.js';
-import { kindOfRow, type RowKind } from '../reading/footer-watch.js';
+import { kindOfRow, type RowKind } from './footer-watch.js';
 import { mayRepeatHeader, oddRowProblem, repeatsHeader } from './odd-rows.js';
 import { isLabel, isNumeric, isTotal } from './total-words.js';
 

@@ -127,7 +127,7 @@ export interface Job {
     /** The line of a CSV that begins the results. */
     readonly header_line: string;
   };
-  /** Sentences about rows and names of the file: see `ReadFile`. They quote no value. Absent without one. */
+  /** Sentences about the file: see `ReadFile` and `SliceOutcome`. They quote no value. Absent without one. */
   readonly notices?: readonly string[];
   /** Sums over the settled prefix. Results and progress come from it, so both only grow. */
   readonly settled: JobTotals;
@@ -166,6 +166,8 @@ export interface SliceOutcome extends SliceBytes {
   readonly scored: number;
   readonly failed: number;
   readonly empty: number;
+  /** Sentences about its values, which the job gets with its first scored row. Absent without one. */
+  readonly notices?: readonly string[];
   readonly done_at: Date;
 }
 

@@ -152,15 +152,17 @@ export class JobStore {
 
   /**
    * Moves the end of the settled prefix forward.
+   * @param notices that the job gets
    * @returns false if another process has moved it, or an erasure has changed results, since the job was read
    */
   async advance(
     { _id, settled, revision }: Pick<Job, '_id' | 'settled' | 'revision'>,
     to: JobTotals,
+    notices: readonly string[] = [],
   ): Promise<boolean> {
     const { matchedCount } = await this.collection.updateOne(
       { _id, 'settled.slices': settled.slices, revision },
-      { $set: { settled: to } },
+      { $set: { settled: to }, ...(notices.length > 0 && { $push: { notices: { $each: [...notices] } } }) },
       majority,
     );
     return matchedCount === 1;

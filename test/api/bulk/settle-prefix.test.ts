@@ -49,8 +49,9 @@ describe('the settled prefix of a bulk job', () => {
     return await read(_id);
   }
 
-  async function finish(jobId: string, number: number, age = 0): Promise<void> {
-    const outcome: SliceOutcome = { ...sizes, scored: 1, failed: 1, empty: 0, done_at: new Date(nowMs - age) };
+  async function finish(jobId: string, number: number, age = 0, of: Partial<SliceOutcome> = {}): Promise<void> {
+    const counts = { scored: 1, failed: 1, empty: 0 };
+    const outcome: SliceOutcome = { ...sizes, ...counts, done_at: new Date(nowMs - age), ...of };
     const rows = { results: Buffer.from('results'), errors: Buffer.from('errors') };
     const finishing = { timeoutMs: 5_000 };
     await inTransaction(
@@ -121,6 +122,19 @@ describe('the settled prefix of a bulk job', () => {
     await Promise.all([settle(job, all), settle(job, all), settle(job, all)]);
     const totals = await settle(job, all);
     expect(totals).to.include({ slices: 100, rows: 200, scored: 100, failed: 100, result_bytes: 1_000 });
+  });
+
+  it('gives the job the notices of its first slice with a scored row', async () => {
+    const job = await jobWith([undefined, undefined, undefined, undefined]);
+    await finish(job._id, 0, 0, { scored: 0, failed: 2, notices: ['none'] });
+    await settle(job, [0]);
+    expect((await read(job._id)).notices).to.equal(undefined);
+    await finish(job._id, 1, 0, { notices: ['one', 'two'] });
+    await finish(job._id, 2, 0, { notices: ['three'] });
+    await Promise.all([settle(job, [1, 2]), settle(job, [1, 2])]);
+    await finish(job._id, 3, 0, { notices: ['four'] });
+    await settle(job, [3]);
+    expect((await read(job._id)).notices).to.deep.equal(['one', 'two']);
   });
 
   it('does not move over sums that an erasure has changed since they were read', async () => {

@@ -78,7 +78,7 @@ describe('a bulk job through the API', () => {
     expect(job.progress).to.include({ rows: 4, scored: 2, failed: 0, empty: 2 });
     expect(job.notices).to.deep.equal(['Line 5 is the footer of a report and was passed over', missing]);
     expect(String(await downloaded(`${id}/results`)).slice(0, 8)).to.equal('\uFEFFLead ID');
-    expect(String(await downloaded(`${id}/errors`))).to.equal('\uFEFFrow\tline\tcrm_id\tfield\tmessage\n');
+    expect(String(await downloaded(`${id}/errors`))).to.equal('\uFEFFrow\tline\tcrm_id\tfield\tmessage\tsurplus\n');
     const lines = String(await downloaded(`${id}/results`))
       .split('\n')
       .slice(3, -1);
@@ -105,6 +105,23 @@ describe('a bulk job through the API', () => {
       for (const name of ['job_slices', 'job_blobs', 'job_uploads'])
         expect(await database.collection<{ _id: string }>(name).countDocuments({ _id: idsOfJob(blank) })).to.equal(0);
     });
+  });
+
+  it('names the fields of whose values the model could use none, and keeps the text of a failed row', async function () {
+    this.timeout(90_000);
+    const { job_id: id } = await newJob(own);
+    const rows = ['a,n.a. EUR,Unheard-of', 'b,n.a. EUR,', 'c,7,Unheard-of, Inc'];
+    await upload(id, Buffer.from(`crm_id,company_size,lead_source\n${rows.join('\n')}\n`));
+    const { notices, progress } = await until(id, 'completed');
+    expect(progress).to.include({ rows: 3, scored: 2, failed: 1 });
+    const why = 'Send some of these rows to POST /v1/score with "input_report": true to see why';
+    expect(notices).to.deep.equal([
+      'Not in the file: "demo_requested" (of 3 fields that the model knows)',
+      `No value of "company_size" in rows 1 to 3 could be read. ${why}`,
+      `No value of "lead_source" in rows 1 to 3 is one that the model was trained with. ${why}`,
+    ]);
+    const [, failed] = String(await downloaded(`${id}/errors`)).split('\n');
+    expect(failed).to.match(/^3,4,c,,"?The row has 4 cells.*, Inc$/);
   });
 
   it('says when the file has been read that the month has no room for its rows', async function () {

@@ -1,14 +1,15 @@
 import {
   columnOf,
   firstOfEach,
-  listedNames,
   noKnownColumn,
+  noSuchColumn,
   refuseRepeated,
+  shownName,
 } from '../../../../shared/files/reading/csv-columns.js';
 import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
-import { InputFault } from '../../../../shared/files/reading/input-fault.js';
+import type { HeaderStart } from '../../../../shared/files/reading/file-records.js';
 import { idOfText } from '../../../../shared/files/reading/row-ids.js';
-import { textOfCell, valueOfCell } from '../../../../shared/files/spreadsheet-cell.js';
+import { valueOfCell } from '../../../../shared/files/spreadsheet-cell.js';
 import type { InputFile, InputRecord, RecordOptions } from './input-file.js';
 import { tableRows } from './table-rows.js';
 
@@ -29,8 +30,8 @@ export async function* csvRecords(input: InputFile, options: RecordOptions): Asy
     canBeHeader: canBeHeader(options),
     fields: options.fields,
     onNotice: options.onNotice,
-    readHeader: async (names: readonly string[], start: { readonly line: number; readonly delimiter: string }) => {
-      header = await readHeader(names, start.line, options);
+    readHeader: async (names: readonly string[], start: HeaderStart) => {
+      header = await readHeader(names, start, options);
       options.onHeader?.({ names, delimiter: start.delimiter });
       options.onNames?.(sentNames(names, header));
       return header.crmIdColumn;
@@ -44,7 +45,7 @@ export async function* csvRecords(input: InputFile, options: RecordOptions): Asy
       continue;
     }
     const read =
-      header.crmIdColumn === undefined ? { id: null } : idOfText(textOfCell(cells[header.crmIdColumn] ?? ''));
+      header.crmIdColumn === undefined ? { id: null } : idOfText(valueOfCell(cells[header.crmIdColumn] ?? ''));
     const fault = problem ?? ('problem' in read ? read.problem : undefined);
     if (fault !== undefined || !('id' in read)) {
       yield { row, line, text: undefined, ...(fault !== undefined && { problem: fault }), cells, endByte };
@@ -55,15 +56,16 @@ export async function* csvRecords(input: InputFile, options: RecordOptions): Asy
   }
 }
 
-async function readHeader(names: readonly string[], line: number, options: RecordOptions): Promise<Header> {
+async function readHeader(
+  names: readonly string[],
+  { line, delimiter }: HeaderStart,
+  options: RecordOptions,
+): Promise<Header> {
   const { crmIdField, fields } = options;
   const wanted = crmIdField ?? 'crm_id';
   const crmIdColumn = await columnOf(names, { wanted, line, purpose: 'crm_id' });
   if (crmIdColumn === undefined && crmIdField !== undefined)
-    throw new InputFault(
-      `The header (line ${line}) has no column ${JSON.stringify(wanted)}. Existing columns: ${listedNames(named(names))}`,
-      { line },
-    );
+    throw noSuchColumn(`column ${shownName(wanted)}`, { names: named(names), line, delimiter });
   const sent = fields?.sentNames();
   const isRead = sent === undefined ? undefined : (name: string) => sent.targetsOf(name).length > 0;
   refuseRepeated(names, { line, isRead });
@@ -72,7 +74,7 @@ async function readHeader(names: readonly string[], line: number, options: Recor
   // A file of ids alone scores known leads again, from their earlier values.
   const hasIdsAlone = crmIdColumn !== undefined && columns.length === 0;
   if (fields !== undefined && !hasIdsAlone && !columns.some(({ name }) => isRead?.(name)))
-    throw noKnownColumn(named(names), { line, fields });
+    throw noKnownColumn({ names: named(names), line, delimiter }, fields);
   return { columns: columns.map(({ name, index }) => ({ index, key: `${JSON.stringify(name)}:` })), crmIdColumn };
 }
 

@@ -86,14 +86,17 @@ export function formatOf(path: string): RecordFormat | undefined {
 export async function openInput(path: string): Promise<InputFile> {
   const name = basename(path);
   const format = formatOf(path);
-  if (format === undefined)
-    throw badInput(`${name}: the name must end in .csv, .tsv, .jsonl or .ndjson (optionally with .gz)`);
   const found = await stat(path).catch((error: unknown) => {
     throw badInput(`Cannot read ${path}: ${fileProblem(error)}`);
   });
   if (!found.isFile()) throw badInput(`${path} is not a file`);
   const start = await firstBytes(path);
   const reading = new Reading(path, { gzipped: start.equals(Buffer.from([0x1f, 0x8b])), bytes: found.size });
+  if (format === undefined) {
+    // The kind of a file that is no text is more than its name, and comes with its remedy.
+    for await (const _piece of withFileName({ name }, reading.pieces())) break;
+    throw badInput(`${name}: the name must end in .csv, .tsv, .jsonl or .ndjson (optionally with .gz)`);
+  }
   return {
     path,
     name,
@@ -178,7 +181,10 @@ class Reading {
  * Runs a reading of the file. Its faults become errors that name the file.
  * @throws CliError
  */
-export async function* withFileName<Item>(input: InputFile, items: AsyncIterable<Item>): AsyncGenerator<Item> {
+export async function* withFileName<Item>(
+  input: Pick<InputFile, 'name'>,
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item> {
   try {
     yield* items;
   } catch (error) {

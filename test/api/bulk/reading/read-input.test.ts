@@ -39,7 +39,7 @@ const broken: Readonly<Record<string, readonly [string | Uint8Array, string, Rea
   ],
   'no column for the crm_id': [
     'Size\n1\n',
-    'The header (line 1) has no column "Id" for the crm_id. Its columns: "Size"',
+    'The header (line 1) has no column "Id" for the crm_id. Its columns: "Size". The columns were separated at commas',
     { options: { crm_id_field: 'Id' } },
     1,
   ],
@@ -85,9 +85,9 @@ const broken: Readonly<Record<string, readonly [string | Uint8Array, string, Rea
     3,
     1,
   ],
-  'an Excel workbook': [
+  'a ZIP archive': [
     Buffer.from('PK\x03\x04...'),
-    'The file is a ZIP archive or an Excel workbook (line 1, column 1). Save it as CSV in UTF-8',
+    'The file is a ZIP archive (line 1, column 1). Unpack it: unzip FILE',
     {},
     1,
     1,

@@ -6,9 +6,9 @@ import { errorText, type RowResult, resultText } from '../../../../api/bulk/rows
 import { CsvRows } from '../../../../shared/files/csv-rows.js';
 import { errorsWithoutLead, resultsWithoutLead } from '../../../../shared/files/erase-rows.js';
 import type { FileForm, FileShape } from '../../../../shared/files/file-form.js';
-import { kindOfRow } from '../../../../shared/files/reading/footer-watch.js';
 import { RecordEnds } from '../../../../shared/files/reading/record-ends.js';
 import { errorHeader, resultHeader } from '../../../../shared/files/result-columns.js';
+import { kindOfRow } from '../../../../shared/files/rows/footer-watch.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
 
 const csvShape = (columns: readonly string[], crmIdField?: string, delimiter = ','): FileShape => ({
@@ -322,14 +322,17 @@ describe('the result lines of a bulk job', () => {
   });
 
   it('list the rows with a problem', async () => {
-    const rows = await rowsOf('a,1,2\nb,1,2,3\n\nc,1,2,3\n', shape);
+    const text = 'a,1,2\nb,1,2,3\n\nc,1,2,"3, ""x""",4\nd,1,2, ,\ne,1,2,=1+1\n';
+    const rows = await rowsOf(text, shape);
     const errors = errorText(rows, (row) => row.problem, withInput);
-    expect(errorHeader(shape)).to.equal('row,line,crm_id,field,message\n');
-    expect(parse(errors).map((cells: string[]) => cells.slice(0, 4))).to.deep.equal([
-      ['2', '3', 'b', ''],
-      ['4', '5', 'c', ''],
+    expect(errorHeader(shape)).to.equal('row,line,crm_id,field,message,surplus\n');
+    expect(parse(errors).map((cells: string[]) => cells.toSpliced(4, 1))).to.deep.equal([
+      ['2', '3', 'b', '', '3'],
+      ['4', '5', 'c', '', '"3, ""x""",4'],
+      ['5', '6', 'd', '', ''],
+      ['6', '7', 'e', '', "'=1+1"],
     ]);
-    expect(errorsWithoutLead(errors, 'b', withInput)).to.match(/^2,3,,,The lead was erased\n4,5,c,,"The row/);
+    expect(errorsWithoutLead(errors, 'b', withInput)).to.match(/^2,3,,,The lead was erased,\n4,5,c,,"The row/);
     expect(errorsWithoutLead(errors, 'x', withInput)).to.equal(undefined);
   });
 
@@ -339,6 +342,7 @@ describe('the result lines of a bulk job', () => {
     const [, ...others] = results.split('\n');
     expect(resultsWithoutLead(results, 'a', withInput)).to.equal([',,,70,0.5,true,90,-20,,,,,', ...others].join('\n'));
     expect(resultsWithoutLead(results, 'c', withInput)?.split('\n')[3]).to.equal(',,,,,,,,,,,,The lead was erased');
+    expect(resultsWithoutLead(await linesOf(withInput, "'d,1,2\n"), 'd', withInput)).to.match(/^,,,70,0.5,/);
     const bare = { shape, options: { include_input: false, explain: false } };
     expect(resultsWithoutLead(await linesOf(bare), 'a', bare)).to.match(/^1,,70,0.5,true,90,-20,,\n2,b,/);
     const json = { shape: jsonlShape(), options: { include_input: true, explain: false } };

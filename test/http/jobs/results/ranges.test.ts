@@ -13,7 +13,7 @@ import { itInFull } from '../../../support/tier.js';
 import { changeJob, download, newJob, type SliceTexts, settleSlices } from '../job-calls.js';
 
 const header = 'Lead ID,score\n';
-const errorHeader = 'row,line,crm_id,field,message\n';
+const errorHeader = 'row,line,crm_id,field,message,surplus\n';
 
 /** Slices of different lengths; every third one has errors, and one of them is large. */
 const texts = (from: number, count: number): SliceTexts[] =>

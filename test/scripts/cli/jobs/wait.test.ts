@@ -60,16 +60,18 @@ describe('leadscore job create --wait', () => {
     expect(early.stderr).to.include('--strict needs --wait');
   });
 
-  it('says the notices of the file once while it waits', async () => {
+  it('says each notice of the file once while it waits, also a later one', async () => {
     await desk.writeRows('leads.csv', 2_000);
     desk.scoresInPolls(4);
     const { polled } = desk.service;
     desk.service.polled = (job, poll) => {
       polled(job, poll);
-      job.shown = { notices: ['The file has 9 rows, and this month has room for 5'] };
+      const notices = ['The file has 9 rows, and this month has room for 5'];
+      job.shown = { notices: poll < 3 ? notices : [...notices, 'No value of "a" in row 1 could be read'] };
     };
     const { stderr } = await desk.create('leads.csv', '--wait');
     expect(stderr.split('Note: The file has 9 rows, and this month has room for 5.')).to.have.length(2);
+    expect(stderr.split('Note: No value of "a" in row 1 could be read.')).to.have.length(2);
   });
 
   it('--json prints the job and its file as one document, and no progress', async () => {

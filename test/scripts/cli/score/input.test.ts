@@ -123,8 +123,8 @@ describe('score input', () => {
       expect(await problem('a.csv', 'a,b,a\n1,2,3\n')).to.include(
         'Two columns have the name "a" (line 1, columns 1 and 3)',
       );
-      expect(await problem('a.csv', 'a,b\n1,2\n', 'Id')).to.include('has no column "Id". Existing columns: "a", "b"');
-      expect(await problem('a.csv', 'a,b\u001b[31m\n1,2\n', 'Id')).to.include('Existing columns: "a", "b\\u001b[31m"');
+      expect(await problem('a.csv', 'a,b\n1,2\n', 'Id')).to.include('has no column "Id". Its columns: "a", "b"');
+      expect(await problem('a.csv', 'a,b\u001b[31m\n1,2\n', 'Id')).to.include('Its columns: "a", "b\\u001b[31m"');
       const unclosed = 'a,b\n1,2\n"3,4\n5,6\n';
       expect(await problem('a.csv', unclosed)).to.equal(
         'a.csv: The quote in line 3, column 1 is not closed. Close it, or write the cell in quotes and each quote in it twice',
@@ -140,6 +140,9 @@ describe('score input', () => {
         'a.csv.gz: The gzip file ends early (read up to line 1099, column 4). Take the complete file',
       );
       expect(await problem('a.xlsx', 'x')).to.include('must end in .csv');
+      expect(await problem('leads.zip', Buffer.from('PK\x03\x04', 'latin1'))).to.equal(
+        'leads.zip: The file is a ZIP archive (line 1, column 1). Unpack it: unzip FILE',
+      );
     });
 
     it('returns every cell of any table that was written as quoted CSV', async () => {

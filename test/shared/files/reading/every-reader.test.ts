@@ -158,7 +158,7 @@ describe('a file as people send it', () => {
     expect(await messageOf(scoreReader(file))).to.equal(message);
     expect(await messageOf(bulkReader(file))).to.equal(message);
     expect(await messageOf(outcomeReader(file))).to.equal(
-      'The header (line 1) has no column "crm_id". Name the column with --crm-id. Existing columns: "a", "b"',
+      'The header (line 1) has no column "crm_id". Name the column with --crm-id. Its columns: "a", "b"',
     );
   });
 });

@@ -12,6 +12,7 @@ const report = (...footer: string[]): string =>
   [tidy.replace(/[^,\n]+/g, '"$&"').trimEnd(), '', '', ...footer, ''].join('\r\n');
 const remedy = 'Remove the quote, or write the cell in quotes and each quote in it twice';
 const openedAgain = 'Export the file from the CRM again and do not save it in a spreadsheet';
+const titleLine = 'stands before the names of the columns, which are in line 2. Delete the title lines';
 const html = 'an HTML or XML page, as some programs write it for Excel (line 1, column 1). Open it in a spreadsheet';
 
 export const fileCases: Readonly<Record<string, FileCase>> = {
@@ -29,6 +30,10 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
   'ids, values and outcomes as ="text"': {
     file: 'crm_id,Lead Source,Industry,converted\n="00123",="Referral",="Soft""ware",="1"\n"=""00124""",Website,"=""Retail""",0\n',
     tidy: 'crm_id,Lead Source,Industry,converted\n00123,Referral,"Soft""ware",1\n00124,Website,Retail,0\n',
+  },
+  'ids, values and outcomes behind the apostrophe of a spreadsheet, quoted or not': {
+    file: `'crm_id,Lead Source,"'Industry",converted\n'00123,'Referral,'Software,'1\n"'00124",'s-Hertogenbosch,"'Retail",0\n`,
+    tidy: "crm_id,Lead Source,Industry,converted\n00123,Referral,Software,1\n00124,'s-Hertogenbosch,Retail,0\n",
   },
   'a header of ="text"': { file: tidy.replace('crm_id', '="crm_id"').replace('Industry', '"=""Industry"""'), tidy },
   'a formula that is no ="text"': {
@@ -89,6 +94,9 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: 'crm_id,Lead Source,converted,Industry,Country\na,Referral,1\nb,Website,0,Retail,\n',
     tidy: 'crm_id,Lead Source,converted,Industry,Country\na,Referral,1,,\nb,Website,0,Retail,\n',
   },
+  'Ctrl-Z at the end, after the last line or in it': { file: `${tidy.trimEnd()}\x1a`, tidy },
+  'several Ctrl-Z and line ends at the end': { file: `${tidy}\x1a\x1a\r\n\x1a\r\n`, tidy },
+  'Ctrl-Z in a cell': { file: tidy.replace('Retail', 'Re\x1atail'), tidy: tidy.replace('Retail', '"Re\x1atail"') },
   'rows of spaces': { file: tidy.replace('b,', ' , , \n\u00a0 ,,\nb,'), tidy },
   'two columns of one name that the model does not read': {
     file: 'crm_id,Email,Email,Lead Source,converted\na,x,y,Referral,1\n',
@@ -111,6 +119,18 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: Buffer.from(tidy.replace('Retail', 'Möbel'), 'latin1'),
     message:
       'The file is not UTF-8 (line 3, column 12). Save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE',
+  },
+  'a CSV that is compressed twice': {
+    file: gzipSync(gzipSync(tidy)),
+    message: 'The file is compressed twice with gzip (line 1, column 1). Unpack it: gzip -dc FILE > ONCE.gz',
+  },
+  'a ZIP archive': {
+    file: Buffer.from(`PK\x03\x04\x14\0\0\0\0\0${'\0'.repeat(20)}leads.csv`, 'latin1'),
+    message: 'The file is a ZIP archive (line 1, column 1). Unpack it: unzip FILE',
+  },
+  'a file that is neither a text nor of a known kind': {
+    file: Buffer.from(`${tidy}\xe5\x02\xc7\x01`, 'latin1'),
+    message: 'The file is no text (line 4, column 1). Export it as CSV or JSON Lines in UTF-8',
   },
   'a workbook of Excel': {
     file: Buffer.from('PK\x03\x04\x14\x00\x06\x00\x08\x00[Content_Types].xml', 'latin1'),
@@ -136,9 +156,15 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     file: `Leads of November\n\nExported by Ada, 2026-11-25\n${tidy}`,
     message: 'Lines 1 to 3 stand before the names of the columns, which are in line 4. Delete the title lines',
   },
+  ...Object.fromEntries(
+    ['Industry,', 'Industry,,,', 'Converted'].map((title) => [
+      `a title line with the name of a column: ${title}`,
+      { file: `${title}\n${tidy}`, message: `Line 1 ${titleLine}` },
+    ]),
+  ),
   'a title line before another delimiter': {
     file: `Leads, by Ada\n${tidy.replaceAll(',', ';')}`,
-    message: 'Line 1 stands before the names of the columns, which are in line 2. Delete the title lines',
+    message: `Line 1 ${titleLine}`,
   },
   'a quote inside a cell of one line': {
     file: tidy.replace('Website', '3" pipe').replace('Referral', '"Alpha" S.A.'),
@@ -188,6 +214,12 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
     crmId: 'id',
     tidy: '{"crm_id":"90071992547409931","Industry":"x"}\n{"crm_id":"90071992547409932"}\n{"crm_id":"7"}\n{}\n',
   },
+  'JSONL whose lines end with CR, CRLF or LF': {
+    format: 'jsonl',
+    file: '{"crm_id":"a","Industry":"x"}\r{"crm_id":"b"}\r\n\r{"crm_id":"c"}\n{"crm_id":"d"}\r',
+    tidy: '{"crm_id":"a","Industry":"x"}\n{"crm_id":"b"}\n{"crm_id":"c"}\n{"crm_id":"d"}\n',
+  },
+  'JSONL with Ctrl-Z at the end': { format: 'jsonl', file: '{"Industry":"x"}\r\n\x1a', tidy: '{"Industry":"x"}\n' },
   'JSONL whose id is called in another way': {
     format: 'jsonl',
     file: '{"CRM_ID":"a","Industry":"x"}\n{"Crm Id":7}\n{"crm-id":90071992547409931}\n{"crm_id":"b","CRM ID":"c","Industry":"y"}\n',

@@ -35,6 +35,13 @@ const split = (form: RegExp): RegExp =>
 const read: Readonly<Record<string, ReadFile>> = {
   'ids-excel-formula-text.csv': { tidy: one('00123') },
   'ids-excel-formula-text-quoted.csv': { tidy: one('00123') },
+  'ids-apostrophe.csv': { tidy: one('00123') },
+  'lines-ctrl-z.csv': { tidy: ['crm_id,Lead Source,Annual Revenue', 'e1,Referral,1200000'] },
+  'json-cr-only.jsonl': { tidy: ['crm_id,Lead Source', 'g1,Referral', 'g2,Website'] },
+  // The worker cannot read them: the notice of the job is a test of `unusedValues`.
+  'all-values-unread.csv': {
+    tidy: ['crm_id,Annual Revenue,Last Activity Date', ...['m0', 'm1', 'm2'].map((id) => `${id},n.a. EUR,10.11.2026`)],
+  },
   'cells-unquoted-comma-last-empty.csv': {
     tidy: ['crm_id,Lead Source,Industry', 'c1,Website,', 'c3,Partner,Software'],
     failed: [moved],
@@ -101,6 +108,21 @@ const refused: Readonly<Record<string, RegExp>> = {
   'json-pretty.jsonl': new RegExp(`^A JSON record has several lines ${place}\\. .* jq -c \\. FILE$`),
   'json-nested.jsonl': /^Line 1, column 1: The fields of the record are inside "properties"\. .* jq -c /,
   'csv-as-jsonl.jsonl': new RegExp(`^The line is no JSON object, so the file is no JSONL ${place}\\. If it is a CSV, `),
+  'gz-twice.csv.gz': new RegExp(
+    `^The file is compressed twice with gzip ${place}\\. Unpack it: gzip -dc FILE > ONCE\\.gz$`,
+  ),
+  'bz2-of-csv.csv.bz2': new RegExp(`^The file is compressed with bzip2 ${place}\\. Unpack it: bzip2 -d FILE$`),
+  'zst-of-csv.csv.zst': new RegExp(`^The file is compressed with Zstandard ${place}\\. Unpack it: zstd -d FILE$`),
+  'tar-gz-of-csv.tar.gz': new RegExp(`^The file is a tar archive ${place}\\. Unpack it: tar -xf FILE$`),
+  'zip-of-csv.zip': new RegExp(`^The file is a ZIP archive ${place}\\. Unpack it: unzip FILE$`),
+  'not-text-parquet.csv': new RegExp(`^The file is a Parquet file ${place}\\. Convert it: python3 `),
+  'not-text-pdf.csv': new RegExp(`^The file is a PDF ${place}\\. Export the table that it shows as CSV in UTF-8$`),
+  'preamble-is-a-field-name.csv':
+    /^Line 1 stands before the names of the columns, which are in line 2\. Delete the title lines$/,
+  'delim-caret.csv':
+    /The columns were separated at commas\. If "\^" separates them, begin the file with the line sep=\^$/,
+  'delim-tie-comma-in-name.csv':
+    /Its columns: "crm_id;Annual Revenue", " EUR"\. .* separated at commas\. If ";" separates them, begin the file with the line sep=;$/,
   'json-as-csv.csv': new RegExp(`^The file has records of JSON and is no CSV ${place}\\. `),
 };
 
