@@ -5,11 +5,11 @@ import { markBulkDemand } from '../../shared/redis/bulk-demand.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import type { Job } from '../../shared/store/jobs/job-documents.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
-import { JobRound } from './job-round.js';
-import { type JobTurnDeps, JobTurns } from './job-turn.js';
 import { type ReadJobDeps, readJob } from './read-job.js';
 import { cancelAbandoned, type ResumeDeps, resumeJobs, settleCanceled } from './resume-jobs.js';
-import { startTurns, type Turns } from './turns.js';
+import { JobRound } from './turns/job-round.js';
+import { type JobTurnDeps, JobTurns } from './turns/job-turn.js';
+import { startTurns, type Turns } from './turns/turns.js';
 
 export interface RunnerDeps extends JobTurnDeps, Omit<ReadJobDeps, 'onRunning'>, ResumeDeps {
   readonly jobs: JobStore;

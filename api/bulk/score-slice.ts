@@ -11,9 +11,9 @@ import { acceptedCall } from '../call/score-outcome.js';
 import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 import type { CallDays } from '../http/call-days.js';
 import type { ScoringServices } from '../services.js';
-import type { ReserveTicket } from './reserve-order.js';
 import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
 import { unusedValues } from './rows/unused-values.js';
+import type { ReserveTicket } from './turns/reserve-order.js';
 
 export interface SliceDeps
   extends Pick<ScoringServices, 'admission' | 'metering' | 'dispatcher' | 'recorder' | 'fieldDays'> {

@@ -81,8 +81,8 @@ type AssignedChunk = OutgoingChunk & Room;
  * 2. Singles of one model version share chunks, see Batcher.
  * 3. A gateway has a limited number of chunks in each partition of a lane. Organisations take turns, see FairQueue.
  * 4. A version that no worker is known to have loaded has one chunk in flight, see ColdVersions.
- * 5. A version's chunks go to its home partition, and to as many others as they fill or find slow, as when a process
- *    hangs: see VersionPartitions.
+ * 5. A version's chunks go to its home partition, and to as many others as they fill, see VersionPartitions. Others
+ *    stand in for slow ones, as when a process hangs.
  * 6. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
  */
 export class Dispatcher {

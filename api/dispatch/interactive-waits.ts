@@ -20,7 +20,8 @@ export class InteractiveWaits {
 
   /**
    * Takes one round trip to Redis where nothing waits, at most `sufferingMs` more where something does.
-   * @returns at most the true age, ms: 0 when no chunk waits; below `calmMs` or above `sufferingMs` when the true age is
+   * @returns at most the true age, ms: 0 when no chunk waits. It is below `calmMs`, or above `sufferingMs`, when the
+   * true age is
    * @throws the error of Redis
    */
   async oldestMs(): Promise<number> {

@@ -126,7 +126,7 @@ export class LaneQueues {
   }
 
   /**
-   * The chunks of singles and batches that wait longest: the next job of each queue, in all partitions, and the last
+   * The chunks of singles and batches that wait longest: the next job of each queue, in all partitions. Also the last
    * long wait in a gateway. Takes one round trip.
    * @throws the error of Redis
    */

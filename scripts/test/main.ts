@@ -60,7 +60,7 @@ async function runGroups(files: readonly string[], { all, withTimes }: RunOption
     for (let next = take(); next !== undefined; next = take()) await run(next);
   };
   const [working, waiting] = [[...groups.working], [...groups.waiting]];
-  // A group starts several processes, and waits for a third of its time. With more groups at once, tests miss time limits.
+  // A group starts several processes, and waits for a third of its time. With more at once, tests miss time limits.
   const cores = Math.max(2, availableParallelism());
   await Promise.all([runInTurn(waiting, working), ...Array.from({ length: cores }, () => runInTurn(working, waiting))]);
   await runInTurn([...groups.alone]);

@@ -11,7 +11,7 @@ export interface FairQueueOptions {
   readonly nowMs?: () => number;
 }
 
-/** Where items may run, in order of preference. Asked again at each turn. Items that share the function share the answer. */
+/** Where items may run, in order of preference. Asked at each turn, once for all items that have the same function. */
 export type Partitions = () => readonly number[];
 
 interface Waiting {

@@ -15,7 +15,7 @@ import { freshDatabases } from '../service/servers.js';
 import { scoredPart } from './scoring-call.js';
 
 /** Worker processes of a lane. */
-export interface PretendedLane {
+interface PretendedLane {
   readonly processes: number;
   readonly chunkMs: number;
 }
@@ -30,7 +30,7 @@ const logger = createLogger('silent', 'test');
 const watchEveryMs = 20;
 
 /**
- * A dispatcher and worker processes on a real Redis, all in this process: each takes chunks as a real one does, and
+ * A dispatcher and worker processes on a real Redis, all in this process. Each takes chunks as a real one does, and
  * waits in place of computing. So a fleet is larger than the machine.
  */
 export class PretendedFleet {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { SliceWindow } from '../../../api/bulk/slice-window.js';
+import { SliceWindow } from '../../../../api/bulk/turns/slice-window.js';
 
 describe('the window of slices in flight', () => {
   let ids: string[];

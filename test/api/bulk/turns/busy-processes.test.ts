@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { SliceWindow } from '../../../api/bulk/slice-window.js';
-import type { Lane } from '../../../shared/contract/lanes.js';
-import { PretendedFleet } from '../../support/scoring/pretended-fleet.js';
-import { deadlineIn, emptyModel, keyOf, scoringCall } from '../../support/scoring/scoring-call.js';
+import { SliceWindow } from '../../../../api/bulk/turns/slice-window.js';
+import type { Lane } from '../../../../shared/contract/lanes.js';
+import { PretendedFleet } from '../../../support/scoring/pretended-fleet.js';
+import { deadlineIn, emptyModel, keyOf, scoringCall } from '../../../support/scoring/scoring-call.js';
 
 const bulkProcesses = 16;
 const singleEveryMs = 20;

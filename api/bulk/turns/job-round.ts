@@ -1,6 +1,6 @@
-import type { Job } from '../../shared/store/jobs/job-documents.js';
+import type { Job } from '../../../shared/store/jobs/job-documents.js';
 
-/** What a runner knows of its load. */
+/** The load of a runner, as far as it knows. */
 export interface RunnerLoad {
   /** Whether this process could take another turn. */
   readonly hasFreeTurn: boolean;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { startTurns, type Turns } from '../../../api/bulk/turns.js';
-import { createLogger } from '../../../shared/process/logger.js';
-import { eventually } from '../../support/eventually.js';
-import { freshDatabases } from '../../support/service/servers.js';
+import { startTurns, type Turns } from '../../../../api/bulk/turns/turns.js';
+import { createLogger } from '../../../../shared/process/logger.js';
+import { eventually } from '../../../support/eventually.js';
+import { freshDatabases } from '../../../support/service/servers.js';
 
 describe('the turns of organisations', () => {
   const connections: Redis[] = [];

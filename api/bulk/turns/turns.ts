@@ -1,9 +1,9 @@
 import { Queue, Worker } from 'bullmq';
-import { errorLog } from '../../shared/process/error-log.js';
-import type { Stoppable } from '../../shared/process/lifecycle.js';
-import type { Logger } from '../../shared/process/logger.js';
-import type { Redis } from '../../shared/redis/connect.js';
-import { queuePrefix, queueStreams } from '../../shared/redis/keys.js';
+import { errorLog } from '../../../shared/process/error-log.js';
+import type { Stoppable } from '../../../shared/process/lifecycle.js';
+import type { Logger } from '../../../shared/process/logger.js';
+import type { Redis } from '../../../shared/redis/connect.js';
+import { queuePrefix, queueStreams } from '../../../shared/redis/keys.js';
 
 export interface TurnsOptions {
   /** Name of the BullMQ queue. */

@@ -1,13 +1,13 @@
-import { eachAtOnce } from '../../shared/async/at-once.js';
-import { ApiError } from '../../shared/contract/errors.js';
-import type { Logger } from '../../shared/process/logger.js';
-import type { Job, JobSlice, JobState } from '../../shared/store/jobs/job-documents.js';
-import { SliceTaken } from '../../shared/store/jobs/job-slices.js';
-import type { SliceCounts } from './metrics.js';
-import { pauseFor, retryAgain } from './pauses.js';
+import { eachAtOnce } from '../../../shared/async/at-once.js';
+import { ApiError } from '../../../shared/contract/errors.js';
+import type { Logger } from '../../../shared/process/logger.js';
+import type { Job, JobSlice, JobState } from '../../../shared/store/jobs/job-documents.js';
+import { SliceTaken } from '../../../shared/store/jobs/job-slices.js';
+import type { SliceCounts } from '../metrics.js';
+import { pauseFor, retryAgain } from '../pauses.js';
+import { type ReadJob, type SliceDeps, scoreSlice } from '../score-slice.js';
+import { type CompleteDeps, completeIfSettled, type SettleDeps, settlePrefix } from '../settle-prefix.js';
 import { ReserveOrder, type ReserveTicket, SliceDeferred } from './reserve-order.js';
-import { type ReadJob, type SliceDeps, scoreSlice } from './score-slice.js';
-import { type CompleteDeps, completeIfSettled, type SettleDeps, settlePrefix } from './settle-prefix.js';
 import { SliceWindow, type WindowQueues } from './slice-window.js';
 
 export interface JobTurnDeps extends SliceDeps, SettleDeps, CompleteDeps {

@@ -1,6 +1,6 @@
-import { FairQueue } from '../../shared/async/fair-queue.js';
-import { calmMs, InteractiveWaits, sufferingMs } from '../dispatch/interactive-waits.js';
-import type { LaneQueues } from '../dispatch/lane-queues.js';
+import { FairQueue } from '../../../shared/async/fair-queue.js';
+import { calmMs, InteractiveWaits, sufferingMs } from '../../dispatch/interactive-waits.js';
+import type { LaneQueues } from '../../dispatch/lane-queues.js';
 
 export type WindowQueues = Pick<LaneQueues, 'waitingHeads' | 'workersOf'>;
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { JobRound } from '../../../api/bulk/job-round.js';
+import { JobRound } from '../../../../api/bulk/turns/job-round.js';
 
 const jobs = ['a1', 'a2', 'a3', 'b1'].map((_id) => ({ _id, org: _id.slice(0, 1) }));
 const busy = { hasFreeTurn: false, waiting: 0 };
