@@ -38,6 +38,7 @@ const { metafile } = await build({
   sourcemap: true,
   sourcesContent: false,
   keepNames: true,
+  minifyWhitespace: true,
   logLevel: 'error',
 });
 

@@ -16,7 +16,6 @@ import { runProgram } from '../support/run-program.js';
 import { freshDatabases } from '../support/service/servers.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { projectPaths } from '../support/sources/project-sources.js';
-import { itInFull } from '../support/tier.js';
 
 const installLimitMs = 180_000;
 
@@ -72,7 +71,7 @@ describe('the package of npm pack', () => {
     expect(tarball.files.filter((path) => isForbidden.test(path))).to.deep.equal([]);
   });
 
-  itInFull('scores in an empty folder by the commands of docs/operating.md', async function () {
+  it('scores in an empty folder by the commands of docs/operating.md', async function () {
     this.timeout(installLimitMs + 2 * startTimeoutMs);
     const markdown = readFileSync(projectFile('docs/operating.md'), 'utf8');
     const block = markdownBlocks(markdown).find(({ heading }) => heading === 'As a package');

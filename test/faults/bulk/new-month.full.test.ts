@@ -8,7 +8,6 @@ import { expectJobExact, jobFile } from '../../support/jobs/job-checks.js';
 import { jobWithinMs } from '../../support/jobs/job-faults.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
-import { itInFull } from '../../support/tier.js';
 
 /**
  * Times from the start of the service to the new month. A busy machine needs a longer one until the job pauses.
