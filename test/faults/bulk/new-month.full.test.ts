@@ -52,35 +52,32 @@ describe('a bulk job when a month begins', () => {
     return Date.now() < beginMs ? { own, job, before } : undefined;
   }
 
-  itInFull(
-    'pauses at the limit, resumes by itself in the next month, and counts each row in the month of its slice',
-    async function () {
-      this.timeout(beginsInMs.reduce((sum, ms) => sum + ms + startTimeoutMs + 2 * jobWithinMs, 0));
-      let paused: PausedJob | undefined;
-      let beginMs = 0;
-      for (const inMs of beginsInMs) {
-        beginMs = Date.now() + inMs;
-        paused = await pausedBefore(beginMs);
-        if (paused !== undefined) break;
-        await stop();
-      }
-      if (service === undefined || paused === undefined) throw new Error('this machine is too slow for this test');
-      const { clock, stores } = service;
-      const { own, job } = paused;
-      const { state, pause, settled } = paused.before;
-      expect(state).to.equal('paused');
-      expect(pause?.reason).to.equal('quota_exceeded');
-      expect(settled.slices).to.equal(1);
-      await job.until('completed', beginMs - Date.now() + jobWithinMs);
-      const [first, second] = [monthOf(monthEndMs(beginMs) - 1), monthOf(monthEndMs(beginMs))];
-      expect(monthOf(clock.now())).to.equal(second);
-      await expectJobExact(job, file, exactWithinMs);
-      const sumOf = (month: string) => stores.ledger.sum({ organisationId: own.id, bucket: 'live', month });
-      expect([await sumOf(first), await sumOf(second)]).to.deep.equal([
-        settled.scored,
-        file.rows - file.failed - file.empty - settled.scored,
-      ]);
-      expect(await own.redisUsage()).to.deep.equal({ used: await sumOf(second), leased: 0 });
-    },
-  );
+  it('pauses at the limit, resumes by itself in the next month, and counts each row in the month of its slice', async function () {
+    this.timeout(beginsInMs.reduce((sum, ms) => sum + ms + startTimeoutMs + 2 * jobWithinMs, 0));
+    let paused: PausedJob | undefined;
+    let beginMs = 0;
+    for (const inMs of beginsInMs) {
+      beginMs = Date.now() + inMs;
+      paused = await pausedBefore(beginMs);
+      if (paused !== undefined) break;
+      await stop();
+    }
+    if (service === undefined || paused === undefined) throw new Error('this machine is too slow for this test');
+    const { clock, stores } = service;
+    const { own, job } = paused;
+    const { state, pause, settled } = paused.before;
+    expect(state).to.equal('paused');
+    expect(pause?.reason).to.equal('quota_exceeded');
+    expect(settled.slices).to.equal(1);
+    await job.until('completed', beginMs - Date.now() + jobWithinMs);
+    const [first, second] = [monthOf(monthEndMs(beginMs) - 1), monthOf(monthEndMs(beginMs))];
+    expect(monthOf(clock.now())).to.equal(second);
+    await expectJobExact(job, file, exactWithinMs);
+    const sumOf = (month: string) => stores.ledger.sum({ organisationId: own.id, bucket: 'live', month });
+    expect([await sumOf(first), await sumOf(second)]).to.deep.equal([
+      settled.scored,
+      file.rows - file.failed - file.empty - settled.scored,
+    ]);
+    expect(await own.redisUsage()).to.deep.equal({ used: await sumOf(second), leased: 0 });
+  });
 });
