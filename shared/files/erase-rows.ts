@@ -17,7 +17,9 @@ export function resultsWithoutLead(results: string, crmId: string, { shape, opti
   const inputs = options.include_input ? columns.length : 2;
   const crmIdCell = options.include_input ? columns.indexOf(field ?? '\0') : 1;
   if (crmIdCell === -1) return undefined;
-  return csvWithout(results, { crmId, crmIdCell, delimiter }, (cells) =>
+  // A cell of the file, or one that the results added.
+  const textOf = options.include_input ? valueOfCell : writtenText;
+  return csvWithout(results, { crmId, crmIdCell, delimiter, textOf }, (cells) =>
     cells.map((cell, index) => {
       if (index === 0 && !options.include_input) return cell;
       if (index >= inputs && index < inputs + keptColumns) return cell;
@@ -33,7 +35,8 @@ export function resultsWithoutLead(results: string, crmId: string, { shape, opti
  */
 export function errorsWithoutLead(errors: string, crmId: string, { shape }: FileForm): string | undefined {
   if (shape.format === 'jsonl') return jsonWithout(errors, crmId);
-  return csvWithout(errors, { crmId, crmIdCell: 2, delimiter: shape.delimiter }, ([row = '', line = '']) => [
+  const { delimiter } = shape;
+  return csvWithout(errors, { crmId, crmIdCell: 2, delimiter, textOf: writtenText }, ([row = '', line = '']) => [
     row,
     line,
     '',
@@ -43,9 +46,17 @@ export function errorsWithoutLead(errors: string, crmId: string, { shape }: File
   ]);
 }
 
+interface ErasedLead {
+  readonly crmId: string;
+  readonly crmIdCell: number;
+  readonly delimiter: string;
+  /** The crm_id in a cell. */
+  readonly textOf: (cell: string) => string;
+}
+
 function csvWithout(
   text: string,
-  { crmId, crmIdCell, delimiter }: { readonly crmId: string; readonly crmIdCell: number; readonly delimiter: string },
+  { crmId, crmIdCell, delimiter, textOf }: ErasedLead,
   without: (cells: readonly string[]) => string[],
 ): string | undefined {
   // Most slices do not have the lead. In a cell each of its quotes is written twice.
@@ -54,9 +65,7 @@ function csvWithout(
   let changed = '';
   let copied = 0;
   while (rows.next()) {
-    // A cell of the file, or one that the results added.
-    const cell = rows.cells[crmIdCell] ?? '';
-    if (valueOfCell(cell) !== crmId && writtenText(cell) !== crmId) continue;
+    if (textOf(rows.cells[crmIdCell] ?? '') !== crmId) continue;
     changed += text.slice(copied, rows.start) + without(rows.cells).join(delimiter);
     copied = rows.end;
   }

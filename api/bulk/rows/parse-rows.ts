@@ -133,7 +133,7 @@ async function parseJsonl(text: string, { shape, knownFields }: RowForm, first: 
   const idMember = new IdMember(shape.crm_id_field);
   const isKnown = knownAmong(knownFields);
   const rows: ParsedRow[] = [];
-  // Most files have one of both alone. To look for the other from each line would read the text a thousand times.
+  // Most files have only one of the two. Without the kept position, each line would search the rest for the other.
   let [lineFeed, carriageReturn] = [-1, -1];
   for (let from = 0, pauseAt = stepCharacters; from < text.length; ) {
     if (lineFeed < from) lineFeed = indexIn(text, '\n', from);

@@ -84,19 +84,20 @@ const reasonMembers = (reasons: RowResult['reasons']): string =>
 const sentenceOf = ({ field, message }: RowProblem): string => (field === '' ? message : `${field}: ${message}`);
 
 /** The lines of the list of errors: one for each row with a problem. */
-export function errorText(rows: readonly ParsedRow[], problemOf: ProblemOf, { shape }: FileForm): string {
+export function errorText(rows: readonly ParsedRow[], problemOf: ProblemOf, { shape, options }: FileForm): string {
+  const { format, delimiter } = shape;
   let text = '';
   for (const row of rows) {
     const problem = problemOf(row);
     if (problem === undefined) continue;
     const { row: number, line, crmId } = row;
     const { field, message } = problem;
-    const { format, delimiter } = shape;
-    const cells = (): string[] => [crmId ?? '', field, message, surplusOf(row, delimiter)].map(spreadsheetCell);
-    text +=
-      format === 'csv'
-        ? csvLine([String(number), String(line), ...cells()], delimiter)
-        : `${JSON.stringify({ row: number, line, ...(crmId === null ? {} : { crm_id: crmId }), field, message })}\n`;
+    if (format === 'csv') {
+      const surplus = options.include_input ? surplusOf(row, delimiter) : '';
+      const cells = [crmId ?? '', field, message, surplus].map(spreadsheetCell);
+      text += csvLine([String(number), String(line), ...cells], delimiter);
+    } else
+      text += `${JSON.stringify({ row: number, line, ...(crmId === null ? {} : { crm_id: crmId }), field, message })}\n`;
   }
   return text;
 }
@@ -105,5 +106,5 @@ export function errorText(rows: readonly ParsedRow[], problemOf: ProblemOf, { sh
 function surplusOf({ text, input }: ParsedRow, delimiter: string): string {
   if (text.length <= input.length) return '';
   const surplus = text.slice(input.length + delimiter.length);
-  return surplus.split(delimiter).every((cell) => cell.trim() === '') ? '' : surplus;
+  return surplus.replaceAll(delimiter, '').trim() === '' ? '' : surplus;
 }

@@ -138,7 +138,7 @@ const files = {
     summary: 'Download the failed rows of a bulk job',
     description:
       'One line for each row that could not be scored, in order, as far as the job has come. In a CSV, `surplus` is the ' +
-      'text of a row behind its last column.',
+      'text of a row behind its last column. It is empty without `include_input`.',
   },
 } as const;
 

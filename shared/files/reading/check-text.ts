@@ -27,11 +27,10 @@ export function checkText(
   const isNul = nul !== -1 && nul < invalid;
   const position = positionIn(bytes, from + (isNul ? nul : invalid), line);
   const where = `line ${position.line}, column ${position.column}`;
-  const near = unchecked.toString('latin1', Math.max(0, invalid - nearBytes), invalid + nearBytes);
   throw new InputFault(
     isNul
       ? `The file contains a NUL character (${where}), so it is perhaps no text. Save it as UTF-8`
-      : isBinary(near)
+      : isBinary(unchecked.toString('latin1', Math.max(0, invalid - nearBytes), invalid + nearBytes))
         ? `The file is no text (${where}). Export it as CSV or JSON Lines in UTF-8`
         : `The file is not UTF-8 (${where}). Save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE`,
     position,

@@ -110,7 +110,10 @@ const otherDelimiters = [';', '|', '^', '~', ','] as const;
 
 /** Names the delimiter that was used, if some names seem to be several names in one; otherwise an empty text. */
 function delimiterText({ names, delimiter }: Pick<ReadNames, 'names' | 'delimiter'>): string {
-  const other = otherDelimiters.find((each) => each !== delimiter && names.some((name) => name.includes(each)));
+  // A name may have one of them of its own: "Revenue, EUR".
+  const other = otherDelimiters.find(
+    (each) => each !== delimiter && names.join('').split(each).length >= Math.max(2, names.length),
+  );
   if (names.length > 1 && other === undefined) return '';
   const used = `. The columns were separated at ${delimiterNames[delimiter] ?? JSON.stringify(delimiter)}`;
   return other === undefined

@@ -50,16 +50,10 @@ export function titlesFault(
   if (names.join('').length > maxTitleCharacters) return undefined;
   const known = knownIn(names, canBeHeader);
   if (known > 1) return undefined;
+  const isHeader = headerTest(names, known, canBeHeader);
   let last = line;
   for (const { cells, at } of linesOf(after.slice(0, maxTitleCharacters))) {
-    const isHeader =
-      canBeHeader === undefined
-        ? names.length === 1 && cells.length > 2
-        : known === 0
-          ? canBeHeader(cells)
-          : // A title may be the name of a field. A lead with two such names has no further cells.
-            filledIn(cells) > filledIn(names) && knownIn(cells, canBeHeader) > 1;
-    if (isHeader) {
+    if (isHeader(cells)) {
       const titles = last === line ? `Line ${line} stands` : `Lines ${line} to ${last} stand`;
       const message = `${titles} before the names of the columns, which are in line ${lineAfter + at}. Delete the title lines`;
       return new InputFault(message, { line });
@@ -67,6 +61,15 @@ export function titlesFault(
     last = lineAfter + at;
   }
   return undefined;
+}
+
+/** Whether a line can be the header below titles of which `known` names can be in a header. */
+function headerTest(names: readonly string[], known: number, canBeHeader: CanBeHeader | undefined): CanBeHeader {
+  if (canBeHeader === undefined) return (cells) => names.length === 1 && cells.length > 2;
+  if (known === 0) return canBeHeader;
+  // A title may be the name of a field. A lead with two such names has no further cells.
+  const filled = filledIn(names);
+  return (cells) => filledIn(cells) > filled && knownIn(cells, canBeHeader) > 1;
 }
 
 /** Number of names that can be in a header, at most 2. */

@@ -22,10 +22,10 @@ const workbook = { name: 'an Excel workbook', advice: saveAsCsv };
 
 /** Files by their first bytes. */
 const signatures: readonly Signature[] = [
-  { mark: '\x1f\x8b', name: 'compressed twice with gzip', advice: unpack('gzip -dc FILE > ONCE.gz') },
-  { mark: 'BZh', mayBeText: true, name: 'compressed with bzip2', advice: unpack('bzip2 -d FILE') },
-  { mark: '\x28\xb5\x2f\xfd', name: 'compressed with Zstandard', advice: unpack('zstd -d FILE') },
-  { mark: '\xfd7zXZ\0', name: 'compressed with xz', advice: unpack('xz -d FILE') },
+  { mark: '\x1f\x8b', name: 'compressed twice with gzip', advice: unpack('gzip -dc FILE > UNPACKED') },
+  { mark: 'BZh', mayBeText: true, name: 'compressed with bzip2', advice: unpack('bzip2 -dc FILE > UNPACKED') },
+  { mark: '\x28\xb5\x2f\xfd', name: 'compressed with Zstandard', advice: unpack('zstd -dc FILE > UNPACKED') },
+  { mark: '\xfd7zXZ\0', name: 'compressed with xz', advice: unpack('xz -dc FILE > UNPACKED') },
   { mark: '7z\xbc\xaf\x27\x1c', name: 'a 7z archive', advice: unpack('7z x FILE') },
   { mark: 'Rar!\x1a\x07', name: 'a RAR archive', advice: unpack('unrar x FILE') },
   { mark: 'ustar', at: 257, mayBeText: true, name: 'a tar archive', advice: unpack('tar -xf FILE') },
@@ -45,7 +45,7 @@ const signatures: readonly Signature[] = [
 const zipMarks = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'] as const;
 /** Names in the beginning of ZIP archives that are documents. */
 const inZip: readonly (FileKind & { readonly names: RegExp })[] = [
-  { names: /\[Content_Types\]\.xml|_rels\/|xl\/|docProps\//, ...workbook },
+  { names: /\[Content_Types\]\.xml|\b(?:_rels|xl|docProps)\//, ...workbook },
   {
     names: /mimetypeapplication\/vnd\.oasis\.opendocument/,
     name: 'an OpenDocument spreadsheet',
@@ -59,11 +59,37 @@ const scanned = 4096; // bytes
  * Refuses a file that is no text, by its first bytes. A gzip file is inflated before.
  * @throws InputFault that names its kind and the command that makes a text of it
  */
-export function refuseOtherKinds(bytes: Pick<Buffer, 'toString'>): void {
+export function refuseOtherKinds(bytes: Buffer): void {
+  refuse(kindOf(bytes.toString('latin1', 0, scanned)));
+}
+
+/** Texts that are no table. */
+const otherTexts: readonly (FileKind & { readonly beginning: RegExp })[] = [
+  {
+    beginning: /^\s*<(?:!--|(?:!doctype|html|head|body|meta|style|table|\?xml|div)\b)/i,
+    name: 'an HTML or XML page, as some programs write it for Excel',
+    advice: 'Open it in a spreadsheet and save it as CSV in UTF-8',
+  },
+  {
+    // A client may send a form under the Content-Type of a file. This is the head of the first part.
+    beginning: /^--[^\r\n]{1,200}\r?\n(?:[\w-]+:[^\r\n]*\r?\n){0,5}?Content-Disposition:\s*form-data/i,
+    name: 'inside a form',
+    advice: 'Send the file itself: curl -T FILE',
+  },
+];
+
+/**
+ * Refuses a text that is no table, by its first bytes in UTF-8 without byte order mark.
+ * @throws InputFault that names its kind and the remedy
+ */
+export function refuseOtherTexts(bytes: Buffer): void {
   const start = bytes.toString('latin1', 0, scanned);
-  const kind = kindOf(start);
-  if (kind !== undefined)
-    throw new InputFault(`The file is ${kind.name} (line 1, column 1). ${kind.advice}`, { line: 1, column: 1 });
+  refuse(otherTexts.find(({ beginning }) => beginning.test(start)));
+}
+
+function refuse(kind: FileKind | undefined): void {
+  if (kind === undefined) return;
+  throw new InputFault(`The file is ${kind.name} (line 1, column 1). ${kind.advice}`, { line: 1, column: 1 });
 }
 
 function kindOf(start: string): FileKind | undefined {

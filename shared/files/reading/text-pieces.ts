@@ -1,5 +1,5 @@
 import { TextDecoder } from 'node:util';
-import { refuseOtherKinds } from './file-kinds.js';
+import { refuseOtherKinds, refuseOtherTexts } from './file-kinds.js';
 import { type FilePosition, InputFault } from './input-fault.js';
 
 /** The form of the text of a file. Known with its first piece. */
@@ -9,8 +9,6 @@ export interface TextForm {
 }
 
 const utf8Mark = [0xef, 0xbb, 0xbf] as const;
-const markup = /^\s*<(?:!--|(?:!doctype|html|head|body|meta|style|table|\?xml|div)\b)/i;
-const scanned = 4096; // bytes
 
 const begins = (bytes: Uint8Array, mark: readonly number[]): boolean => mark.every((byte, at) => bytes[at] === byte);
 
@@ -57,35 +55,11 @@ async function* convertedPieces(pieces: AsyncIterable<Buffer>, form: TextForm): 
       if (form.hasMark) bytes = bytes.subarray(decoder === undefined ? utf8Mark.length : 2);
     }
     const text = decoder === undefined ? bytes : decoder.convert(bytes);
-    if (isFirst) {
-      refuseMarkup(text);
-      refuseForm(text);
-    }
+    if (isFirst) refuseOtherTexts(text);
     isFirst = false;
     yield text;
   }
   if (decoder !== undefined) yield decoder.end();
-}
-
-function refuseMarkup(bytes: Buffer): void {
-  if (!markup.test(bytes.toString('latin1', 0, scanned))) return;
-  const name = 'an HTML or XML page, as some programs write it for Excel';
-  throw new InputFault(`The file is ${name} (line 1, column 1). Open it in a spreadsheet and save it as CSV in UTF-8`, {
-    line: 1,
-    column: 1,
-  });
-}
-
-/** The start of a multipart/form-data body, with the head of its first part. */
-const formPart = /^--[^\r\n]{1,200}\r?\n(?:[\w-]+:[^\r\n]*\r?\n){0,5}?Content-Disposition:\s*form-data/i;
-
-/** A client may send a form under the Content-Type of a file. */
-function refuseForm(bytes: Buffer): void {
-  if (!formPart.test(bytes.toString('latin1', 0, scanned))) return;
-  throw new InputFault('The file is inside a form (line 1, column 1). Send the file itself: curl -T FILE', {
-    line: 1,
-    column: 1,
-  });
 }
 
 function formOf(bytes: Uint8Array): TextForm {

@@ -332,6 +332,8 @@ describe('the result lines of a bulk job', () => {
       ['5', '6', 'd', '', ''],
       ['6', '7', 'e', '', "'=1+1"],
     ]);
+    const withoutInput = { shape, options: { ...withInput.options, include_input: false } };
+    for (const cells of parse(errorText(rows, (row) => row.problem, withoutInput))) expect(cells.at(-1)).to.equal('');
     expect(errorsWithoutLead(errors, 'b', withInput)).to.match(/^2,3,,,The lead was erased,\n4,5,c,,"The row/);
     expect(errorsWithoutLead(errors, 'x', withInput)).to.equal(undefined);
   });
@@ -343,6 +345,12 @@ describe('the result lines of a bulk job', () => {
     expect(resultsWithoutLead(results, 'a', withInput)).to.equal([',,,70,0.5,true,90,-20,,,,,', ...others].join('\n'));
     expect(resultsWithoutLead(results, 'c', withInput)?.split('\n')[3]).to.equal(',,,,,,,,,,,,The lead was erased');
     expect(resultsWithoutLead(await linesOf(withInput, "'d,1,2\n"), 'd', withInput)).to.match(/^,,,70,0.5,/);
+    const withoutInput = { shape, options: { ...withInput.options, include_input: false } };
+    for (const form of [withInput, withoutInput]) {
+      const hof = await linesOf(form, "'t Hof,1,2\n");
+      expect(resultsWithoutLead(hof, 't Hof', form)).to.equal(undefined);
+      expect(resultsWithoutLead(hof, "'t Hof", form)).to.be.a('string');
+    }
     const bare = { shape, options: { include_input: false, explain: false } };
     expect(resultsWithoutLead(await linesOf(bare), 'a', bare)).to.match(/^1,,70,0.5,true,90,-20,,\n2,b,/);
     const json = { shape: jsonlShape(), options: { include_input: true, explain: false } };

@@ -122,7 +122,7 @@ export const fileCases: Readonly<Record<string, FileCase>> = {
   },
   'a CSV that is compressed twice': {
     file: gzipSync(gzipSync(tidy)),
-    message: 'The file is compressed twice with gzip (line 1, column 1). Unpack it: gzip -dc FILE > ONCE.gz',
+    message: 'The file is compressed twice with gzip (line 1, column 1). Unpack it: gzip -dc FILE > UNPACKED',
   },
   'a ZIP archive': {
     file: Buffer.from(`PK\x03\x04\x14\0\0\0\0\0${'\0'.repeat(20)}leads.csv`, 'latin1'),

@@ -109,10 +109,14 @@ const refused: Readonly<Record<string, RegExp>> = {
   'json-nested.jsonl': /^Line 1, column 1: The fields of the record are inside "properties"\. .* jq -c /,
   'csv-as-jsonl.jsonl': new RegExp(`^The line is no JSON object, so the file is no JSONL ${place}\\. If it is a CSV, `),
   'gz-twice.csv.gz': new RegExp(
-    `^The file is compressed twice with gzip ${place}\\. Unpack it: gzip -dc FILE > ONCE\\.gz$`,
+    `^The file is compressed twice with gzip ${place}\\. Unpack it: gzip -dc FILE > UNPACKED$`,
   ),
-  'bz2-of-csv.csv.bz2': new RegExp(`^The file is compressed with bzip2 ${place}\\. Unpack it: bzip2 -d FILE$`),
-  'zst-of-csv.csv.zst': new RegExp(`^The file is compressed with Zstandard ${place}\\. Unpack it: zstd -d FILE$`),
+  'bz2-of-csv.csv.bz2': new RegExp(
+    `^The file is compressed with bzip2 ${place}\\. Unpack it: bzip2 -dc FILE > UNPACKED$`,
+  ),
+  'zst-of-csv.csv.zst': new RegExp(
+    `^The file is compressed with Zstandard ${place}\\. Unpack it: zstd -dc FILE > UNPACKED$`,
+  ),
   'tar-gz-of-csv.tar.gz': new RegExp(`^The file is a tar archive ${place}\\. Unpack it: tar -xf FILE$`),
   'zip-of-csv.zip': new RegExp(`^The file is a ZIP archive ${place}\\. Unpack it: unzip FILE$`),
   'not-text-parquet.csv': new RegExp(`^The file is a Parquet file ${place}\\. Convert it: python3 `),
