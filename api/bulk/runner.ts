@@ -101,7 +101,7 @@ export class Runner implements Stoppable {
 
   private async read(organisationId: string): Promise<boolean> {
     const { jobs } = this.deps;
-    const [oldest, ...others] = await jobs.idsInState(organisationId, 'reading');
+    const [oldest, ...others] = await jobs.readingOf(organisationId);
     const job = oldest === undefined ? undefined : await jobs.findById(oldest);
     if (job?.state === 'reading') {
       // Not awaited: without Redis, the next poll adds the job.

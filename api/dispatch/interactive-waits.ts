@@ -1,14 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LaneQueues } from './lane-queues.js';
+import { calmMs, type LaneQueues } from './lane-queues.js';
 
-/** Below this age of the oldest chunk no single or batch suffers, ms. */
-export const calmMs = 5;
 /** Above this age singles and batches wait for work that could be held back, ms. */
 export const sufferingMs = 15;
+/** A timer may fire so long before its time on the clock of `performance.now()`. */
+const earlyMs = 1;
 
 /**
- * The age of the oldest chunk of singles and batches that waits. Measured by watching the ends of the queues, on this
- * process's own clock: clocks of machines differ by more than the ages that matter.
+ * The age of the oldest chunk of singles and batches that waits in Redis. Or the last long wait in a gateway, if that
+ * is longer. It watches the ends of the queues, on this process's own clock: clocks of machines differ by more than the
+ * ages that matter.
  */
 export class InteractiveWaits {
   private readonly firstSeenMs = new Map<string, number>();
@@ -19,18 +20,17 @@ export class InteractiveWaits {
   ) {}
 
   /**
-   * Takes one round trip to Redis where nothing waits, at most `sufferingMs` more where something does.
-   * @returns at most the true age, ms: 0 when no chunk waits. It is below `calmMs`, or above `sufferingMs`, when the
-   * true age is
+   * Takes one round trip to Redis where nothing waits, at most some `sufferingMs` more where something does.
+   * @returns ms: 0 when no chunk waits. It is below `calmMs`, or above `sufferingMs`, when the true age is
    * @throws the error of Redis
    */
   async oldestMs(): Promise<number> {
     const first = await this.look();
     if (first === 0 || first > sufferingMs) return first;
-    await pause(calmMs);
+    await pause(calmMs + earlyMs);
     const second = await this.look();
     if (second < calmMs || second > sufferingMs) return second;
-    await pause(sufferingMs - calmMs);
+    await pause(sufferingMs - calmMs + earlyMs);
     return await this.look();
   }
 

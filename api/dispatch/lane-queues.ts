@@ -25,8 +25,8 @@ const windows = {
 const minInPartition = 2; // one is scored while the next waits
 const readEveryMs = 5_000;
 const jobName = 'chunk';
-/** A wait in the gateway that bulk jobs get to know. */
-const minHeldMs = 5;
+/** Below this wait no single or batch suffers, ms. */
+export const calmMs = 5;
 const heldTtlMs = 500;
 
 type QueuedChunk = Pick<ChunkHead, 'chunk' | 'partition'>;
@@ -50,6 +50,9 @@ export class LaneQueues {
   private readonly workers = new Map<Lane, ReadonlyMap<number, number>>();
   private servedPartitions: number;
   private saysDifference = false;
+  /** The wait that `heldKey` has from this gateway, and its end on the clock of `performance.now()`. */
+  private toldMs = 0;
+  private toldUntilMs = 0;
   private readonly registers: readonly RegisterOfLane[];
   private reading: NodeJS.Timeout | undefined;
   private readonly queues = new Map<string, Queue<ChunkJob>>();
@@ -85,7 +88,7 @@ export class LaneQueues {
     const text = encodePayload(parts);
     const isShort = text.length <= maxInJob;
     const job: ChunkJob = { ...head, ...(isShort ? { payload: text } : {}) };
-    if (heldMs >= minHeldMs && lane !== 'bulk') this.tellHeld(heldMs);
+    if (heldMs >= calmMs && lane !== 'bulk') this.tellHeld(heldMs);
     await Promise.all([
       this.redis.set(payloadKey(head), isShort ? '' : text, 'PX', timeoutMs),
       this.queue(lane, head.partition).add(jobName, job, { jobId: head.chunk }),
@@ -101,7 +104,8 @@ export class LaneQueues {
 
   /** Worker processes of a lane, of all pools. */
   workersOf(lane: Lane): number {
-    return [...(this.workers.get(lane)?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+    // A process that serves three partitions counts as a third in each, and thirds do not add up to one.
+    return Math.round([...(this.workers.get(lane)?.values() ?? [])].reduce((sum, count) => sum + count, 0));
   }
 
   /** Reads the registers of workers now and every five seconds. */
@@ -146,8 +150,11 @@ export class LaneQueues {
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
   }
 
-  /** In the same write as the chunk. Each gateway overwrites it: any such wait tells that the lane is full. */
+  /** In the same write as the chunk. A shorter wait does not hide a longer one of this gateway. */
   private tellHeld(heldMs: number): void {
+    const nowMs = performance.now();
+    if (nowMs < this.toldUntilMs && heldMs <= this.toldMs) return;
+    [this.toldMs, this.toldUntilMs] = [heldMs, nowMs + heldTtlMs];
     this.redis
       .set(heldKey, Math.round(heldMs), 'PX', heldTtlMs)
       .catch((error: unknown) => this.logger.debug({ error }, 'could not write the wait of a chunk'));

@@ -64,7 +64,8 @@ class VersionLoad {
       if (fast.length >= minPerVersion && room >= this.chunks) break;
       if (isSlow(this.lane, partition)) slow.push(partition);
       else {
-        room += queues.windowSize(this.lane, partition) * (fast.length === 0 ? 1 : maxOtherShare);
+        const size = queues.windowSize(this.lane, partition);
+        room += fast.length === 0 ? size : Math.floor(size * maxOtherShare);
         fast.push(partition);
       }
     }

@@ -7,14 +7,15 @@ export type BodyEncoding = 'utf-8' | 'windows-1252';
 /**
  * Checks that a body is declared as JSON. A declaration as ISO-8859-1 is accepted: most clients that make it send
  * ASCII.
+ * @param advice more sentences for a caller that sends something else, each after a space
  * @throws ApiError unreadableRequest for another content type or charset, or without a body
  */
-export function requireJson(context: Context): void {
+export function requireJson(context: Context, advice = ''): void {
   const type = context.is('application/json', 'text/json');
   if (type === null) throw unreadable('The body is empty: send a JSON object.');
   if (type === false) {
     const found = context.is('multipart') ? ', not multipart/form-data' : ', in UTF-8';
-    throw unreadable(`Send JSON: the Content-Type must be application/json${found}.`);
+    throw unreadable(`Send JSON: the Content-Type must be application/json${found}.${advice}`);
   }
   declaredEncoding(context);
 }

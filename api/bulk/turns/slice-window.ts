@@ -1,6 +1,6 @@
 import { FairQueue } from '../../../shared/async/fair-queue.js';
-import { calmMs, InteractiveWaits, sufferingMs } from '../../dispatch/interactive-waits.js';
-import type { LaneQueues } from '../../dispatch/lane-queues.js';
+import { InteractiveWaits, sufferingMs } from '../../dispatch/interactive-waits.js';
+import { calmMs, type LaneQueues } from '../../dispatch/lane-queues.js';
 
 export type WindowQueues = Pick<LaneQueues, 'waitingHeads' | 'workersOf'>;
 
@@ -17,9 +17,10 @@ const maxWaiting = 100_000;
 const longMs = 24 * 60 * 60 * 1_000;
 
 /**
- * Limits the slices that a runner has in flight, by congestion control: between one and two for each living worker
- * process of bulk jobs. The window grows by one a turn while no single or batch waits, and halves when one waits for
- * long. Worker processes of bulk jobs have the lowest priority, so this bounds what they cannot: Redis and MongoDB.
+ * Limits the slices that a runner has in flight, by congestion control. There are between one and two for each living
+ * worker process of bulk jobs, as if there were at least two of these. The window grows by one a turn while no single
+ * or batch waits, and halves when one waits for long. Worker processes of bulk jobs have the lowest priority, so this
+ * bounds what they cannot: Redis and MongoDB.
  */
 export class SliceWindow {
   private readonly slots: FairQueue;
@@ -66,7 +67,7 @@ export class SliceWindow {
 
   /** At the end of a turn: makes room for another slice if no single or batch waited meanwhile. */
   endTurn(): void {
-    if (this.worstMs < calmMs) this.wanted = this.size + 1;
+    if (this.worstMs < calmMs) this.wanted = Math.max(this.wanted, this.size) + 1;
     this.worstMs = 0;
   }
 

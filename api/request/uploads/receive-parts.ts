@@ -29,19 +29,22 @@ export async function receiveParts(
   limits: PartLimits,
   store: (part: Buffer) => Promise<void>,
 ): Promise<number> {
-  const parts = new PartWriter(limits.partBytes, store);
+  const parts = new PartWriter(limits, store);
   const body = new BodyChunks(request, limits);
   let bytes = 0;
+  let isTooLarge = false;
   try {
     for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
       bytes += chunk.length;
-      if (bytes > limits.maxBytes) throw limits.tooLarge();
+      isTooLarge = bytes > limits.maxBytes;
+      if (isTooLarge) throw limits.tooLarge();
       limits.moved(chunk.length);
       await parts.add(chunk);
     }
   } catch (error) {
-    // Keeps the bytes that have arrived, so that the caller need not send them again.
-    if (!parts.hasFailed) await parts.finish().catch(() => undefined);
+    // Keeps the bytes that have arrived, so that the caller need not send them again. A body that is too large loses
+    // its last part: with all allowed bytes, the file would seem complete.
+    if (!parts.hasFailed) await (isTooLarge ? parts.stored() : parts.finish()).catch(() => undefined);
     throw error;
   } finally {
     body.leave();
@@ -55,25 +58,33 @@ class PartWriter {
   hasFailed = false;
   private part: Buffer | undefined;
   private used = 0;
+  private bytes = 0;
   private storing: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly partBytes: number,
+    private readonly limits: Pick<PartLimits, 'partBytes' | 'maxBytes'>,
     private readonly store: (part: Buffer) => Promise<void>,
   ) {}
 
   async add(chunk: Buffer): Promise<void> {
     for (let from = 0; from < chunk.length; ) {
-      this.part ??= Buffer.allocUnsafeSlow(this.partBytes);
+      this.part ??= Buffer.allocUnsafeSlow(this.limits.partBytes);
       const copied = chunk.copy(this.part, this.used, from);
       from += copied;
       this.used += copied;
-      if (this.used === this.partBytes) await this.flush();
+      this.bytes += copied;
+      // The last allowed byte waits for the end of the body.
+      if (this.used === this.limits.partBytes && this.bytes < this.limits.maxBytes) await this.flush();
     }
   }
 
   async finish(): Promise<void> {
     if (this.used > 0) await this.flush();
+    await this.stored();
+  }
+
+  /** Resolves when the parts before the one that is being filled are stored. */
+  async stored(): Promise<void> {
     await this.storing;
   }
 

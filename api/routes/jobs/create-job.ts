@@ -1,4 +1,4 @@
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { jobIdOf } from '../../../shared/contract/identifiers.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
@@ -25,9 +25,9 @@ export function createJobRoute(deps: JobDeps): Middleware {
       authenticate: () => score.keys.authenticate(context.req),
       timeoutMs: score.requestTimeoutMs,
       route: String(context._matchedRoute),
-      beforeBody: () => refuseFile(context),
+      // A file may have gigabytes.
+      beforeBody: () => requireJson(context, otherwise),
     });
-    requireJson(context);
     const request = await score.largeBodies.inTurn(received, async () =>
       check(await parseJsonBody(received.body, valueLimit)),
     );
@@ -46,15 +46,8 @@ export function createJobRoute(deps: JobDeps): Middleware {
   };
 }
 
-/** A caller may send the file itself here: it may be gigabytes. @throws ApiError unreadableRequest */
-function refuseFile(context: Context): void {
-  if (context.is('application/json', 'text/json') !== false) return;
-  throw new ApiError(
-    'unreadableRequest',
-    'Create the job with JSON: the Content-Type must be application/json. Then send the file itself to the input of ' +
-      'the job: curl -T FILE.',
-  );
-}
+/** A caller may send the file itself here. */
+const otherwise = ' Then send the file itself to the input of the job: curl -T FILE.';
 
 /** Runs the creations of an organisation one after another: their transactions would otherwise repeat each other. */
 class OneByOne {

@@ -112,10 +112,10 @@ export class JobStore {
       .toArray();
   }
 
-  /** Ids of an organisation's jobs in a state, oldest first. */
-  async idsInState(organisationId: string, state: JobState): Promise<string[]> {
+  /** Ids of an organisation's jobs whose files are to be read, oldest first. */
+  async readingOf(organisationId: string): Promise<string[]> {
     const found = await this.collection
-      .find({ _id: idsOfOrganisation(organisationId), org: organisationId, state })
+      .find({ _id: idsOfOrganisation(organisationId), org: organisationId, state: 'reading' })
       .project<{ readonly _id: string }>({ _id: 1 })
       .sort({ _id: 1 })
       .toArray();

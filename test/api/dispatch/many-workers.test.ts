@@ -43,8 +43,9 @@ describe('the large calls of one organisation, beside small calls of another', (
     };
     await largeBodies.inTurn(callOf('b', 1), async () => undefined);
     const watching = watch();
-    await Promise.all(Array.from({ length: 16 }, caller));
-    isOver = true;
+    await Promise.all(Array.from({ length: 16 }, caller)).finally(() => {
+      isOver = true;
+    });
     await watching;
     expect(mostBusy).to.equal(processes);
   });

@@ -45,6 +45,11 @@ describe('the partitions for the chunks of a version', () => {
     expect(await chosenWith(500)).to.deep.equal(ranking);
   });
 
+  it('are more where half of a window is no whole number', async () => {
+    windowSize = 3;
+    expect(await chosenWith(7)).to.deep.equal(ranking.slice(0, 5));
+  });
+
   it('are fewer again when its chunks have come back', async () => {
     await chosenWith(500);
     expect(await chosenWith(1)).to.deep.equal(ranking.slice(0, 2));

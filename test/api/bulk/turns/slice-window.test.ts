@@ -30,6 +30,13 @@ describe('the window of slices in flight', () => {
     expect(window.size).to.equal(4);
   });
 
+  it('has two for each at once when more processes start', async () => {
+    workers = 0;
+    expect(await turn()).to.equal(4);
+    workers = 8;
+    expect(window.size).to.equal(16);
+  });
+
   it('halves while a chunk waits for more than 15 ms, to one slice for each process', async () => {
     ids = ['a chunk that no worker takes'];
     expect(await turn()).to.equal(8);

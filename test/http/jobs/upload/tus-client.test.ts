@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { RawConnection, requestBytes } from '../../../support/http/raw-connection.js';
 import { refused } from '../../../support/http/score-reply.js';
@@ -74,18 +75,23 @@ describe('input.bytes of a job', () => {
 
   it('refuses a PUT in chunks of another length, and takes the right one', async () => {
     const headers = { Authorization: `Bearer ${own.live.secret}`, 'Transfer-Encoding': 'chunked' };
-    const send = async (body: string) => {
+    const send = async (body: string, rest = '') => {
       const connection = await RawConnection.open(service.url());
       connection.send(requestBytes({ method: 'PUT', path: `/v1/jobs/${jobId}/input`, headers, body }));
+      if (rest !== '') await pause(200);
+      connection.send(rest);
       const reply = await connection.reply();
       connection.destroy();
       return reply;
     };
     for (const body of ['7\r\na,b\n1,2\r\n0\r\n\r\n', '9\r\na,b\n1,2\n\n\r\n0\r\n\r\n'])
       expect(refused(await send(body), '400 bad_request').error.message).to.include('must have 8 bytes');
-    expect(await state()).to.equal('awaiting_upload');
+    // All allowed bytes have arrived before the gateway knows that there are more.
+    const tooLate = await send('8\r\na,b\n1,2\n\r\n', '1\r\nx\r\n0\r\n\r\n');
+    expect(refused(tooLate, '400 bad_request').error.message).to.include('must have 8 bytes');
     const { headers: head } = await inputCall(own, jobId, 'HEAD', { headers: tus });
     expect(head.get('upload-length')).to.equal('8');
+    expect(await state()).to.equal('awaiting_upload');
     expect(jobOf(await send('8\r\na,b\n1,2\n\r\n0\r\n\r\n')).state).to.equal('reading');
     expect((await storedUpload(service, jobId)).toString()).to.equal('a,b\n1,2\n');
   });
