@@ -8,12 +8,13 @@ import { batchNiceness, lowerPriority, lowNiceness } from '../shared/process/low
 import { connectionReady, connectRedis } from '../shared/redis/connect.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
 import { connectMongo } from '../shared/store/connection/connect.js';
-import { loadBundle, loadManifest } from '../shared/store/models/model-versions.js';
+import { loadBundle, loadManifest, loadModel } from '../shared/store/models/model-versions.js';
 import { laneTimings } from './lanes/lane-worker.js';
 import { PartitionWorkers } from './lanes/partition-workers.js';
 import { ModelRegistry } from './models/model-registry.js';
 import { CrashNoteWriter, noteDescriptor } from './pool/crash-note.js';
 import { type ChildMessage, heartbeatIntervalMs } from './pool/pool-child.js';
+import { addCounts } from './pool/worker-counts.js';
 import { beginChunk } from './scoring/score-chunk.js';
 
 /*
@@ -47,6 +48,7 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
   const crashNote = new CrashNoteWriter(noteDescriptor);
   const registry = new ModelRegistry(
     {
+      loadModel: (modelId, version) => loadModel(mongo.database, modelId, version),
       loadBundle: (modelId, version) => loadBundle(mongo.database, modelId, version),
       loadManifest: (modelId, version) => loadManifest(mongo.database, modelId, version),
     },
@@ -86,16 +88,15 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
 /** Sends `ready` once, then heartbeats, which are `worn` when this process should be replaced. */
 function reportToPool(registry: ModelRegistry): void {
   if (process.send === undefined) return;
-  let reported = registry.cellCounts;
+  let reported = registry.counts;
   const send = (kind: ChildMessage['kind']) => {
-    const counts = registry.cellCounts;
-    const unreadable = counts.unreadable - reported.unreadable;
-    const message: ChildMessage = { kind, unreadable, unseen: counts.unseen - reported.unseen };
+    const { counts } = registry;
+    const message: ChildMessage = { kind, ...addCounts(counts, reported, -1) };
     reported = counts;
     process.send?.(message);
   };
   send('ready');
-  setInterval(() => send(registry.loadCount >= maxLoads ? 'worn' : 'heartbeat'), heartbeatIntervalMs).unref();
+  setInterval(() => send(registry.counts.loads >= maxLoads ? 'worn' : 'heartbeat'), heartbeatIntervalMs).unref();
 }
 
 const config: ChildConfig = readWorkerConfig();

@@ -3,29 +3,28 @@ import { type Manifest, manifestBytes } from '../../shared/bundle/manifest/manif
 import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
 import type { ExplainFiles } from '../drivers/explainer.js';
 import type { FeatureRow } from '../feature-row/feature-row.js';
+import { noCounts, type WorkerCounts } from '../pool/worker-counts.js';
 import type { RunGuard } from './inference-session.js';
 import { compileModel, type LoadedModel, ModelUnavailable } from './loaded-model.js';
 
 /** The store of versions; in production `shared/store/model-versions.ts`. */
 export interface VersionSource {
   loadManifest(modelId: string, version: string): Promise<Manifest | undefined>;
-  loadBundle(modelId: string, version: string): Promise<StoredMembers | undefined>;
+  /** Reads what scoring needs. */
+  loadModel(modelId: string, version: string): Promise<StoredMembers | undefined>;
+  /** Reads also what only explanations need. */
+  loadBundle(modelId: string, version: string): Promise<(StoredMembers & ExplainFiles) | undefined>;
 }
 
-interface StoredMembers extends ExplainFiles {
+interface StoredMembers {
   readonly manifest: Manifest;
+  readonly onnx: Uint8Array;
 }
 
 interface Entry {
   readonly loading: Promise<LoadedModel>;
   /** The cache counts as a user until it evicts the entry. */
   users: number;
-}
-
-/** Cells of records that need attention. */
-interface CellCounts {
-  unreadable: number;
-  unseen: number;
 }
 
 interface VersionId {
@@ -53,9 +52,8 @@ export class ModelRegistry {
   /** The cache weighs an entry when it is set, and only if the object is another: hence the object around it. */
   private readonly entries: LRUCache<string, { readonly entry: Entry }>;
   private readonly fields: LRUCache<string, KnownFields, VersionId>;
-  private loads = 0;
-  private readonly counted: CellCounts = { unreadable: 0, unseen: 0 };
-  private readonly countedBefore = new WeakMap<FeatureRow, Readonly<CellCounts>>();
+  private readonly counted: { -readonly [count in keyof WorkerCounts]: number } = { ...noCounts };
+  private readonly countedBefore = new WeakMap<FeatureRow, Pick<WorkerCounts, 'unreadable' | 'unseen'>>();
 
   /**
    * @param guard wraps every load and run of a version
@@ -79,16 +77,8 @@ export class ModelRegistry {
     });
   }
 
-  /** Loads so far; ONNX leaks some memory with each. */
-  get loadCount(): number {
-    return this.loads;
-  }
-
-  /**
-   * Unreadable cells of records so far, which count as missing, and values that the model has not seen; of all
-   * versions.
-   */
-  get cellCounts(): Readonly<CellCounts> {
+  /** The counts of all versions so far. */
+  get counts(): WorkerCounts {
     return { ...this.counted };
   }
 
@@ -142,7 +132,10 @@ export class ModelRegistry {
   private entry(modelId: string, version: string): Entry {
     const key = `${modelId}:${version}`;
     const known = this.entries.get(key)?.entry;
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.counted.hits += 1;
+      return known;
+    }
     // A version larger than all the room is kept alone: it would otherwise be loaded for each chunk.
     const weigh = (bytes: number) => this.entries.set(key, { entry }, { size: Math.min(bytes, this.maxBytes) });
     const isCached = () => this.entries.peek(key)?.entry === entry;
@@ -156,26 +149,28 @@ export class ModelRegistry {
   }
 
   private async load(of: VersionId, reweigh: (bytes: number) => void): Promise<LoadedModel> {
-    const bundle = await this.bundle(of);
-    this.loads += 1;
-    reweigh(loadedBytes(bundle, false));
-    return compileModel(bundle.manifest, bundle.onnx, {
+    const { modelId, version } = of;
+    const model = stored(of, await this.source.loadModel(modelId, version));
+    this.counted.loads += 1;
+    reweigh(loadedBytes(model, false));
+    return compileModel(model.manifest, model.onnx, {
       guard: this.guard,
-      // Read again for the first explanation: few versions are ever explained, and ONNX holds a copy of its own.
+      // Read for the first explanation: few versions are ever explained. The ONNX file is read again, because ONNX
+      // Runtime holds a copy of its own.
       explainFiles: async () => {
-        const files = await this.bundle(of);
+        const files = stored(of, await this.source.loadBundle(modelId, version));
         reweigh(loadedBytes(files, true));
         return files;
       },
-      onFallback: (reason) => this.onFallback(`${of.modelId}:${of.version}`, reason),
+      onFallback: (reason) => this.onFallback(`${modelId}:${version}`, reason),
     });
   }
+}
 
-  private async bundle({ modelId, version }: VersionId): Promise<StoredMembers> {
-    const bundle = await this.source.loadBundle(modelId, version);
-    if (bundle === undefined) throw new ModelUnavailable(`version ${version} of ${modelId} is not stored`);
-    return bundle;
-  }
+/** @throws ModelUnavailable when the version was not found */
+function stored<Found>({ modelId, version }: VersionId, found: Found | undefined): Found {
+  if (found === undefined) throw new ModelUnavailable(`version ${version} of ${modelId} is not stored`);
+  return found;
 }
 
 /** Counts a user out; the last one releases the model. */

@@ -1,5 +1,6 @@
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import { type PoolOptions, WorkerPool } from './pool.js';
+import type { WorkerCounts } from './worker-counts.js';
 
 /** The timings of production. */
 export const bulkPoolTimings = {
@@ -50,14 +51,9 @@ export class BulkPool implements Stoppable {
     return this.pool.deathCount;
   }
 
-  /** Unreadable cells of records, as the processes have reported. */
-  get unreadableCount(): number {
-    return this.pool.unreadableCount;
-  }
-
-  /** Values that models have not seen, as the processes have reported. */
-  get unseenCount(): number {
-    return this.pool.unseenCount;
+  /** The sums of the counts that the processes have reported. */
+  get counts(): WorkerCounts {
+    return this.pool.counts;
   }
 
   async stop(): Promise<void> {

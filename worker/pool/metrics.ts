@@ -9,8 +9,9 @@ import { partitionPrefix } from '../../shared/redis/keys.js';
 import type { BulkPool } from './bulk-pool.js';
 import type { WorkerPool } from './pool.js';
 import { quarantinedVersions } from './quarantine.js';
+import type { WorkerCounts } from './worker-counts.js';
 
-type Counted = 'wantedCount' | 'readyCount' | 'deathCount' | 'unreadableCount' | 'unseenCount';
+type Counted = 'wantedCount' | 'readyCount' | 'deathCount' | 'counts';
 
 export interface PoolMetricsOptions {
   /** The processes of each lane. */
@@ -30,7 +31,8 @@ export interface PoolMetricsOptions {
 export function observePool(registry: Registry, { pools, partitions, redis }: PoolMetricsOptions): Stoppable {
   const registers = [registry];
   const { singles, batches, bulk } = pools;
-  const sumOf = (counted: Counted): number => [singles, batches, bulk].reduce((sum, pool) => sum + pool[counted], 0);
+  const sumOf = (name: keyof WorkerCounts): number =>
+    [singles, batches, bulk].reduce((sum, { counts }) => sum + counts[name], 0);
   new Gauge({
     name: 'leadscore_worker_processes',
     help: 'Worker processes of this pool for singles and for batches: configured (wanted), and ready to take jobs.',
@@ -77,7 +79,7 @@ export function observePool(registry: Registry, { pools, partitions, redis }: Po
     registers,
     collect() {
       this.reset();
-      this.inc(sumOf('unreadableCount'));
+      this.inc(sumOf('unreadable'));
     },
   });
   new Counter({
@@ -86,7 +88,25 @@ export function observePool(registry: Registry, { pools, partitions, redis }: Po
     registers,
     collect() {
       this.reset();
-      this.inc(sumOf('unseenCount'));
+      this.inc(sumOf('unseen'));
+    },
+  });
+  new Counter({
+    name: 'leadscore_model_loads_total',
+    help: 'Models that worker processes of this pool have loaded.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(sumOf('loads'));
+    },
+  });
+  new Counter({
+    name: 'leadscore_model_hits_total',
+    help: 'Chunks whose model their worker process had loaded, or was loading for another chunk.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(sumOf('hits'));
     },
   });
   const queues = Array.from({ length: partitions }, (_, partition) =>

@@ -5,6 +5,7 @@ import { workerEnvironment } from '../../shared/config/config.js';
 import type { Lane } from '../../shared/contract/lanes.js';
 import type { CrashNote } from './crash-note.js';
 import type { DeathCause } from './quarantine.js';
+import type { WorkerCounts } from './worker-counts.js';
 
 export interface ExitStatus {
   readonly code: number | null;
@@ -98,14 +99,10 @@ export class PoolChild {
   }
 }
 
-/** A message of a worker process to its pool, over the IPC channel. */
-export interface ChildMessage {
+/** A message of a worker process to its pool, over the IPC channel, with its counts since the message before. */
+export interface ChildMessage extends WorkerCounts {
   /** `ready`: it takes jobs. `heartbeat`: its event loop runs. `worn`: a heartbeat that asks for a replacement. */
   readonly kind: 'ready' | 'heartbeat' | 'worn';
-  /** Unreadable cells of records since the message before. */
-  readonly unreadable: number;
-  /** Values that the model has not seen, since the message before. */
-  readonly unseen: number;
 }
 
 export const heartbeatIntervalMs = 500; // a tenth of the hang limit

@@ -6,6 +6,7 @@ import { type ChunkInHand, CrashNote } from './crash-note.js';
 import { HangDetector } from './hang-detector.js';
 import { type ChildMessage, type ExitStatus, PoolChild } from './pool-child.js';
 import type { DeathCause } from './quarantine.js';
+import { addCounts, noCounts, type WorkerCounts } from './worker-counts.js';
 
 /** The timings of production. */
 export const poolTimings = {
@@ -49,8 +50,7 @@ export class WorkerPool {
   private isStopping = false;
   private quickDeaths = 0;
   private deaths = 0;
-  private unreadable = 0;
-  private unseen = 0;
+  private counted = noCounts;
 
   constructor(private readonly options: PoolOptions) {
     const { program, timings, logger } = options;
@@ -85,14 +85,9 @@ export class WorkerPool {
     return this.deaths;
   }
 
-  /** Unreadable cells of records, as the processes have reported. */
-  get unreadableCount(): number {
-    return this.unreadable;
-  }
-
-  /** Values that models have not seen, as the processes have reported. */
-  get unseenCount(): number {
-    return this.unseen;
+  /** The sums of the counts that the processes have reported. */
+  get counts(): WorkerCounts {
+    return this.counted;
   }
 
   /** Processes that take jobs. */
@@ -135,8 +130,7 @@ export class WorkerPool {
   }
 
   private onMessage(child: PoolChild, message: ChildMessage): void {
-    this.unreadable += message.unreadable;
-    this.unseen += message.unseen;
+    this.counted = addCounts(this.counted, message);
     child.noteHeartbeat();
     if (message.kind === 'worn') child.askToLeave();
     if (message.kind !== 'ready') return;

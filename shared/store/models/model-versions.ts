@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Collection, Db, ObjectId } from 'mongodb';
 import { bundleDigest, goldenFile, manifestFile, parseJson } from '../../bundle/bundle-files.js';
 import type { Manifest } from '../../bundle/manifest/manifest.js';
@@ -32,10 +33,14 @@ export interface StoredManifest {
   readonly contributions?: readonly MeanContribution[];
 }
 
-/** A bundle read from the store. */
-export interface StoredBundle {
+/** The part of a stored bundle that scores. */
+export interface StoredModel {
   readonly manifest: Manifest;
   readonly onnx: Buffer;
+}
+
+/** A bundle read from the store. */
+export interface StoredBundle extends StoredModel {
   readonly covers?: Buffer;
   readonly golden?: Buffer;
   readonly digest: string;
@@ -68,7 +73,25 @@ export async function loadManifest(database: Db, modelId: string, version: strin
 }
 
 /**
- * Reads a version with its files and verifies its digest; undefined if the version does not exist.
+ * Reads the manifest and the ONNX file of a version, and verifies the file by the manifest's SHA-256; undefined if the
+ * version does not exist.
+ * @throws Error if the file is missing or does not match; the driver's error, or MongoTimeout
+ */
+export async function loadModel(database: Db, modelId: string, version: string): Promise<StoredModel | undefined> {
+  const projection = { manifest: 1, 'files.onnx': 1 };
+  const document = await withMongoTimeout(versionTimeoutMs, (signal) =>
+    versions(database).findOne({ _id: versionId(modelId, version) }, { projection, signal }),
+  );
+  if (document === null) return undefined;
+  const manifest = manifestOf(document);
+  const onnx = await bundleStorage(database).download(document.files.onnx);
+  const sha256 = createHash('sha256').update(onnx).digest('hex');
+  if (sha256 !== manifest.onnx.sha256.toLowerCase()) throw changedFiles(document);
+  return { manifest, onnx };
+}
+
+/**
+ * Reads a version with all its files and verifies its digest; undefined if the version does not exist.
  * @throws Error if a file is missing or the digest does not match; the driver's error, or MongoTimeout
  */
 export async function loadBundle(database: Db, modelId: string, version: string): Promise<StoredBundle | undefined> {
@@ -91,9 +114,7 @@ export async function loadBundle(database: Db, modelId: string, version: string)
   ]);
   if (covers !== undefined && manifest.explain?.kind === 'tree') members.set(manifest.explain.covers, covers);
   if (golden !== undefined) members.set(goldenFile, golden);
-  if (bundleDigest(members) !== digest) {
-    throw new Error(`The stored files of ${document._id} do not match its digest: import it under a new version`);
-  }
+  if (bundleDigest(members) !== digest) throw changedFiles(document);
   return {
     manifest,
     onnx,
@@ -167,6 +188,10 @@ export function versionsWith(
       .sort({ imported_at: -1, _id: 1 })
       .toArray(),
   );
+}
+
+function changedFiles({ _id }: Pick<ModelVersion, '_id'>): Error {
+  return new Error(`The stored files of ${_id} do not match its digest: import it under a new version`);
 }
 
 /** The cast is safe: only checked manifests are stored. */

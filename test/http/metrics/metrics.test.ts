@@ -100,6 +100,17 @@ describe('metrics', () => {
     await eventually(async () => expect(await read(poolUrl, 'leadscore_unseen_values_total')).to.equal(unseen + 2));
   });
 
+  it('counts loads and hits of models on a pool, one for each chunk', async () => {
+    const chunks = async () =>
+      (await read(poolUrl, 'leadscore_model_loads_total')) + (await read(poolUrl, 'leadscore_model_hits_total'));
+    const before = await chunks();
+    expect(before).to.be.above(0);
+    for (let call = 0; call < 3; call += 1) scored(await own.score([lead, lead]));
+    await eventually(async () => expect(await chunks()).to.equal(before + 3));
+    expect(await read(poolUrl, 'leadscore_model_loads_total')).to.be.above(0);
+    expect(await read(poolUrl, 'leadscore_model_hits_total')).to.be.above(0);
+  });
+
   it('counts a killed worker and the outcomes of the sweep on a pool', async function () {
     this.timeout(30_000);
     const [worker] = childProcessIds(service.stack.pool.pid);

@@ -103,7 +103,8 @@ describe('a hostile chunk', () => {
 
   before(async () => {
     mongo = new MongoClient(freshMongoUrl((await testServers()).mongoUrl));
-    registry = new ModelRegistry({ loadBundle: async () => bundle, loadManifest: async () => bundle.manifest }, 1);
+    const loadManifest = async () => bundle.manifest;
+    registry = new ModelRegistry({ loadModel: async () => bundle, loadBundle: async () => bundle, loadManifest }, 1);
     const predictions = new PredictionStore(mongo.db());
     await predictions.prepare();
     rig = await laneRig(({ commands }) => {

@@ -27,10 +27,11 @@ describe('the model registry of a worker', () => {
   const registryOf = (capacity: number) =>
     new ModelRegistry(
       {
-        loadBundle: async (modelId) => {
+        loadModel: async (modelId) => {
           loaded.push(modelId);
           return isStored(modelId) ? { manifest, onnx } : undefined;
         },
+        loadBundle: async () => ({ manifest, onnx }),
         loadManifest: async (modelId) => {
           manifestsRead += 1;
           return isStored(modelId) ? manifest : undefined;
@@ -46,6 +47,7 @@ describe('the model registry of a worker', () => {
     await Promise.all(['a', 'a', 'b', 'a'].map((modelId) => registry.use(modelId, version, run)));
     await registry.use('a', version, run);
     expect(loaded).to.deep.equal(['a', 'b']);
+    expect(registry.counts).to.include({ loads: 2, hits: 3 });
     await registry.close();
   });
 
@@ -73,10 +75,11 @@ describe('the model registry of a worker', () => {
       large = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
       registry = new ModelRegistry(
         {
-          loadBundle: async (modelId) => {
+          loadModel: async (modelId) => {
             loaded.push(modelId);
             return modelId === 'large' ? large : { manifest, onnx };
           },
+          loadBundle: async () => large,
           loadManifest: async () => manifest,
         },
         loadedBytes(large, false) + loadedBytes({ manifest, onnx }, false),
@@ -99,8 +102,8 @@ describe('the model registry of a worker', () => {
       await registry.use('large', version, run);
       expect(
         loaded.filter((modelId) => modelId === 'large'),
-        'read for scoring and for the explanation',
-      ).to.have.length(2);
+        'explained without another load',
+      ).to.have.length(1);
     });
   });
 
@@ -172,7 +175,8 @@ describe('the model registry of a worker', () => {
   it('frees the memory of evicted versions: 800 loads cost less than 30 MB', async function () {
     this.timeout(120_000);
     const large = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
-    const source = { loadBundle: async () => large, loadManifest: async () => large.manifest };
+    const loadManifest = async () => large.manifest;
+    const source = { loadModel: async () => large, loadBundle: async () => large, loadManifest };
     const registry = new ModelRegistry(source, 5 * loadedBytes(large, false));
     const cycle = async (times: number) => {
       for (let index = 0; index < times; index += 1) await registry.use(`mdl_${index % 20}`, version, run);
@@ -180,7 +184,7 @@ describe('the model registry of a worker', () => {
     await cycle(200);
     const before = process.memoryUsage().rss;
     await cycle(800);
-    expect(registry.loadCount).to.equal(1_000);
+    expect(registry.counts.loads).to.equal(1_000);
     const grownMb = (process.memoryUsage().rss - before) / megabyte;
     process.stdout.write(`    measured ${grownMb.toFixed(0)} MB more after 800 loads\n`);
     expect(grownMb, 'MB in 800 loads').to.be.below(30);

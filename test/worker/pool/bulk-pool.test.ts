@@ -28,7 +28,7 @@ const program = (directory: string) => `
     process.exit(0);
   }, 200));
   process.on('disconnect', () => process.exit(0));
-  const send = (kind) => process.send({ kind, unreadable: 0, unseen: 0 });
+  const send = (kind) => process.send({ kind, unreadable: 0, unseen: 0, loads: 1, hits: 2 });
   send('ready');
   setInterval(() => {
     if (isAsked('hang')) for (;;);

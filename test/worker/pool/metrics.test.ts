@@ -3,7 +3,15 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { freePort } from '../../../scripts/servers/server-process.js';
 import { observePool } from '../../../worker/pool/metrics.js';
+import { noCounts, type WorkerCounts } from '../../../worker/pool/worker-counts.js';
 import { freshDatabases } from '../../support/service/servers.js';
+
+const counts = (unreadable: number, unseen: number, loads: number, hits: number): WorkerCounts => ({
+  unreadable,
+  unseen,
+  loads,
+  hits,
+});
 
 /** The events of a connection; a user that has ended listens to none of them. */
 const eventNames = ['error', 'close', 'end', 'ready'] as const;
@@ -23,9 +31,9 @@ describe('the metrics of a pool', () => {
     const before = listeners();
     const registry = new Registry();
     const pools = {
-      singles: { wantedCount: 3, readyCount: 1, deathCount: 1, unreadableCount: 1, unseenCount: 1 },
-      batches: { wantedCount: 5, readyCount: 4, deathCount: 2, unreadableCount: 2, unseenCount: 0 },
-      bulk: { wantedCount: 2, readyCount: 1, deathCount: 4, unreadableCount: 5, unseenCount: 6 },
+      singles: { wantedCount: 3, readyCount: 1, deathCount: 1, counts: counts(1, 1, 3, 40) },
+      batches: { wantedCount: 5, readyCount: 4, deathCount: 2, counts: counts(2, 0, 2, 0) },
+      bulk: { wantedCount: 2, readyCount: 1, deathCount: 4, counts: counts(5, 6, 0, 5) },
     };
     const metrics = observePool(registry, { pools, partitions: 2, redis });
     const text = await registry.metrics();
@@ -40,6 +48,7 @@ describe('the metrics of a pool', () => {
     expect(text).to.include('leadscore_bulk_worker_processes{state="ready"} 1');
     expect(text).to.include('leadscore_bulk_worker_deaths_total 4').and.include('leadscore_worker_deaths_total 3');
     expect(text).to.include('leadscore_unreadable_cells_total 8').and.include('leadscore_unseen_values_total 7');
+    expect(text).to.include('leadscore_model_loads_total 5').and.include('leadscore_model_hits_total 45');
     expect(text).to.include('leadscore_lane_depth{lane="bulk",partition="1"} 0');
     expect(await registry.metrics()).to.include('leadscore_lane_depth{lane="batches",partition="1"} 0');
     expect(listeners()).to.not.deep.equal(before);
@@ -49,7 +58,7 @@ describe('the metrics of a pool', () => {
   });
 
   it('can be stopped while Redis does not answer', async () => {
-    const none = { wantedCount: 0, readyCount: 0, deathCount: 0, unreadableCount: 0, unseenCount: 0 };
+    const none = { wantedCount: 0, readyCount: 0, deathCount: 0, counts: noCounts };
     const away = new Redis({ port: await freePort(), maxRetriesPerRequest: null });
     away.on('error', () => undefined);
     const metrics = observePool(new Registry(), {

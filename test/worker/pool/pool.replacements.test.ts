@@ -23,7 +23,7 @@ const program = (directory: string) => `
   appendFileSync(at('pids'), process.pid + '\\n');
   process.on('SIGTERM', () => process.exit(0));
   process.on('disconnect', () => process.exit(0));
-  const send = (kind) => process.send({ kind, unreadable: 0, unseen: 0 });
+  const send = (kind) => process.send({ kind, unreadable: 0, unseen: 0, loads: 1, hits: 2 });
   send('ready');
   setInterval(() => {
     if (isAsked('hang')) for (;;);

@@ -31,7 +31,11 @@ const predictions = {
 describe('scoring a chunk', () => {
   const { manifest, onnx } = checkBundle(sampleBundle({ features, weights: [0.01, 1], intercept: -0.5 }));
   const registry = new ModelRegistry(
-    { loadBundle: async () => ({ manifest, onnx }), loadManifest: async () => manifest },
+    {
+      loadModel: async () => ({ manifest, onnx }),
+      loadBundle: async () => ({ manifest, onnx }),
+      loadManifest: async () => manifest,
+    },
     1,
   );
   after(() => registry.close());

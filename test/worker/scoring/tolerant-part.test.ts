@@ -39,7 +39,11 @@ describe('a tolerant part', () => {
   const bundle = sampleBundle({ features, weights: [0.01, 0.5, 0.001, 1, -1], intercept: -0.5, manifest: { recency } });
   const { manifest, onnx } = checkBundle(bundle);
   const registry = new ModelRegistry(
-    { loadBundle: async () => ({ manifest, onnx }), loadManifest: async () => manifest },
+    {
+      loadModel: async () => ({ manifest, onnx }),
+      loadBundle: async () => ({ manifest, onnx }),
+      loadManifest: async () => manifest,
+    },
     mebibyte,
   );
   after(() => registry.close());

@@ -11,7 +11,9 @@ import {
   listVersions,
   loadBundle,
   loadManifest,
+  loadModel,
   loadStoredManifest,
+  type ModelVersion,
 } from '../../../../shared/store/models/model-versions.js';
 import { storeVersion, VersionTaken } from '../../../../shared/store/models/store-version.js';
 import { failureOf } from '../../../support/failure-of.js';
@@ -62,6 +64,10 @@ describe('model versions', () => {
       expect(stored?.onnx.equals(bundle.onnx)).to.equal(true);
       expect(stored?.covers).to.deep.equal(bundle.covers);
       expect(stored?.golden).to.deep.equal(bundle.golden);
+      const model = await loadModel(database, modelId, version);
+      expect(model).to.have.all.keys('manifest', 'onnx');
+      expect(model?.manifest).to.deep.equal(bundle.manifest);
+      expect(model?.onnx.equals(bundle.onnx)).to.equal(true);
     }
     await expectStored({ versions: 2, files: 4 });
     const document = await database.collection<{ _id: string }>('model_versions').findOne({ _id: 'mdl_1:1.0.0' });
@@ -100,6 +106,7 @@ describe('model versions', () => {
     ] as const) {
       expect(await loadManifest(database, model, version)).to.equal(undefined);
       expect(await loadBundle(database, model, version)).to.equal(undefined);
+      expect(await loadModel(database, model, version)).to.equal(undefined);
     }
   });
 
@@ -181,17 +188,19 @@ describe('model versions', () => {
   it('rejects a stored bundle whose chunks were changed or lost', async () => {
     await store(sample());
     const chunks = database.collection<{ data: Binary }>('bundles.chunks');
-    const chunk = await chunks.findOne({});
+    const document = await database.collection<Pick<ModelVersion, '_id' | 'files'>>('model_versions').findOne({});
+    const chunk = await chunks.findOne({ files_id: document?.files.onnx });
     if (chunk === null) throw new Error('no chunk was stored');
     const changed = Buffer.from(chunk.data.value()).map((byte) => byte ^ 1);
     await chunks.updateOne({ _id: chunk._id }, { $set: { data: new Binary(changed) } });
-    expect((await failureOf(loadBundle(database, modelId, '1.0.0'))).message).to.equal(
-      'The stored files of mdl_1:1.0.0 do not match its digest: import it under a new version',
-    );
+    for (const load of [loadBundle, loadModel])
+      expect((await failureOf(load(database, modelId, '1.0.0'))).message).to.equal(
+        'The stored files of mdl_1:1.0.0 do not match its digest: import it under a new version',
+      );
     await chunks.deleteMany({});
-    await failureOf(loadBundle(database, modelId, '1.0.0'));
+    for (const load of [loadBundle, loadModel]) await failureOf(load(database, modelId, '1.0.0'));
     await database.collection('bundles.files').deleteMany({});
-    await failureOf(loadBundle(database, modelId, '1.0.0'));
+    for (const load of [loadBundle, loadModel]) await failureOf(load(database, modelId, '1.0.0'));
   });
 
   it('lists versions with the last import first', async () => {
