@@ -13,7 +13,7 @@ import { laneTimings } from './lanes/lane-worker.js';
 import { PartitionWorkers } from './lanes/partition-workers.js';
 import { ModelRegistry } from './models/model-registry.js';
 import { CrashNoteWriter, noteDescriptor } from './pool/crash-note.js';
-import { type ChildMessage, heartbeatIntervalMs } from './pool/pool-child.js';
+import { type ChildMessage, heartbeatIntervalMs, type PoolMessage } from './pool/pool-child.js';
 import { addCounts } from './pool/worker-counts.js';
 import { beginChunk } from './scoring/score-chunk.js';
 
@@ -82,6 +82,11 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
   lifecycle.add(workers);
   lifecycle.listenForSignals();
   lifecycle.followParent();
+  process.on('message', (message: PoolMessage) => {
+    if (message.kind !== 'succeeded') return;
+    workers.leaveToSuccessor();
+    process.kill(process.pid, 'SIGTERM');
+  });
   reportToPool(registry);
 }
 

@@ -27,6 +27,7 @@ export class PartitionWorkers implements Stoppable {
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> = Promise.resolve();
   private isStopping = false;
+  private isSucceeded = false;
 
   constructor(private readonly options: PartitionWorkersOptions) {
     this.register = new WorkerRegister(options.commands, options.lane);
@@ -41,17 +42,26 @@ export class PartitionWorkers implements Stoppable {
     this.timer = setInterval(() => this.renewSoon(), registerEveryMs);
   }
 
+  /** Notes that a process with the same id serves the same partitions: at its stop, this one leaves it the entry. */
+  leaveToSuccessor(): void {
+    this.isSucceeded = true;
+  }
+
   async stop(): Promise<void> {
     this.isStopping = true;
     clearInterval(this.timer);
     await this.renewing;
+    if (!this.isSucceeded) await this.handOver();
+    await Promise.all([...this.serving.keys()].map((partition) => this.drop(partition)));
+  }
+
+  private async handOver(): Promise<void> {
     const { self, logger } = this.options;
     await this.register
       .remove(self)
       .catch((error: unknown) => logger.debug({ error }, 'could not leave the register, the heartbeat will expire'));
     // With a single partition, all processes serve it.
     if (self.partitions > 1) await wait(handOverMs);
-    await Promise.all([...this.serving.keys()].map((partition) => this.drop(partition)));
   }
 
   private renewSoon(): void {

@@ -20,13 +20,26 @@ const semiSpaceMB = 4;
 
 const crashSignals = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
 
+interface Placement {
+  /** Where the process writes the chunk that it works on. */
+  readonly crashNote: CrashNote;
+  /** Its second argument. */
+  readonly lane: Lane;
+  /** The worn process whose place and id it takes. */
+  readonly replaces?: PoolChild | undefined;
+}
+
 /**
  * One worker process, as its pool sees it. Times are of `performance.now()`, which setting the clock does not change.
  */
 export class PoolChild {
   readonly process: ChildProcess;
   /** Names it in the register of workers; its first argument. */
-  readonly id = randomUUID();
+  readonly id: string;
+  readonly lane: Lane;
+  readonly crashNote: CrashNote;
+  /** The worn process that keeps its place until this one is ready. */
+  replaces: PoolChild | undefined;
   readonly startedMs = performance.now();
   lastHeartbeatMs = this.startedMs;
   /** Set for a process of low priority, on Linux. */
@@ -40,14 +53,12 @@ export class PoolChild {
   /**
    * Starts the process.
    * @param program its module
-   * @param crashNote where it writes the chunk that it works on
-   * @param lane its second argument
    */
-  constructor(
-    program: URL,
-    readonly crashNote: CrashNote,
-    readonly lane: Lane,
-  ) {
+  constructor(program: URL, { crashNote, lane, replaces }: Placement) {
+    this.id = replaces?.id ?? randomUUID();
+    this.lane = lane;
+    this.crashNote = crashNote;
+    this.replaces = replaces;
     this.process = fork(program, [this.id, lane], {
       env: workerEnvironment(),
       execArgv: [...process.execArgv, `--max-semi-space-size=${semiSpaceMB}`],
@@ -72,6 +83,16 @@ export class PoolChild {
     this.process.kill('SIGTERM');
   }
 
+  /** As `askToLeave`, when a ready process has its id: the entry in the register stays. */
+  leaveToSuccessor(): void {
+    if (this.isLeaving) return;
+    this.isLeaving = true;
+    const message: PoolMessage = { kind: 'succeeded' };
+    this.process.send(message, (error) => {
+      if (error !== null) this.process.kill('SIGTERM');
+    });
+  }
+
   /** Whether it has ended because it was asked to leave. A process that is still starting is ended by the signal. */
   hasLeft({ code, signal }: ExitStatus): boolean {
     return this.isLeaving && (code === 0 || signal === 'SIGTERM');
@@ -94,9 +115,15 @@ export class PoolChild {
         clearTimeout(force);
         resolve();
       });
-      process.kill('SIGTERM');
+      // A second SIGTERM would end it at once.
+      if (!this.isLeaving) process.kill('SIGTERM');
     });
   }
+}
+
+/** A message of a pool to a worker process: a successor with its id is ready, so it finishes its chunks and exits. */
+export interface PoolMessage {
+  readonly kind: 'succeeded';
 }
 
 /** A message of a worker process to its pool, over the IPC channel, with its counts since the message before. */

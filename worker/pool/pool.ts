@@ -27,7 +27,7 @@ export interface PoolOptions {
   readonly logger: Logger;
   /** Called when a process crashed or hung while it worked on a chunk. */
   readonly onChunkDeath: (inHand: ChunkInHand, cause: DeathCause) => void;
-  /** Called with the id of each process that has ended. */
+  /** Called with the id of each process that has ended without a successor. */
   readonly onExit?: (id: string) => void;
   /** The module of each process; by default `worker/child.ts`. */
   readonly program?: URL;
@@ -36,7 +36,7 @@ export interface PoolOptions {
 /**
  * 1. Runs a number of worker processes, which may change.
  * 2. Kills a process whose event loop is silent for the hang limit.
- * 3. Replaces a process that died, within a second, and one that is worn.
+ * 3. Replaces a process that died, within a second. Replaces a worn one, which leaves when its successor is ready.
  * 4. Reports the chunk that a crashed or hung process worked on.
  * 5. Stops the processes: SIGTERM first, so that each finishes its chunks, then SIGKILL.
  */
@@ -72,7 +72,10 @@ export class WorkerPool {
   resize(count: number): void {
     this.wanted = count;
     for (let missing = count - this.staying.length; missing > 0; missing -= 1) this.spawn();
-    for (const child of this.staying.slice(count)) child.askToLeave();
+    for (const child of this.staying.slice(count)) {
+      child.askToLeave();
+      this.successorOf(child)?.askToLeave();
+    }
   }
 
   /** Processes that the pool runs or starts. */
@@ -92,7 +95,7 @@ export class WorkerPool {
 
   /** Processes that take jobs. */
   get readyCount(): number {
-    return [...this.children].filter((child) => child.isReady).length;
+    return [...this.children].filter((child) => child.isReady && !child.isLeaving).length;
   }
 
   async stop(): Promise<void> {
@@ -101,17 +104,30 @@ export class WorkerPool {
     await Promise.all([...this.children].map((child) => child.stop(this.options.timings.killAfterMs)));
   }
 
-  /** The processes that were not asked to leave. */
+  /** The processes that were not asked to leave. A starting successor has no place of its own. */
   private get staying(): readonly PoolChild[] {
-    return [...this.children].filter((child) => !child.isLeaving);
+    return [...this.children].filter((child) => !child.isLeaving && child.replaces === undefined);
+  }
+
+  private successorOf(worn: PoolChild): PoolChild | undefined {
+    return [...this.children].find(({ replaces }) => replaces === worn);
   }
 
   /** Starts a process, unless there are enough. */
   private spawn(): void {
-    if (this.isStopping || this.staying.length >= this.wanted) return;
+    if (!this.isStopping && this.staying.length < this.wanted) this.startProcess();
+  }
+
+  /** Starts the successor of a worn process. One at a time: until the worn one has ended, both need memory. */
+  private replace(worn: PoolChild): void {
+    const isReplacing = [...this.children].some((child) => child.isLeaving || child.replaces !== undefined);
+    if (!this.isStopping && !isReplacing) this.startProcess(worn);
+  }
+
+  private startProcess(replaces?: PoolChild): void {
     const { logger, timings, lane } = this.options;
     try {
-      this.follow(new PoolChild(this.program, new CrashNote(), lane));
+      this.follow(new PoolChild(this.program, { crashNote: new CrashNote(), lane, replaces }));
     } catch (error) {
       logger.error({ error }, 'cannot create crash note in TMPDIR; starting the worker later');
       setTimeout(() => this.spawn(), timings.maxReplacementDelayMs);
@@ -132,15 +148,20 @@ export class WorkerPool {
   private onMessage(child: PoolChild, message: ChildMessage): void {
     this.counted = addCounts(this.counted, message);
     child.noteHeartbeat();
-    if (message.kind === 'worn') child.askToLeave();
+    if (message.kind === 'worn') this.replace(child);
     if (message.kind !== 'ready') return;
     child.isReady = true;
+    child.replaces?.leaveToSuccessor();
+    child.replaces = undefined;
     if (this.readyCount >= this.wanted) for (const resolve of this.whenReady.splice(0)) resolve();
   }
 
   private onExit(child: PoolChild, status: ExitStatus): void {
     if (!this.children.delete(child)) return;
-    this.options.onExit?.(child.id);
+    const successor = this.successorOf(child);
+    if (successor !== undefined) successor.replaces = undefined;
+    const isSucceeded = [...this.children].some(({ id, isReady }) => isReady && id === child.id);
+    if (!isSucceeded) this.options.onExit?.(child.id);
     const inHand = child.crashNote.read();
     child.crashNote.close();
     if (this.isStopping) return;

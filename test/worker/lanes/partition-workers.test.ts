@@ -3,6 +3,7 @@ import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { type Lane, lanes } from '../../../shared/contract/lanes.js';
+import { sharePartitions } from '../../../shared/messages/partitions.js';
 import { type ChunkJob, laneQueueName } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { partitionPrefix, payloadKey, workerRegisterKey } from '../../../shared/redis/keys.js';
@@ -108,6 +109,23 @@ describe('the worker processes of partitions', () => {
     await new WorkerRegister(connect(), 'singles').remove({ id: 'third', partitions });
     await other.stop();
     expect(await sendToAll('third is back')).to.deep.equal(['third', 'third', 'third', 'third']);
+  }).timeout(30_000);
+
+  it('keep their partitions when one leaves to a successor of the same id', async () => {
+    const one = await startProcess('one');
+    await startProcess('other');
+    const shares = sharePartitions(['one', 'other'].map((id) => ({ id, partitions })));
+    const shared = all.map((partition) => (shares.get('one')?.includes(partition) ? 'one' : 'other'));
+    await eventually(async () => {
+      // While a partition is handed over, two processes serve it.
+      for (let time = 0; time < 4; time += 1) expect(await sendToAll(`before ${scored.size}`)).to.deep.equal(shared);
+    }, 15_000);
+    await startProcess('one');
+    one.leaveToSuccessor();
+    await one.stop();
+    const listed = await new WorkerRegister(connect(), 'singles').list();
+    expect(listed.map(({ id }) => id)).to.have.members(['one', 'other']);
+    expect(await sendToAll('one has a successor')).to.deep.equal(shared);
   }).timeout(30_000);
 
   it('have two chunks of a lane in flight, in all partitions together', async () => {

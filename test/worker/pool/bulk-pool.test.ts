@@ -116,7 +116,10 @@ describe('the bulk workers of a pool', () => {
     isDemanded = () => false;
     await ready(0);
     expect(performance.now() - endedMs).to.be.at.least(demand.idleMs);
-    expect((await lines('finished')).filter((line) => line !== '')).to.have.members(pids);
+    await eventually(
+      async () => expect((await lines('finished')).filter((line) => line !== '')).to.have.members(pids),
+      withinMs,
+    );
     expect([pool.wantedCount, pool.deathCount]).to.deep.equal([0, 0]);
   });
 

@@ -14,7 +14,7 @@ import { itInFull } from '../../support/tier.js';
 
 const inHand: ChunkInHand = { chunk: 'chunk', partition: 0, gateway: 'gw', model: 'mdl', version: '1' };
 
-/** Behaves like a worker without servers. A file `hang-PID` lets its event loop hang, `worn-PID` wears it out. */
+/** Behaves like a worker without servers. A file `hang-PID` lets its event loop hang. */
 const program = (directory: string) => `
   import { appendFileSync, existsSync, writeSync } from 'node:fs';
   writeSync(${noteDescriptor}, '${JSON.stringify(inHand)}', 0);
@@ -27,7 +27,7 @@ const program = (directory: string) => `
   send('ready');
   setInterval(() => {
     if (isAsked('hang')) for (;;);
-    send(isAsked('worn') ? 'worn' : 'heartbeat');
+    send('heartbeat');
   }, 50);
 `;
 
@@ -79,7 +79,7 @@ describe('the processes of a pool', function () {
       expect(await startedPids()).to.have.length(started);
       expect(pool.readyCount).to.equal(2);
     }, withinMs);
-  const askTo = (does: 'hang' | 'worn', pid: number) => appendFile(join(directory, `${does}-${pid}`), '');
+  const letHang = (pid: number) => appendFile(join(directory, `hang-${pid}`), '');
 
   it('are replaced when they crash, and the chunk in hand is blamed', async () => {
     const [crashing = 0] = await startedPids();
@@ -99,7 +99,7 @@ describe('the processes of a pool', function () {
 
   it('are killed once and replaced when their event loop hangs, and the chunk in hand is blamed', async () => {
     const [hanging = 0] = await startedPids();
-    await askTo('hang', hanging);
+    await letHang(hanging);
     await replaced(3);
     await pause(settledMs);
     expect(await livingPids())
@@ -122,7 +122,7 @@ describe('the processes of a pool', function () {
 
   itInFull('are two again when one dies while the other hangs, and are gone when the pool stops', async () => {
     const [first = 0, second = 0] = await startedPids();
-    await askTo('hang', second);
+    await letHang(second);
     process.kill(first, 'SIGKILL');
     await replaced(4);
     await pause(settledMs);
@@ -137,16 +137,6 @@ describe('the processes of a pool', function () {
     await pause(settledMs);
     expect(await startedPids()).to.have.length(2);
     expect([pool.readyCount, pool.deathCount]).to.deep.equal([2, 0]);
-  });
-
-  it('leave and are replaced when they are worn, and no death is counted', async () => {
-    const [worn = 0] = await startedPids();
-    await askTo('worn', worn);
-    await replaced(3);
-    expect(await livingPids())
-      .to.have.length(2)
-      .and.not.include(worn);
-    expect(pool.deathCount).to.equal(0);
   });
 });
 
