@@ -30,6 +30,9 @@ export const partitionPrefix = (partition: number): string => `{leadscore:${part
  */
 export const workerRegisterKey = (lane: Lane): string => `leadscore:worker-processes:${lane}`;
 
+/** Redis's time when a process joined the register of a lane last. */
+export const latestJoinKey = (lane: Lane): string => `{${workerRegisterKey(lane)}}:latest-join`;
+
 /** The last ms that a chunk of singles or batches waited in a gateway; exists for half a second after such a wait. */
 export const heldKey = 'leadscore:held-ms';
 

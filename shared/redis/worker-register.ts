@@ -2,13 +2,25 @@ import type { Lane } from '../contract/lanes.js';
 import type { RegisteredWorker } from '../messages/partitions.js';
 import { messageVersion } from '../messages/score-job.js';
 import type { Redis } from './connect.js';
-import { workerRegisterKey } from './keys.js';
+import { latestJoinKey, workerRegisterKey } from './keys.js';
 import { type LuaCommand, luaCommand, stringsReply } from './lua-command.js';
 
-/** How often a worker process renews its heartbeat, and reads those of the others. */
+/** How often a worker process renews its heartbeat, and gets to know that others came or went. */
 export const registerEveryMs = 1_000;
+/**
+ * How often it reads all processes without a change. A process of a release that does not note its join may come when
+ * another goes.
+ */
+const readAllEveryMs = 5_000;
 /** Another process takes over the partitions of one whose machine died, before a call's deadline. */
 const maxAgeMs = 4_000;
+
+/** The processes that the register had in a state. */
+interface Known {
+  readonly state: string;
+  readonly workers: readonly RegisteredWorker[];
+  readonly readMs: number;
+}
 
 /**
  * The register of the worker processes of one lane that take chunks. Its entries are renewed by heartbeats. The
@@ -17,7 +29,8 @@ const maxAgeMs = 4_000;
  */
 export class WorkerRegister {
   private readonly register: LuaCommand<string[]>;
-  private readonly key: string;
+  private readonly keys: readonly [string, string];
+  private known: Known = { state: '', workers: [], readMs: 0 };
 
   /**
    * @param redis a connection for commands
@@ -28,7 +41,7 @@ export class WorkerRegister {
     lane: Lane,
     private readonly version = messageVersion,
   ) {
-    this.key = workerRegisterKey(lane);
+    this.keys = [workerRegisterKey(lane), latestJoinKey(lane)];
     this.register = luaCommand(redis, { file: 'shared/redis/lua/register-worker.lua', reply: stringsReply });
   }
 
@@ -38,7 +51,11 @@ export class WorkerRegister {
    * @throws the error of Redis
    */
   async renew(worker: RegisteredWorker): Promise<readonly RegisteredWorker[]> {
-    return this.ofVersion(await this.run(memberOf(worker, this.version)));
+    const isFresh = performance.now() - this.known.readMs < readAllEveryMs;
+    const sent = isFresh ? this.known.state : '';
+    const { state, members } = await this.run(memberOf(worker, this.version), sent);
+    if (state !== sent) this.known = { state, workers: this.ofVersion(members), readMs: performance.now() };
+    return this.known.workers;
   }
 
   /**
@@ -46,7 +63,7 @@ export class WorkerRegister {
    * @throws the error of Redis
    */
   async list(): Promise<readonly RegisteredWorker[]> {
-    return this.ofVersion(await this.run(''));
+    return this.ofVersion((await this.run('', '')).members);
   }
 
   /**
@@ -54,7 +71,7 @@ export class WorkerRegister {
    * @throws the error of Redis
    */
   async listAll(): Promise<ReadonlyMap<number, readonly RegisteredWorker[]>> {
-    return byVersion(await this.run(''));
+    return byVersion((await this.run('', '')).members);
   }
 
   /**
@@ -62,15 +79,17 @@ export class WorkerRegister {
    * @throws the error of Redis
    */
   async remove(worker: RegisteredWorker): Promise<void> {
-    await this.redis.zrem(this.key, memberOf(worker, this.version));
+    await this.redis.zrem(this.keys[0], memberOf(worker, this.version));
   }
 
   private ofVersion(members: readonly string[]): readonly RegisteredWorker[] {
     return byVersion(members).get(this.version) ?? [];
   }
 
-  private run(member: string): Promise<string[]> {
-    return this.register({ keys: [this.key], args: [member, maxAgeMs] });
+  /** @returns no members when `knownState` is the state of the register */
+  private async run(member: string, knownState: string): Promise<{ state: string; members: readonly string[] }> {
+    const [state = '', ...members] = await this.register({ keys: this.keys, args: [member, maxAgeMs, knownState] });
+    return { state, members };
   }
 }
 

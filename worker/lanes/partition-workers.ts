@@ -15,8 +15,8 @@ export interface PartitionWorkersOptions extends Omit<LaneWorkerOptions, 'partit
 const handOverMs = 2 * registerEveryMs;
 
 /**
- * Serves this process's share of the partitions, with a BullMQ worker for each. Every second it renews its
- * heartbeat in the register, and computes its share from all heartbeats. Without Redis the share stays as it is.
+ * Serves this process's share of the partitions, with a BullMQ worker for each. Every second it renews its heartbeat in
+ * the register, and computes its share from all registered processes. Without Redis the share stays as it is.
  */
 export class PartitionWorkers implements Stoppable {
   readonly name = 'partitions';

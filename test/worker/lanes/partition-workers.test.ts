@@ -6,7 +6,7 @@ import { type Lane, lanes } from '../../../shared/contract/lanes.js';
 import { sharePartitions } from '../../../shared/messages/partitions.js';
 import { type ChunkJob, laneQueueName } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { partitionPrefix, payloadKey, workerRegisterKey } from '../../../shared/redis/keys.js';
+import { latestJoinKey, partitionPrefix, payloadKey, workerRegisterKey } from '../../../shared/redis/keys.js';
 import { WorkerRegister } from '../../../shared/redis/worker-register.js';
 import { laneTimings } from '../../../worker/lanes/lane-worker.js';
 import { PartitionWorkers } from '../../../worker/lanes/partition-workers.js';
@@ -109,6 +109,28 @@ describe('the worker processes of partitions', () => {
     await new WorkerRegister(connect(), 'singles').remove({ id: 'third', partitions });
     await other.stop();
     expect(await sendToAll('third is back')).to.deep.equal(['third', 'third', 'third', 'third']);
+  }).timeout(30_000);
+
+  it('take over the partitions of one that dies silently, within two seconds of the expiry of its heartbeat', async () => {
+    await startProcess('one');
+    const lostMs = performance.now();
+    await new WorkerRegister(connect(), 'singles').renew({ id: 'lost', partitions });
+    await pause(1_500); // a heartbeat of `one`, which hands over a part of its partitions
+    expect(await sendToAll('one is left')).to.deep.equal(['one', 'one', 'one', 'one']);
+    expect(performance.now() - lostMs).to.be.within(3_900, 6_500);
+  }).timeout(30_000);
+
+  it('share all partitions again when Redis has lost the register', async () => {
+    await startProcess('one');
+    await startProcess('other');
+    const redis = connect();
+    await redis.del(workerRegisterKey('singles'), latestJoinKey('singles'));
+    const register = new WorkerRegister(redis, 'singles');
+    await eventually(async () => expect(await register.list()).to.have.length(2), 2_000);
+    await eventually(async () => {
+      const servers = await sendToAll(`after the loss ${scored.size}`);
+      expect(servers.filter((id) => id === 'one')).to.have.length(2);
+    }, 15_000);
   }).timeout(30_000);
 
   it('keep their partitions when one leaves to a successor of the same id', async () => {
