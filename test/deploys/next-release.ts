@@ -10,7 +10,8 @@ export interface NextRelease {
   remove(): Promise<void>;
 }
 
-const declared = (version: number): string => `var messageVersion = ${version};`;
+/** The bundles have no spaces. */
+const declared = (version: number): string => `messageVersion=${version};`;
 
 /** @throws Error when the bundles do not declare the message version once */
 export async function nextRelease(): Promise<NextRelease> {
