@@ -95,7 +95,10 @@ function reasonOf({ contribution, value, isUnseen }: Driver, label: string): str
 
 const shownValue = (value: string): string => shortenedText(value.trim().replace(/\s+/g, ' '), maxValueInSentence);
 
-/** Characters that are written or encoded in one step. They take some 5 ms. */
+/**
+ * Characters that are written or encoded in one step. They take some 5 ms. The main thread has such replies too: a
+ * small body may name a thousand known leads, and ask for reasons.
+ */
 const stepCharacters = 512 * 1024;
 const maxStepMs = 10;
 
@@ -139,7 +142,7 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
   // A stored reply is written twice, with different usage. Its rows are written once.
   const written = new WeakMap<ScoredRows, { readonly scores: string; readonly summary: string }>();
   const prepare = async ({ call, rows }: Pick<ScoreOutcome, 'call' | 'rows'>): Promise<void> => {
-    const report = await inputReport(call, rows);
+    const report = inputReport(call, rows);
     const steps: string[] = [];
     let step: string[] = [];
     let characters = 0;

@@ -127,6 +127,7 @@ export class Dispatcher {
     const inFlight: Promise<PartReply>[] = [];
     const names = await sentNamesOf(call, model.knownFields);
     for (const part of packedParts(call, model, names)) {
+      // Parts leave while further ones are packed.
       if (parts.length > 0) await nextStep();
       parts.push(part);
       const reply = this.scorePart(part, target, { call, ended });

@@ -6,7 +6,7 @@ import type { ScoringCall } from '../call/scoring-call.js';
 
 /** Characters of the different field names of one call. A CRM with a thousand fields has some fifty thousand. */
 export const maxNameCharacters = 256 * 1024;
-/** Folding so many takes up to 10 ms. */
+/** Folding so many takes up to 10 ms. A small body, which the main thread reads, may have four times as many. */
 const charactersPerStep = 16 * 1024;
 
 /**

@@ -95,6 +95,7 @@ export class ReplyStream {
         const streams = await withSignal(signal, replies);
         for (const [id, values] of streams?.[0]?.[1] ?? []) {
           this.receive(id, values);
+          // The main thread has long replies too: small bodies may bring back stored fields and reasons.
           if ((values[1]?.length ?? 0) >= longReply) await nextStep();
         }
         if (streams === null) this.onIdleRead();

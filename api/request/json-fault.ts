@@ -64,7 +64,7 @@ const hintFor = (word: string): string =>
   Object.hasOwn(jsonFor, word) ? `${word} is not JSON, write ${jsonFor[word]}` : '';
 
 /** Describes an error of JSON.parse, without the caller's text, which newer engines quote. */
-export function reasonOf(error: unknown, text: string, positionOf: (position: number) => number): string {
+export function reasonOf(error: unknown, text: string): string {
   const message = error instanceof Error ? error.message : '';
   const stated = /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message);
   const position = stated === null ? undefined : Number(stated[1]);
@@ -75,5 +75,5 @@ export function reasonOf(error: unknown, text: string, positionOf: (position: nu
   if (at === undefined) return 'unexpected text';
   // For a minus without a number JSON.parse states the position after it.
   const isSamePosition = fault !== undefined && Math.abs((position ?? fault.position) - fault.position) <= 1;
-  return `unexpected text at position ${positionOf(at)}${isSamePosition && fault.hint !== '' ? `: ${fault.hint}` : ''}`;
+  return `unexpected text at position ${at}${isSamePosition && fault.hint !== '' ? `: ${fault.hint}` : ''}`;
 }

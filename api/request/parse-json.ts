@@ -4,8 +4,11 @@ import { endsTooEarly, reasonOf, stringEnd } from './json-fault.js';
 import { bodyText } from './read-body.js';
 
 /*
- * JSON bodies. `boundValues` limits the values and the depth of a large body before it is parsed. `parseJson` parses a
- * small one, and `parseInSteps` the records of a large one.
+ * JSON bodies. `boundValues` limits the values and the depth of a large body before it is parsed.
+ *
+ * A body is decoded, counted and parsed in steps. The thread for large calls reads those of scoring calls, but the main
+ * thread reads outcomes, which may have 8 MiB. One JSON.parse is one step: it takes 0.1 s for 8 MiB of records, which
+ * only that thread reads.
  */
 
 /** Levels of objects and arrays in a body, itself included. */
@@ -13,8 +16,7 @@ const maxLevels = 32;
 const escapedNul = '\\u0000';
 
 /**
- * Decodes, bounds and parses a body, each in an iteration of the event loop. Long lists of records take several
- * iterations.
+ * Decodes, bounds and parses a body, each in an iteration of the event loop.
  * @throws ApiError unreadableRequest, refusedRequest; what `limit.refuse` throws
  */
 export async function parseJsonBody(body: Buffer, limit: ValueLimit): Promise<unknown> {
@@ -22,9 +24,8 @@ export async function parseJsonBody(body: Buffer, limit: ValueLimit): Promise<un
   const values = await boundValues(text, limit);
   if (values === undefined) return parseJson(text);
   await nextStep();
-  const [list, ...others] = values.isWhole ? values.lists : [];
-  if (others.length > 0) throw unreadable('records comes twice in the body: send it once.');
-  const value = list === undefined ? parsed(text) : await parseInSteps(text, list);
+  if (values.isWhole && values.lists > 1) throw unreadable('records comes twice in the body: send it once.');
+  const value = parsed(text);
   await nextStep();
   if (hasNulKey(text)) throw nulKey();
   return value;
@@ -41,34 +42,12 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/**
- * Parses the records of a body some at a time, and the body around them. JSON.parse takes 0.1 s for 8 MiB of records.
- * @throws ApiError unreadableRequest for bad syntax, with its position in the whole text
- */
-export async function parseInSteps(text: string, { start, cuts, end }: RecordList): Promise<unknown> {
-  const around = `${text.slice(0, start + 1)}${text.slice(end)}`;
-  const body = parsed(around, (position) => (position > start ? position + end - start - 1 : position)) as object;
-  const records: unknown[] = [];
-  let from = start;
-  for (const to of [...cuts, end]) {
-    if (from > start) await nextStep();
-    const before = from;
-    const some = parsed(`[${text.slice(from + 1, to)}]`, (position) => position + before) as unknown[];
-    if (some.length === 0 && cuts.length > 0) throw invalidJson(`unexpected text at position ${to}`);
-    for (const record of some) records.push(record);
-    from = to;
-  }
-  // A later member of the same name wins.
-  const { records: last } = body as { readonly records?: unknown };
-  return Array.isArray(last) ? Object.assign(body, { records }) : body;
-}
-
-function parsed(text: string, positionOf = (position: number) => position): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     if (text.trim() === '') throw unreadable('The body is empty: send a JSON object.');
-    throw invalidJson(reasonOf(error, text, positionOf));
+    throw invalidJson(reasonOf(error, text));
   }
 }
 
@@ -115,14 +94,6 @@ function isColonNext(text: string, from: number): boolean {
  */
 export const maxValues = { ofBatch: 300_000, ofRecord: 20_000, ofOutcomes: 20_000 } as const;
 
-/** The array `records` of a body, by the positions of its brackets. */
-export interface RecordList {
-  readonly start: number;
-  readonly end: number;
-  /** Commas between its records, about half a million characters apart. */
-  readonly cuts: readonly number[];
-}
-
 /** The size of a JSON body. */
 export interface BodyValues {
   /** Members of all objects and items of all arrays, at every depth. An empty object or array counts as one. */
@@ -131,8 +102,8 @@ export interface BodyValues {
   readonly records: number;
   /** Values of the largest record, with its comma, or outside of records if those are more. */
   readonly maxOfRecord: number;
-  /** The arrays `records` of the body itself. */
-  readonly lists: readonly RecordList[];
+  /** Number of the arrays `records` of the body itself. */
+  readonly lists: number;
   /** Levels of objects and arrays, the body included. Counting ends at 33. */
   readonly levels: number;
   /** Whether every bracket and string is closed. */
@@ -145,12 +116,9 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** Counting the values of so many characters takes up to 8 ms. */
 const countedCharacters = 512 * 1024;
 
-/**
- * Counts the values of a JSON text by its commas and brackets outside strings, in steps.
- * @param stepLength least distance of the cuts
- */
-export async function valuesIn(text: string, stepLength = countedCharacters): Promise<BodyValues> {
-  const counter = new ValueCounter(text, stepLength);
+/** Counts the values of a JSON text by its commas and brackets outside strings, in steps. */
+export async function valuesIn(text: string): Promise<BodyValues> {
+  const counter = new ValueCounter(text);
   while (!counter.isOver) {
     counter.step();
     if (!counter.isOver) await nextStep();
@@ -159,8 +127,8 @@ export async function valuesIn(text: string, stepLength = countedCharacters): Pr
 }
 
 class ValueCounter {
-  private readonly lists: { start: number; end: number; cuts: number[] }[] = [];
-  private list: (typeof this.lists)[number] | undefined;
+  private lists = 0;
+  private isInList = false;
   private at = 0;
   private count = 0;
   private records = 0;
@@ -171,10 +139,7 @@ class ValueCounter {
   private depth = 0;
   private isInString = false;
 
-  constructor(
-    private readonly text: string,
-    private readonly stepLength: number,
-  ) {}
+  constructor(private readonly text: string) {}
 
   get isOver(): boolean {
     return this.at >= this.text.length || this.levels > maxLevels;
@@ -194,37 +159,33 @@ class ValueCounter {
       const code = text.charCodeAt(at);
       if (code === quote) isInString = !isInString;
       else if (isInString) at += code === backslash ? 1 : 0;
-      else if (code === comma) this.comma(at);
+      else if (code === comma) this.comma();
       else if (code === openList || code === openObject) this.open(at, code);
-      else if (code === closeList || code === closeObject) this.close(at);
+      else if (code === closeList || code === closeObject) this.close();
     }
     Object.assign(this, { at, isInString });
   }
 
-  private comma(at: number): void {
-    const { list } = this;
+  private comma(): void {
     this.count += 1;
-    if (this.depth !== 2 || list === undefined) return;
-    this.endRecord();
-    if (at - (list.cuts.at(-1) ?? list.start) >= this.stepLength) list.cuts.push(at);
+    if (this.depth === 2 && this.isInList) this.endRecord();
   }
 
   private open(at: number, code: number): void {
     this.count += 1;
     if (this.depth === 1 && code === openList && followsRecords(this.text, at)) {
-      this.list = { start: at, end: at, cuts: [] };
-      this.lists.push(this.list);
+      this.isInList = true;
+      this.lists += 1;
       this.recordStart = this.count;
     }
     this.depth += 1;
     this.levels = Math.max(this.levels, this.depth);
   }
 
-  private close(at: number): void {
-    if (this.depth === 2 && this.list !== undefined) {
+  private close(): void {
+    if (this.depth === 2 && this.isInList) {
       this.endRecord();
-      this.list.end = at;
-      this.list = undefined;
+      this.isInList = false;
     }
     this.depth = Math.max(0, this.depth - 1);
   }

@@ -53,7 +53,8 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits, acc
 }
 
 /**
- * Decodes a body, without its byte order mark. A megabyte takes up to 10 ms.
+ * Decodes a body, without its byte order mark. A megabyte takes up to 10 ms, so it is a step. The main thread decodes
+ * outcomes, which may have 8 MiB.
  * @throws ApiError unreadableRequest if the body is not UTF-8
  */
 export async function bodyText(body: Buffer): Promise<string> {

@@ -1,25 +1,16 @@
 import { isUtf8 } from 'node:buffer';
-import { setImmediate as nextStep } from 'node:timers/promises';
 import type { BodyEncoding } from './content-type.js';
 
 /** The characters of windows-1252 from 0x80 to 0x9f. The decoder of Node 20 has control characters instead. */
 const fromEuro = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 const [euro, afterFromEuro] = [0x80, 0xa0];
-const megabyte = 1024 * 1024;
 
 /**
  * A body in UTF-8. A body that is valid UTF-8 is taken as such, because tools declare ISO-8859-1 by default and send
  * UTF-8. Text in windows-1252 with other letters than ASCII is hardly ever valid UTF-8.
  */
-export async function inUtf8(body: Buffer, encoding: BodyEncoding): Promise<Buffer> {
-  if (encoding === 'utf-8' || isUtf8(body)) return body;
-  const parts: Buffer[] = [];
-  for (let from = 0; from < body.length; from += megabyte) {
-    parts.push(Buffer.from(windows1252Text(body.subarray(from, from + megabyte))));
-    await nextStep();
-  }
-  return Buffer.concat(parts);
-}
+export const inUtf8 = (body: Buffer, encoding: BodyEncoding): Buffer =>
+  encoding === 'utf-8' || isUtf8(body) ? body : Buffer.from(windows1252Text(body));
 
 function windows1252Text(bytes: Uint8Array): string {
   // Ten times as fast as Uint16Array.from.

@@ -35,7 +35,7 @@ export function webhookForm(context: Context): BodyForm {
  * @throws ApiError unreadableRequest for a syntax error; refusedRequest for too many fields or values
  */
 export async function parseWebhookBody(body: Buffer, { isForm, encoding }: BodyForm): Promise<unknown> {
-  const sent = await inUtf8(body, encoding);
+  const sent = inUtf8(body, encoding);
   if (isForm && !isJson(await bodyText(sent))) {
     return parseForm(await bodyText(withSpaces(sent)), encoding);
   }

@@ -13,7 +13,7 @@ export function webhookReplyWriter(form: {
 }): WriteReply {
   const reports = new WeakMap<ScoredRows, InputReport | undefined>();
   const prepare: WriteReply['prepare'] = async ({ call, rows }) => {
-    reports.set(rows, await inputReport(call, rows));
+    reports.set(rows, inputReport(call, rows));
   };
   const write: WriteReply = (outcome) => {
     const { call, modelVersion, usage, verdict, notices } = outcome;

@@ -1,4 +1,3 @@
-import { setImmediate as nextStep } from 'node:timers/promises';
 import type { SentNames } from '../../../shared/messages/sent-names.js';
 import type { CallRecord, ScoringCall } from '../scoring-call.js';
 
@@ -6,8 +5,6 @@ import type { CallRecord, ScoringCall } from '../scoring-call.js';
 const maxCounted = 1_000;
 /** So few names are looked for in each record, instead of each name of the record among them. */
 const fewNames = 8;
-/** Looking up so many takes some milliseconds. */
-const namesPerStep = 50_000;
 
 /** The names of a call that the model does not know. */
 export interface IgnoredNames {
@@ -17,8 +14,8 @@ export interface IgnoredNames {
   readonly different: number;
 }
 
-/** Counts the names of a call that the model does not know, in steps. */
-export async function ignoredNamesOf(call: Pick<ScoringCall, 'records'>, names: SentNames): Promise<IgnoredNames> {
+/** Counts the names of a call that the model does not know. */
+export function ignoredNamesOf(call: Pick<ScoringCall, 'records'>, names: SentNames): IgnoredNames {
   const wanted = new Set<string>();
   let different = 0;
   for (const name of names.unknown()) {
@@ -32,28 +29,19 @@ export async function ignoredNamesOf(call: Pick<ScoringCall, 'records'>, names: 
     for (const record of call.records)
       for (const sum of sums)
         if (Object.hasOwn(record.fields, sum.name) && !isOwnId(record, sum.name)) sum.records += 1;
-  } else await countAll(call, new Map(sums.map((sum) => [sum.name, sum])));
+  } else countAll(call, new Map(sums.map((sum) => [sum.name, sum])));
   const sent = sums.filter(({ records }) => records > 0).map(({ name, records }) => [name, records] as const);
   sent.sort(([, one], [, other]) => other - one);
   return { counts: new Map(sent), different: different - (wanted.size - sent.length) };
 }
 
 /** Counts names that are too many to look for each of them in each record. */
-async function countAll(
-  call: Pick<ScoringCall, 'records'>,
-  sums: ReadonlyMap<string, { records: number }>,
-): Promise<void> {
-  let checked = 0;
-  for (const record of call.records) {
+function countAll(call: Pick<ScoringCall, 'records'>, sums: ReadonlyMap<string, { records: number }>): void {
+  for (const record of call.records)
     for (const name in record.fields) {
-      checked += 1;
       const sum = sums.get(name);
       if (sum !== undefined && !isOwnId(record, name)) sum.records += 1;
     }
-    if (checked < namesPerStep) continue;
-    checked = 0;
-    await nextStep();
-  }
 }
 
 /** The names of a record that the model does not know. */

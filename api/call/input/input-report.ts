@@ -32,13 +32,13 @@ type Suggestions = ReadonlyMap<string, readonly string[]>;
  * Makes the report of a call.
  * @returns undefined for a call that asks for none
  */
-export async function inputReport(
+export function inputReport(
   call: Pick<ScoringCall, 'records' | 'inputReport'>,
   { parts, input }: { readonly parts: readonly ScoredPart[]; readonly input?: ReadInput },
-): Promise<InputReport | undefined> {
+): InputReport | undefined {
   if (call.inputReport === undefined || input === undefined) return undefined;
   const fields = ReportedFields.of(input.model);
-  const ignored = await ignoredNamesOf(call, input.names);
+  const ignored = ignoredNamesOf(call, input.names);
   const suggestions = suggestionsOf(ignored, fields);
   const summary = JSON.stringify(summaryOf(call, parts, { fields, ignored, suggestions }));
   if (call.inputReport === 'summary') return { summary };

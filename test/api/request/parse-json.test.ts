@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { boundValues, parseInSteps, parseJson, parseJsonBody, valuesIn } from '../../../api/request/parse-json.js';
+import { boundValues, parseJson, parseJsonBody, valuesIn } from '../../../api/request/parse-json.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { iterationsDuring } from '../../support/beats.js';
 import { failureOf } from '../../support/failure-of.js';
@@ -128,15 +128,13 @@ describe('parseJson', () => {
   });
 });
 
-const countedIn = (text: string, stepLength?: number) => valuesIn(text, stepLength);
-
 describe('boundValues', () => {
   it('counts the values of any JSON without parsing it', async () => {
     const json = fc.jsonValue({ stringUnit: 'binary' });
     const odd = fc.dictionary(fc.constantFrom('"', '\\', '\\"', ',', '{', ']', 'a'), json);
     await fc.assert(
       fc.asyncProperty(fc.oneof(json, odd), fc.constantFrom(undefined, 1), async (value, indent) => {
-        expect((await countedIn(JSON.stringify(value, undefined, indent))).count).to.equal(countOf(value));
+        expect((await valuesIn(JSON.stringify(value, undefined, indent))).count).to.equal(countOf(value));
       }),
     );
   });
@@ -155,8 +153,8 @@ describe('boundValues', () => {
     const object = `{"d":${list(9)},"e":1,"f":1,"g":1,"h":1,"i":1}`;
     const inner = `{"records":${list(9)}}`;
     const body = `{"a":${list(7)},"records" : ${list(5)},"b":[${list(9)}],"c":${object},"d":${inner}}`;
-    expect((await countedIn(body)).records).to.equal(5);
-    expect((await countedIn(`{"a":${list(7)},"b":"\\"records\\":"}`)).records).to.equal(0);
+    expect((await valuesIn(body)).records).to.equal(5);
+    expect((await valuesIn(`{"a":${list(7)},"b":"\\"records\\":"}`)).records).to.equal(0);
   });
 
   it('finds the values of the largest record, and those outside of records', async () => {
@@ -165,7 +163,7 @@ describe('boundValues', () => {
       ['{"a":[1,2,3,4],"records":[{"b":1}]}', 7],
       ['[[1,2],[3]]', 5],
     ] as const)
-      expect((await countedIn(text)).maxOfRecord, text).to.equal(maxOfRecord);
+      expect((await valuesIn(text)).maxOfRecord, text).to.equal(maxOfRecord);
   });
 
   it('refuses a body of more than 20,000 values in one record or outside of records with 400', async () => {
@@ -184,7 +182,7 @@ describe('boundValues', () => {
 
   it('counts a body that is not JSON without an error', async () => {
     for (const text of ['', '"', '\\', ']]]', '{"a\\', '[[[[', ',,,,'])
-      expect((await countedIn(text)).count).to.be.within(0, 4);
+      expect((await valuesIn(text)).count).to.be.within(0, 4);
   });
 
   it('finds the depth of a body, and whether it is cut off', async () => {
@@ -194,7 +192,7 @@ describe('boundValues', () => {
       ['[[1],', 2, false],
       ['["]', 1, false],
     ] as const)
-      expect(await countedIn(text)).to.include({ levels, isWhole });
+      expect(await valuesIn(text)).to.include({ levels, isWhole });
   });
 
   it('refuses a body with more than the maximum with 400, or with 422 if it is cut off or too deep', async () => {
@@ -248,62 +246,5 @@ describe('parseJsonBody', () => {
       const failure = await parseJsonBody(Buffer.alloc(length, ' '), { max: 300_000, advice: '' }).catch(String);
       expect(failure, `${length} spaces`).to.include('The body is empty: send a JSON object.');
     }
-  });
-});
-
-describe('parseInSteps', () => {
-  /** The value, or the message of the error. */
-  const outcomeOf = async (parse: () => unknown): Promise<unknown> => {
-    try {
-      return await parse();
-    } catch (error) {
-      return (error as Error).message;
-    }
-  };
-  const inSteps = async (text: string) => {
-    const [records, ...others] = (await countedIn(text, 5)).lists;
-    if (records === undefined || others.length > 0) throw new Error(`not one list of records: ${text}`);
-    return await outcomeOf(() => parseInSteps(text, records));
-  };
-  const whole = (text: string) => outcomeOf(() => parseJson(text));
-
-  it('returns the value of JSON.parse, however the records are cut', async () => {
-    const records = fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 8 });
-    const member = fc.tuple(fc.constantFrom('a', '__proto__', 'b'), fc.jsonValue({ maxDepth: 1 }));
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(member),
-        records,
-        fc.array(member),
-        fc.constantFrom('', ' \n'),
-        async (before, list, after, gap) => {
-          const members = (some: typeof before) => some.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
-          const items = list.map((record) => JSON.stringify(record)).join(`${gap},${gap}`);
-          const text = `{${[...members(before), `"records"${gap}:${gap}[${gap}${items}${gap}]`, ...members(after)].join()}}`;
-          expect(await inSteps(text)).to.deep.equal(JSON.parse(text));
-        },
-      ),
-    );
-  });
-
-  it('lets a later member of the same name win', async () => {
-    expect(await inSteps('{"records":[1,2],"records":3}')).to.deep.equal({ records: 3 });
-    expect(await inSteps('{"records":3,"records":[1,2]}')).to.deep.equal({ records: [1, 2] });
-  });
-
-  it('names the position of an error in the whole text', async () => {
-    for (const text of [
-      '{"records":[{"a":1},{"b":NaN},{"c":3}]}',
-      '{"records":[{"a":1},{"b":2},{"c":}]}',
-      '{"records":[{"a":1},{"b":2},]}',
-      '{"records":[{"a":1},,{"b":2}]}',
-      '{"records":[,{"a":12345},{"b":2}]}',
-      '{"x":True,"records":[{"a":1},{"b":2},{"c":3}]}',
-      '{"records":[{"a":1},{"b":2},{"c":3}],"x":None}',
-      '{"records":[{"a":1},{"b":2},{"c":3}]} x',
-    ])
-      expect(await inSteps(text), text)
-        .to.equal(await whole(text))
-        .and.to.be.a('string');
   });
 });

@@ -43,7 +43,7 @@ async function reportOf(
   };
   const parts = readings.map((each) => ({ readings: each }) as ScoredPart);
   const model = { id: `mdl_${models}`, version: '1', knownFields };
-  const report = await inputReport(call, { parts, input: { names, model } });
+  const report = inputReport(call, { parts, input: { names, model } });
   const rows = report?.ofRecord && records.map((_, index) => JSON.parse(report.ofRecord?.(index) ?? ''));
   return { report, summary: report && JSON.parse(report.summary), rows };
 }
