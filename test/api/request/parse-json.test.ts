@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { boundValues, parseJson, parseJsonBody, valuesIn } from '../../../api/request/parse-json.js';
+import { boundValues, parseJson, parseJsonBody, sizeOf, valuesIn } from '../../../api/request/parse-json.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { iterationsDuring } from '../../support/beats.js';
 import { failureOf } from '../../support/failure-of.js';
@@ -240,7 +240,55 @@ function countOf(value: unknown): number {
 
 const list = (length: number): string => `[${Array.from({ length }, () => '1').join()}]`;
 
+const isList = (value: unknown): boolean => Array.isArray((value as { records?: unknown } | null)?.records);
+
+describe('sizeOf', () => {
+  it('counts a parsed body as the text of it is counted', async () => {
+    const json = fc.jsonValue({ maxDepth: 4 });
+    const body = fc.record({ a: json, records: fc.oneof(fc.array(json), json), __proto__: json }, { requiredKeys: [] });
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(json, body), async (value) => {
+        const { count, records, maxOfRecord } = await valuesIn(JSON.stringify(value));
+        const size = sizeOf(value);
+        expect(size).to.include({ count, maxOfRecord });
+        // An empty list has the text of one record.
+        expect(Math.max(size.records, isList(value) ? 1 : 0)).to.equal(records);
+      }),
+    );
+  });
+});
+
 describe('parseJsonBody', () => {
+  it('refuses the same bodies, before it parses a text and after', async () => {
+    const limit = { max: 30_000, advice: 'send less' };
+    const record = (values: number) => `{${list(values - 2).replace('[', '"a":[')}}`;
+    for (const [text, says] of [
+      [`{"records":[${record(19_000)},${record(10_000)}]}`, undefined],
+      [`{"records":[${record(19_000)},${record(11_500)}]}`, 'more than 30000 values: send less.'],
+      [`{"records":[${record(1)},${record(20_100)}]}`, 'more than 20000 values in one record or outside of records'],
+      [`{"a":${list(20_100)},"records":[1]}`, 'more than 20000 values in one record or outside of records'],
+      [`${'['.repeat(30_000)}${']'.repeat(30_000)}`, 'deeper than 32 levels'],
+      [`{"records":[${record(19_000)},{"\\u0000":1},${list(5_000)}]}`, 'NUL'],
+      [`{"records":[${record(19_000)},${record(10_000)}`, 'ends too early'],
+    ] as const)
+      for (const parsedCharacters of [0, 1024 * 1024]) {
+        const parse = parseJsonBody(Buffer.from(text), { ...limit, parsedCharacters });
+        if (says === undefined) expect(await parse).to.deep.equal(JSON.parse(text));
+        else expect(refusalOf(await failureOf(parse)).message, text.slice(0, 40)).to.include(says);
+      }
+  });
+
+  it('gives the caller of a body the more specific error', async () => {
+    const refuse = ({ records }: { readonly records: number }) => {
+      throw new Error(`${records} records`);
+    };
+    for (const parsedCharacters of [0, 1024 * 1024]) {
+      const text = `{"records":${list(30_001)}}`;
+      const parse = parseJsonBody(Buffer.from(text), { max: 30_000, advice: '', parsedCharacters, refuse });
+      expect(await failureOf(parse)).to.include({ message: '30001 records' });
+    }
+  });
+
   it('calls a large body of white space empty, as it does a small one', async () => {
     for (const length of [0, 10, 100_000]) {
       const failure = await parseJsonBody(Buffer.alloc(length, ' '), { max: 300_000, advice: '' }).catch(String);
