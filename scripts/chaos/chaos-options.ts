@@ -11,7 +11,8 @@ export const usageText = `Injects random faults under load, then checks that eac
 
 npm run chaos -- [options]
   --minutes M      duration of calls and faults (2)
-  --cluster        on a Redis Cluster of three masters with four partitions, without faults of the network
+  --cluster        on a Redis Cluster of three masters with four partitions and a hot model,
+                   without faults of the network
   --seed S         determines the calls, the faults and their order; random by default, and printed
   --history FILE   target of the history, one JSON line for each call, fault and ledger row
   --json           print one JSON document

@@ -25,7 +25,7 @@ export interface ChaosOptions {
   readonly minutes: number;
   /** Determines the calls, and the faults and their order. Their exact times depend on the machine. */
   readonly seed: number;
-  /** Runs on a Redis Cluster of three masters, with four partitions. */
+  /** Runs on a Redis Cluster of three masters, with four partitions and a hot model. */
   readonly onRedisCluster: boolean;
   /** Target of the history, as JSON lines. */
   readonly historyFile: string;
@@ -73,6 +73,8 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
 
   const endMs = performance.now() + 60_000 * options.minutes;
   const leads = generateLeads({ seed: options.seed, count: leadCount, now: new Date() });
+  const [busy, , limited] = counts.organisations;
+  if (busy === undefined || limited === undefined) throw new Error('a run needs three organisations');
   const load = new ChaosLoad({
     random: seededRandom(options.seed),
     organisations: counts.organisations,
@@ -80,12 +82,11 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
     gateways: cluster.gateways,
     history,
     callsPerSecond,
+    ...(onRedisCluster && { hot: { organisation: busy, random: seededRandom(options.seed + 3) } }),
   });
   hooks.onStep(`sending ${callsPerSecond} calls a second for ${options.minutes} min, seed ${options.seed}`);
   hooks.onEnd(() => load.stop());
   load.start();
-  const [busy, , limited] = counts.organisations;
-  if (busy === undefined || limited === undefined) throw new Error('a run needs three organisations');
   const jobs = new ChaosJobs({
     ...{ database: counts.database, random: seededRandom(options.seed + 2), busy, limited },
     leads: leads.map(({ record }) => record),

@@ -6,7 +6,7 @@ import type { ServiceSlot } from '../../servers/slots/service-slot.js';
 import type { CallEvent } from '../check/history.js';
 import type { HistoryLog } from '../check/history-log.js';
 import type { ChaosOrganisation } from './organisations.js';
-import { type Lead, type PlannedCall, planCall } from './plan-call.js';
+import { type Lead, type PlannedCall, planCall, planHotCall } from './plan-call.js';
 import { type SeenAnswer, sendPlanned } from './send-planned.js';
 
 export interface ChaosLoadOptions {
@@ -16,7 +16,12 @@ export interface ChaosLoadOptions {
   readonly gateways: readonly ServiceSlot[];
   readonly history: HistoryLog;
   readonly callsPerSecond: number;
+  /** The organisation whose one model has more work at times than one partition takes, with a random source of its own. */
+  readonly hot?: { readonly organisation: ChaosOrganisation; readonly random: SeededRandom };
 }
+
+/** The calls for a hot model come in bursts, so that partitions beside its home are chosen and given up several times. */
+const burst = { calls: 6, meanGapMs: 2_000 };
 
 const refused: SeenAnswer = { outcome: 'refused', isReplay: false, problem: 'no gateway' };
 
@@ -42,9 +47,22 @@ export class ChaosLoad {
   }
 
   private async send(): Promise<void> {
-    const { random, callsPerSecond } = this.options;
+    const { random, callsPerSecond, hot } = this.options;
     const gapMs = (): number => random.exponential(1_000 / callsPerSecond);
-    await openLoop({ gapMs, isOver: () => this.isOver }, () => this.make(planCall(random, this.options)));
+    const isOver = () => this.isOver;
+    await Promise.all([
+      openLoop({ gapMs, isOver }, () => this.make(planCall(random, this.options))),
+      hot !== undefined && this.sendBursts(hot),
+    ]);
+  }
+
+  private async sendBursts({ organisation, random }: NonNullable<ChaosLoadOptions['hot']>): Promise<void> {
+    const { leads } = this.options;
+    const gapMs = (): number => random.exponential(burst.meanGapMs);
+    await openLoop({ gapMs, isOver: () => this.isOver }, async () => {
+      const calls = Array.from({ length: burst.calls }, () => planHotCall(random, { organisation, leads }));
+      await Promise.all(calls.map((call) => this.make(call)));
+    });
   }
 
   private async make(call: PlannedCall): Promise<void> {

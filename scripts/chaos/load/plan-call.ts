@@ -57,6 +57,24 @@ export function planCall(
   };
 }
 
+/** Draws one of the calls for a hot model: a large batch, which is sent again until its final answer. */
+export function planHotCall(
+  random: SeededRandom,
+  { organisation, leads }: { readonly organisation: ChaosOrganisation; readonly leads: readonly Lead[] },
+): PlannedCall {
+  return {
+    organisation,
+    bucket: 'live',
+    route: 'batch',
+    leads: Array.from({ length: random.integer(500, 1_000) }, () => random.pick(leads)),
+    isIdempotent: true,
+    hangUpAfterMs: undefined,
+    hasTwin: false,
+    isRepeated: false,
+    retryAfterMs: Array.from({ length: 3 }, () => random.integer(100, 2_000)),
+  };
+}
+
 function recordsOf(random: SeededRandom, route: CallEvent['route']): number {
   if (route === 'usage') return 0;
   if (route === 'webhook') return 1;
