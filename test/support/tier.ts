@@ -5,6 +5,9 @@ export function useFirstTier(): void {
   isFirstTier = true;
 }
 
+/** Whether all tests run: in `npm run test:full`, and when a file runs by itself. */
+export const isFullTier = (): boolean => !isFirstTier;
+
 /** A test of the second tier in a file of the first: another case of a mechanism that a test beside it proves. */
 export function itInFull(title: string, test: (this: Mocha.Context) => void | Promise<void>): void {
   if (!isFirstTier) it(title, test);

@@ -14,6 +14,7 @@ import {
 import { type Stack, startStack } from '../../../scripts/servers/stack.js';
 import { type Clock, machineClock, monthEndMs } from '../../../shared/contract/dates.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
+import { isFullTier } from '../tier.js';
 import { startServiceRedis } from './redis-of-service.js';
 import { freshMongoUrl, testServers } from './servers.js';
 import { type Stores, storesOn } from './stores.js';
@@ -56,7 +57,8 @@ export interface RunningService {
 
 const keyPepper = 'pepper-of-the-tests';
 /** One process for batches. Each further one costs a second of processor time at its start. */
-const fewWorkers: Settings = { WORKERS: '1' };
+const smallFleet: Settings = { WORKERS: '1', LANES: '1' };
+const fleetOfFull: Settings = { WORKERS: '2', LANES: '4' };
 const hourMs = 60 * 60 * 1000;
 
 /** Time limit of a `before` hook that starts a service, on a busy machine. */
@@ -170,7 +172,8 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
 function settingsOfTests(): Settings {
   const nowMs = Date.now();
   const offset = monthEndMs(nowMs) - nowMs < hourMs ? { CLOCK_OFFSET_MS: String(hourMs) } : {};
-  return { ...ownSettings(keyPepper), ...fewWorkers, TEST_TIMINGS_PERCENT: '10', LOWER_PRIORITY: 'no', ...offset };
+  const fleet = isFullTier() ? fleetOfFull : smallFleet;
+  return { ...ownSettings(keyPepper), ...fleet, TEST_TIMINGS_PERCENT: '10', LOWER_PRIORITY: 'no', ...offset };
 }
 
 function turnsOf(gateways: readonly ServiceProcess[]): (gateway?: number) => string {
