@@ -34,7 +34,8 @@ describe('docker-compose.yml', () => {
     expect(images).to.have.length(3);
     for (const image of images) expect(image).to.match(/^[a-z]+:\d+\.\d+\.\d+$/);
     const dockerfile = contents('Dockerfile');
-    expect(dockerfile).to.match(/^ARG NODE_VERSION=24\.\d+\.\d+$/m);
+    expect(found(dockerfile, /^ARG NODE_VERSION=(\S+)/gm)).to.deep.equal([contents('.nvmrc').trim()]);
+    expect(contents('.nvmrc')).to.match(/^24\.\d+\.\d+\n$/);
     for (const image of found(dockerfile, /^FROM (\S+)/gm)) expect(image).to.match(/^node:\$\{NODE_VERSION\}-/);
   });
 

@@ -22,7 +22,7 @@ export async function checkNodeVersion(root) {
 /**
  * Checks this Node's version and the operating system.
  * @param {string} root
- * @returns {Promise<string>} the version of Node
+ * @returns {Promise<string>} the version of Node, with advice if it is older than that of `.nvmrc`
  * @throws SetupProblem naming what to install
  */
 export async function checkNode(root) {
@@ -32,7 +32,10 @@ export async function checkNode(root) {
       'Redis and this set-up need Linux or macOS: on Windows, use the Windows Subsystem for Linux.',
     );
   }
-  return process.versions.node;
+  const advised = (await readFile(join(root, '.nvmrc'), 'utf8')).trim();
+  const { node } = process.versions;
+  const isOlder = Number(node.split('.')[0]) < Number(advised.split('.')[0]);
+  return isOlder ? `${node} works. Node ${advised} takes less processor time: install it when you can` : node;
 }
 
 /**

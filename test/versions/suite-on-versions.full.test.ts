@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,7 +23,11 @@ const limitMs = 300_000;
 const installLimitMs = 300_000;
 
 /** The releases that are tried beside the installed ones, as packages of npm by their major version. */
-const nodeReleases: Readonly<Record<string, string>> = { 20: '20.20.2', 24: '24.21.0' };
+const nodeReleases: Readonly<Record<string, string>> = {
+  20: '20.20.2',
+  22: '22.23.3',
+  24: readFileSync(projectFile('.nvmrc'), 'utf8').trim(),
+};
 
 /** Runs the chosen tests with a Node, and the first `redis-server` of a folder. */
 async function runSuite(node: string, folder?: string): Promise<void> {
