@@ -13,11 +13,11 @@ async function repeat(hostile: Hostile, body: Buffer, path = batch, headers = {}
   await hostile.atRate(10, () => hostile.callGzipped({ path, key: 'test', headers, body: compressed }));
 }
 
-/** A body of the maximum size. */
-function filled({ modelId }: Hostile, item: string, { open = '', close = '' } = {}): Buffer {
+/** A body of the maximum size, or of another. */
+function filled({ modelId }: Hostile, item: string, { open = '', close = '', bytes = maxBodyBytes } = {}): Buffer {
   const head = `{"model_id":"${modelId}","records":[{"Industry":"Retail"}],"x":[${open}`;
   const tail = `0${close}]}`;
-  const count = Math.floor((maxBodyBytes - head.length - tail.length) / item.length);
+  const count = Math.floor((bytes - head.length - tail.length) / item.length);
   return Buffer.from(head + item.repeat(count) + tail);
 }
 
@@ -61,6 +61,12 @@ export const bodies: readonly Attack[] = [
     does: 'sends 8 MiB of empty arrays, of which each costs a hundred times its bytes',
     answers: ['400 bad_request', ...slowDown],
     run: (hostile) => repeat(hostile, filled(hostile, '[],')),
+  },
+  {
+    name: 'parsed-values',
+    does: 'sends 1 MiB of empty arrays, which is parsed before the values are counted',
+    answers: ['400 bad_request', ...slowDown],
+    run: (hostile) => repeat(hostile, filled(hostile, '[],', { bytes: 1024 * 1024 })),
   },
   {
     name: 'most-values',
