@@ -41,7 +41,8 @@ export async function runCli(
       exitCode = result.exitCode ?? exitCodes.done;
     };
     const ask: CliContext['confirm'] = (question) => confirm(question, { stdin, stderr, stdout });
-    const program = createProgram({ config, clock, connections, stdout, stderr, present, confirm: ask });
+    const canAsk = stdin?.isTTY === true;
+    const program = createProgram({ config, clock, connections, stdout, stderr, present, canAsk, confirm: ask });
     await parse(program, words);
   } catch (error) {
     exitCode = reportFailure(error, { json, stderr });

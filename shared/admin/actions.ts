@@ -4,6 +4,7 @@ import { showFleet } from './fleet.js';
 import { showCrm } from './leads/crm.js';
 import { eraseLead } from './leads/erase-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
+import { dropCandidate, setCandidate } from './models/candidates.js';
 import { deleteModel, overrideModel, removeOverride, rollBackModel, setModel } from './models/change-models.js';
 import { showCoverage } from './models/model-coverage.js';
 import { showExample } from './models/model-example.js';
@@ -58,6 +59,8 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('post', '/orgs/:org_id/models/:model_id/override', overrideModel),
   route('delete', '/orgs/:org_id/models/:model_id/override', removeOverride),
   route('post', '/orgs/:org_id/models/:model_id/rollback', rollBackModel),
+  route('post', '/orgs/:org_id/models/:model_id/candidate', setCandidate),
+  route('delete', '/orgs/:org_id/models/:model_id/candidate', dropCandidate),
   route('get', '/orgs/:org_id/models/:model_id/report', reportModel),
   route('get', '/orgs/:org_id/models/:model_id/coverage', showCoverage),
   route('get', '/orgs/:org_id/models/:model_id/example', showExample),

@@ -10,6 +10,7 @@ export const adminErrors = {
   other_key_settings: 409,
   version_taken: 409,
   bundle_stored: 409,
+  would_block: 409,
   too_many_models: 409,
   too_many_versions: 409,
   too_large: 413,
@@ -29,6 +30,8 @@ export interface AdminErrorOptions {
   readonly missing?: 'organisation' | 'key' | 'model';
   /** The model that has the bundle already. */
   readonly stored?: { readonly model_id: string; readonly version: string };
+  /** The model whose candidate is in the way. */
+  readonly hasCandidate?: string;
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
 }

@@ -131,6 +131,29 @@ describe('the story of a new admin in a browser', function () {
     await page.reload();
   });
 
+  it('stores a version as a candidate, and lets it score later', async () => {
+    await drop(page, sampleBundle({ version: '2.0.0' }));
+    await page.getByLabel('Import as').selectOption(await modelId(), { timeout: maxCheckMs });
+    await opened.check('upload-version');
+    await page.getByRole('button', { name: 'Store as candidate' }).click();
+    await page.getByText('Version 1.0.0 goes on scoring').waitFor();
+    const stored = () =>
+      service.database.collection<{ _id: string }>('models').findOne({ organisation_id: organisationId });
+    expect(await stored()).to.deep.nested.include({ version: '1.0.0', 'candidate.version': '2.0.0' });
+    const model = await stored();
+    await page.goto(`${new URL(page.url()).origin}/models/${model?._id}`);
+    await page.getByText('It scores no calls').waitFor();
+    await opened.check('model-candidate');
+    await page.getByRole('button', { name: 'Let it score… (version 2.0.0)' }).click();
+    await page.getByLabel(/Type/).fill(String((model as { name?: string } | null)?.name));
+    await page.getByRole('button', { name: 'Let it score', exact: true }).click();
+    await page.getByText('It scores no calls').waitFor({ state: 'detached' });
+    expect(await stored())
+      .to.include({ version: '2.0.0' })
+      .and.to.not.have.property('candidate');
+    await choose('Models');
+  });
+
   it('tries a lead in the playground, and sees each step of its score', async () => {
     const refusal = await score({ model_id: await modelId(), records: [{ company_size: 50 }] });
     expect(refusal.status).to.equal(403);

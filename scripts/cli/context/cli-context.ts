@@ -13,6 +13,8 @@ export interface CliContext {
   readonly connections: Connections;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /** Whether the user can be asked. */
+  readonly canAsk: boolean;
   /** Asks the user a yes/no question. Returns true without a terminal. */
   confirm(question: string): Promise<boolean>;
   /** Awaits the command, prints its result as text or JSON and stores its exit code. */

@@ -61,15 +61,18 @@ const remedies: Readonly<Record<string, string>> = {
   limit: '. Add --plan trial, pro or enterprise',
   too_many_models: ': npx leadscore model delete MODEL',
   too_many_versions: ', without --model',
+  would_block: ': --override with --reason REASON',
 };
 const listedBy = { organisation: 'org list', key: 'key list ORG', model: 'model list ORG' } as const;
 
 /** An AdminError in the words of the command line. */
 export function asCliError({ code, message, options }: AdminError): CliError {
-  const { member, missing, stored } = options;
+  const { member, missing, stored, hasCandidate } = options;
   if (missing !== undefined) return new CliError(`${message}. See: npx leadscore ${listedBy[missing]}`, { code });
   if (stored !== undefined)
-    return new CliError(`${message}: --model ${stored.model_id} or --new`, { code, details: stored });
+    return new CliError(`${message}: --model ${stored.model_id} with --candidate or --serve, or --new`, { code, details: stored });
+  if (hasCandidate !== undefined)
+    return new CliError(`${message}: npx leadscore model candidate ${hasCandidate} --drop`, { code });
   if (code === 'invalid_request' && member !== undefined) {
     const option = optionOf[member] ?? `--${member.replaceAll('_', '-')}`;
     return usageError(`${option}${message.slice(member.length)}${remedies[member] ?? ''}`);

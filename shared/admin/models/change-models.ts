@@ -1,9 +1,7 @@
-import type { Db } from '../../store/connection/connect.js';
 import { FieldDayStore } from '../../store/models/field-days.js';
-import { versionsByModel } from '../../store/models/model-versions.js';
-import { type Model, ModelStore } from '../../store/models/models.js';
+import { type Model, type ModelFields, ModelStore, type RemovableField } from '../../store/models/models.js';
 import { type ActionContext, defineAction, difference } from '../action.js';
-import { AdminError, invalid } from '../admin-error.js';
+import { invalid } from '../admin-error.js';
 import {
   deleteModelOutput,
   modelInput,
@@ -12,9 +10,8 @@ import {
   rollbackInput,
   setModelInput,
 } from '../schemas/models.js';
-import { modelDocument, requireModel, settingsOf } from './read-models.js';
-
-type ModelChanges = Parameters<ModelStore['update']>[1];
+import { modelDocument, requireModel, requireVersion, settingsOf } from './read-models.js';
+import { endedBy, requireServable } from './serve-version.js';
 
 /** Changes the given settings of a model: Live API, name, version, override. */
 export const setModel = defineAction({
@@ -27,15 +24,15 @@ export const setModel = defineAction({
   async run(context, input) {
     const { model_id: modelId, live_api: liveApi, name, version, override } = input;
     const model = await requireModel(context, input);
-    if (version !== undefined) await requireVersion(context.database, modelId, version);
+    if (version !== undefined) await requireVersion(context, modelId, version);
     const reason = override?.reason;
-    const changes: ModelChanges = {
+    const changes: ModelFields = {
       ...(liveApi === undefined ? {} : { live_api: liveApi }),
       ...(name === undefined ? {} : { name: name.trim() }),
       ...(version === undefined ? {} : { version }),
       ...(reason === undefined ? {} : { override: newOverride(context, version ?? model.version, reason) }),
     };
-    return await changeModel(context, model, { changes, removesOverride: override === null, reason });
+    return await changeModel(context, model, { changes, removed: override === null ? ['override'] : [], reason });
   },
 });
 
@@ -62,7 +59,7 @@ export const removeOverride = defineAction({
   input: modelInput,
   output: modelSchema,
   run: async (context, input) =>
-    changeModel(context, await requireModel(context, input), { changes: {}, removesOverride: true }),
+    changeModel(context, await requireModel(context, input), { changes: {}, removed: ['override'] }),
 });
 
 export const rollBackModel = defineAction({
@@ -75,8 +72,10 @@ export const rollBackModel = defineAction({
   async run(context, input) {
     const model = await requireModel(context, input);
     if (model.version === input.version) throw invalid('version', 'is the version that scores calls already.');
-    await requireVersion(context.database, model._id, input.version);
-    return await changeModel(context, model, { changes: { version: input.version } });
+    await requireVersion(context, model._id, input.version);
+    const reason = input.override?.reason;
+    const override = reason === undefined ? {} : { override: newOverride(context, input.version, reason) };
+    return await changeModel(context, model, { changes: { version: input.version, ...override }, reason });
   },
 });
 
@@ -100,17 +99,26 @@ export const deleteModel = defineAction({
   },
 });
 
-/** Stores, records and announces changes of a model. */
-async function changeModel(
+/**
+ * Stores, records and announces changes of a model.
+ * @throws AdminError would_block for another version that the deploy policy blocks
+ */
+export async function changeModel(
   context: ActionContext,
   before: Model,
-  how: { readonly changes: ModelChanges; readonly removesOverride?: boolean; readonly reason?: string | undefined },
+  how: {
+    readonly changes: ModelFields;
+    readonly removed?: readonly RemovableField[];
+    readonly reason?: string | undefined;
+  },
 ): ReturnType<typeof modelDocument> {
   const { database, session, record, announce } = context;
-  const { changes, removesOverride = false, reason } = how;
-  const store = new ModelStore(database, session);
-  if (Object.keys(changes).length > 0) await store.update(before._id, changes);
-  if (removesOverride) await store.removeOverride(before._id);
+  const { changes, reason } = how;
+  const removed = [...(how.removed ?? []), ...endedBy(before, changes)];
+  if (changes.version !== undefined && changes.version !== before.version)
+    await requireServable(context, { ...before, ...changes });
+  if (Object.keys(changes).length + removed.length > 0)
+    await new ModelStore(database, session).update(before._id, changes, removed);
   const after = await requireModel(context, { model_id: before._id });
   const differing = difference(settingsOf(before), settingsOf(after));
   if (Object.keys(differing.after ?? {}).length + Object.keys(differing.before ?? {}).length > 0)
@@ -124,17 +132,8 @@ async function changeModel(
   return await modelDocument(context, after);
 }
 
-const newOverride = ({ actor, clock }: ActionContext, version: string, reason: string) => ({
+export const newOverride = ({ actor, clock }: ActionContext, version: string, reason: string) => ({
   ...{ version, reason: reason.trim() },
   by: actor.name,
   at: new Date(clock.now()),
 });
-
-async function requireVersion(database: Db, modelId: string, version: string): Promise<void> {
-  const versions = (await versionsByModel(database, modelId)).get(modelId) ?? [];
-  if (versions.includes(version)) return;
-  throw new AdminError(
-    'not_found',
-    `${modelId} has no version "${version}". Its versions are: ${versions.slice(0, 20).join(', ')}`,
-  );
-}

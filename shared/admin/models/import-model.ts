@@ -1,5 +1,6 @@
 import type { CheckedBundle } from '../../bundle/check-bundle.js';
 import { newId } from '../../contract/identifiers.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import type { MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
@@ -11,7 +12,10 @@ import { defineAction, difference } from '../action.js';
 import { AdminError, invalid } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { importModelInput, importModelOutput } from '../schemas/models.js';
+import { candidateOf, requireNoOther } from './candidates.js';
+import { newOverride } from './change-models.js';
 import { requireModel, settingsOf } from './read-models.js';
+import { blockedState, endedBy, requireServable } from './serve-version.js';
 
 /** Models of an organisation that are not deleted: gateways keep them in memory. */
 const maxModels = 1_000;
@@ -25,25 +29,30 @@ interface PassedBundle {
   readonly contributions: readonly MeanContribution[];
 }
 
-/** Stores a bundle as a new model, or as the active version of an existing one. */
+/** Stores a bundle as a new model, or as a version of an existing one, which serves or is its candidate. */
 export const importModel = defineAction({
   name: 'model.import',
-  description: 'Store a checked bundle as a new model or a new version of a model. It scores calls at once.',
+  description: 'Store a checked bundle as a new model, or as a version that serves or is a candidate.',
   role: 'admin',
   effect: 'change',
   input: importModelInput,
   output: importModelOutput,
-  async prepare({ database, clock }, input, { bundle, ...explained }: PassedBundle) {
+  async prepare(context, input, { bundle, ...explained }: PassedBundle) {
+    const { database, clock } = context;
     const { org_id: organisationId, model_id: knownId, new: isWanted = false } = input;
-    if (isWanted && knownId !== undefined) throw invalid('new', 'makes a new model, so model_id must be absent.');
+    checkUse(input);
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const known =
       knownId === undefined
         ? undefined
         : await requireModel({ database }, { org_id: organisationId, model_id: knownId });
     checkFamily(bundle, known);
+    const { version } = bundle.manifest;
+    if (known !== undefined && input.use === 'candidate') requireNoOther(known, version);
+    if (known !== undefined && input.use === 'serve' && input.override === undefined && version !== known.version)
+      await requireServable(context, { ...known, version });
     if (known === undefined && !isWanted) await requireUnknownBundle(database, organisationId, bundle);
-    await requireRoom(database, { organisationId, known, version: bundle.manifest.version });
+    await requireRoom(database, { organisationId, known, version });
     const modelId = known?._id ?? newId('mdl');
     const now = new Date(clock.now());
     // Before the transaction, so that an existing model always has its version. A later import removes one without a
@@ -57,25 +66,48 @@ export const importModel = defineAction({
   },
   async run(context, input, { modelId, isNew, isNewVersion, bundle, now }) {
     const { database, session, record, announce } = context;
-    const { org_id: organisationId, live_api: liveApi } = input;
+    const { org_id: organisationId, live_api: liveApi, use, override } = input;
     const { name: manifestName, version } = bundle.manifest;
     const name = input.name?.trim() ?? manifestName;
+    const given = override && { override: newOverride(context, version, override.reason) };
     const models = new ModelStore(database, session);
     const before = isNew ? undefined : await requireModel(context, { org_id: organisationId, model_id: modelId });
     if (before === undefined) {
       const model = newModel({ organisationId, modelId, bundle, now, ...(liveApi === undefined ? {} : { liveApi }) });
-      await models.create({ ...model, name });
-    } else await models.update(modelId, { name, version, ...(liveApi === undefined ? {} : { live_api: liveApi }) });
-    const document = settingsOf(await requireModel(context, { model_id: modelId }));
+      await models.create({ ...model, name, ...given });
+    } else {
+      const changes = use === 'candidate' ? { candidate: candidateOf(context, version) } : { name, version, ...given };
+      const live = liveApi === undefined ? {} : { live_api: liveApi };
+      await models.update(modelId, { ...changes, ...live }, endedBy(before, changes));
+    }
+    const model = await requireModel(context, { model_id: modelId });
+    const document = settingsOf(model);
     await record({
       organisationId,
       target: modelId,
       ...difference(before === undefined ? {} : settingsOf(before), { ...document, digest: bundle.digest }),
     });
     announce({ kind: 'model', id: modelId });
-    return { ...document, is_new_version: isNewVersion };
+    const blocked = isNew ? await blockedState(context, model) : undefined;
+    return { ...document, is_new_version: isNewVersion, ...(blocked !== undefined && { blocked }) };
   },
 });
+
+/** Refuses members that exclude or lack each other. A version that serves at once may take a passed model offline. */
+function checkUse({ model_id: modelId, use, override, new: isNew }: ShapeOf<typeof importModelInput>): void {
+  if (modelId === undefined) {
+    if (use === 'candidate') throw invalid('use', 'must be absent or serve for a new model, which serves at once.');
+    return;
+  }
+  if (isNew === true) throw invalid('new', 'makes a new model, so model_id must be absent.');
+  if (use === undefined)
+    throw invalid(
+      'use',
+      'is missing: candidate stores the version for a comparison, serve lets it score calls at once.',
+    );
+  if (use === 'candidate' && override !== undefined)
+    throw invalid('override', 'lets a version score, and a candidate scores no calls.');
+}
 
 /** Refuses a bundle that a model of the organisation has: a second import is more often a slip than a wish. */
 async function requireUnknownBundle(database: Db, organisationId: string, { digest }: CheckedBundle): Promise<void> {

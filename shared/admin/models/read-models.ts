@@ -3,7 +3,7 @@ import type { ShapeOf } from '../../contract/schema.js';
 import type { Verdict } from '../../contract/verdict.js';
 import { createLogger } from '../../process/logger.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import { listVersions, loadManifest } from '../../store/models/model-versions.js';
+import { listVersions, loadManifest, versionsByModel } from '../../store/models/model-versions.js';
 import { type Model, ModelStore, type Override, overrideOf } from '../../store/models/models.js';
 import { ValidationStore } from '../../store/validation/model-validation.js';
 import { ModelVerdicts } from '../../store/validation/model-verdicts.js';
@@ -53,6 +53,23 @@ export async function requireModel(
   throw notFound('model', of.model_id);
 }
 
+/**
+ * Requires a stored version of a model.
+ * @throws AdminError not_found, which lists the versions that exist
+ */
+export async function requireVersion(
+  { database }: Pick<AdminContext, 'database'>,
+  modelId: string,
+  version: string,
+): Promise<void> {
+  const versions = (await versionsByModel(database, modelId)).get(modelId) ?? [];
+  if (versions.includes(version)) return;
+  throw new AdminError(
+    'not_found',
+    `${modelId} has no version "${version}". Its versions are: ${versions.slice(0, 20).join(', ')}`,
+  );
+}
+
 export const unknownVersion = (modelId: string, version: string): AdminError =>
   new AdminError('not_found', `${modelId} has no version "${version}".`);
 
@@ -80,6 +97,7 @@ export const verdictsOf = ({ clock, database }: Pick<ActionContext, 'clock' | 'd
 
 /** The members of a model that do not depend on other collections. */
 export function settingsOf(model: Model) {
+  const { candidate } = model;
   const applies = overrideOf(model) !== undefined;
   const override = model.override && { [applies ? 'override' : 'other_override']: overrideDocument(model.override) };
   return {
@@ -90,6 +108,7 @@ export function settingsOf(model: Model) {
     version: model.version,
     live_api: model.live_api,
     ...override,
+    ...(candidate && { candidate: { ...candidate, since: candidate.since.toISOString() } }),
     created_at: model.created_at.toISOString(),
   };
 }

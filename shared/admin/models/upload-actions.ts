@@ -46,10 +46,11 @@ export const showUpload = defineAction({
   run: async ({ database }, input) => uploadDocument(await requireUpload({ database }, input)),
 });
 
-/** Makes an uploaded bundle that has passed its check score calls. */
+/** Stores an uploaded bundle that has passed its check as a model or a version. */
 export const importUpload = defineAction({
   name: 'upload.import',
-  description: 'Store an uploaded bundle that has passed as a model or a version. It scores calls at once.',
+  description:
+    'Store an uploaded bundle that has passed as a new model, or as a version that serves or is a candidate.',
   role: 'admin',
   effect: 'change',
   input: importUploadInput,

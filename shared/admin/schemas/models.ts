@@ -25,6 +25,9 @@ export const verdictSchema = closedObject({ state: verdictState, failing_gate: t
 
 const overrideSchema = closedObject({ version: text, by: text, at: instant, reason: text });
 
+/** A stored version that scores no calls, to be compared with the one that does. */
+const candidateSchema = closedObject({ version: text, since: instant, by: text });
+
 const settingMembers = {
   model_id: text,
   org_id: text,
@@ -37,6 +40,7 @@ const settingMembers = {
   'override?': overrideSchema,
   /** An override of another version, which does not apply now. */
   'other_override?': overrideSchema,
+  'candidate?': candidateSchema,
   created_at: instant,
 } as const;
 const modelMembers = { ...settingMembers, validation: verdictSchema } as const;
@@ -206,18 +210,39 @@ export const setModelInput = closedObject({
 });
 
 export const overrideInput = closedObject({ org_id: organisationId, model_id: modelId, reason: name });
-export const rollbackInput = closedObject({ org_id: organisationId, model_id: modelId, version });
+/** An override lets a version score that the deploy policy would block. */
+const givenOverride = closedObject({ reason: name });
 
-export const importModelInput = closedObject({
+export const rollbackInput = closedObject({
+  org_id: organisationId,
+  model_id: modelId,
+  version,
+  'override?': givenOverride,
+});
+export const candidateInput = closedObject({ 'org_id?': organisationId, model_id: modelId, version });
+
+/** Members of an import, of a bundle that was uploaded as of one that was read. */
+export const importMembers = {
   org_id: organisationId,
   /** Makes the bundle a version of this model; otherwise it becomes a new model. */
   'model_id?': modelId,
+  /**
+   * With `model_id`, whether the version scores calls at once, or is a candidate that scores none. Required then,
+   * because a version that has not passed may be blocked.
+   */
+  'use?': { type: 'string', enum: ['candidate', 'serve'] },
+  'override?': givenOverride,
   /** Makes a new model although a model of the organisation has the same bundle. */
   'new?': flag,
   'name?': name,
   'live_api?': flag,
-});
-/** `is_new_version` is false if the model had this version already, with the same content. */
-export const importModelOutput = closedObject({ ...settingMembers, is_new_version: flag });
+} as const;
+
+export const importModelInput = closedObject(importMembers);
+/**
+ * `is_new_version` is false if the model had this version already, with the same content. `blocked` is the validation
+ * state for which the deploy policy refuses the calls of a new model.
+ */
+export const importModelOutput = closedObject({ ...settingMembers, is_new_version: flag, 'blocked?': text });
 
 export const deleteModelOutput = closedObject({ model_id: text, deleted_at: instant });

@@ -1,6 +1,7 @@
-import { closedObject, count, flag, instant, list, text, textOrNull } from '../../contract/schema.js';
+import { closedObject, count, instant, list, text, textOrNull } from '../../contract/schema.js';
 import { uploadStates } from '../../contract/upload-states.js';
-import { modelId, name, organisationId } from './members.js';
+import { organisationId } from './members.js';
+import { importMembers } from './models.js';
 
 const uploadId = { type: 'string', pattern: '^[0-9a-f]{24}$' } as const;
 
@@ -29,12 +30,4 @@ export const uploadSchema = closedObject({
 
 export const createUploadInput = closedObject({ org_id: organisationId });
 export const uploadInput = closedObject({ org_id: organisationId, upload_id: uploadId });
-/** As `importModelInput`. It scores calls at once. */
-export const importUploadInput = closedObject({
-  org_id: organisationId,
-  upload_id: uploadId,
-  'model_id?': modelId,
-  'new?': flag,
-  'name?': name,
-  'live_api?': flag,
-});
+export const importUploadInput = closedObject({ ...importMembers, upload_id: uploadId });

@@ -12,6 +12,13 @@ export interface Override {
   readonly reason: string;
 }
 
+/** A stored version that may serve later. */
+export interface Candidate {
+  readonly version: string;
+  readonly since: Date;
+  readonly by: string;
+}
+
 /** One document of `models`. */
 export interface Model {
   /** `mdl_…` */
@@ -23,10 +30,19 @@ export interface Model {
   /** The version that scores calls. */
   readonly version: string;
   readonly override?: Override;
+  readonly candidate?: Candidate;
   readonly created_at: Date;
   /** Callers cannot use a deleted model; its predictions stay. */
   readonly deleted_at?: Date;
 }
+
+/** Fields of a model that may be set. */
+export type ModelFields = Partial<
+  Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'candidate' | 'deleted_at'>
+>;
+
+/** Fields of a model that may be removed. */
+export type RemovableField = 'override' | 'candidate';
 
 /** The override of the model's current version. One that was given for another version does not apply. */
 export const overrideOf = ({ override, version }: Model): Override | undefined =>
@@ -68,17 +84,17 @@ export class ModelStore {
     return this.collection.find(ofOrganisation).sort({ created_at: 1, _id: 1 }).toArray();
   }
 
-  /** Sets some fields of a model; undefined if it does not exist or is deleted. */
+  /** Sets and removes some fields of a model, at least one; undefined if it does not exist or is deleted. */
   async update(
     modelId: string,
-    fields: Partial<Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'deleted_at'>>,
+    fields: ModelFields,
+    removed: readonly RemovableField[] = [],
   ): Promise<Model | undefined> {
     const filter = { _id: modelId, deleted_at: { $exists: false } };
-    return await this.change(filter, { $set: fields });
-  }
-
-  async removeOverride(modelId: string): Promise<void> {
-    await this.change({ _id: modelId }, { $unset: { override: true } });
+    return await this.change(filter, {
+      ...(Object.keys(fields).length > 0 && { $set: fields }),
+      ...(removed.length > 0 && { $unset: Object.fromEntries(removed.map((field) => [field, true])) }),
+    });
   }
 
   private change(filter: Filter<Model>, update: UpdateFilter<Model>): Promise<Model | undefined> {

@@ -113,6 +113,26 @@ describe('an upload of a bundle', () => {
     expect(second.body.model_id).to.not.equal(id);
   });
 
+  it('becomes a version of a model only when the caller says whether it serves', async function () {
+    this.timeout(2 * maxCheckMs);
+    const { body: listed } = await admin('GET', `/admin/v1/orgs/${organisationId}/models`);
+    const [model] = listed.models as readonly { readonly model_id: string; readonly version: string }[];
+    if (model === undefined) throw new Error('the tests above import a model');
+    const found = await checked(await archiveOf(sampleBundle({ version: '2.0.0' })));
+    const importIt = (body: object) =>
+      admin('POST', `${path()}/${String(found.upload_id)}/import`, { body: { model_id: model.model_id, ...body } });
+    const silent = await importIt({});
+    expect(silent.status).to.equal(422);
+    expect((silent.body.error as { message: string }).message)
+      .to.include('candidate')
+      .and.to.include('serve');
+    await admin('PATCH', `/admin/v1/orgs/${organisationId}/models/${model.model_id}`, { body: { name: 'Kept' } });
+    const candidate = await importIt({ use: 'candidate' });
+    expect(candidate.status, JSON.stringify(candidate.body)).to.equal(200);
+    expect(candidate.body).to.deep.include({ version: model.version, name: 'Kept' });
+    expect(candidate.body.candidate).to.include({ version: '2.0.0' });
+  });
+
   it('notes why the model is explained by occlusion', async function () {
     this.timeout(2 * maxCheckMs);
     const manifest = { explain: { kind: 'linear', means: [0, 0, 0, 0, 0, 0] } } as const;

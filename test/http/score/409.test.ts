@@ -60,7 +60,7 @@ describe('409 of POST /v1/score', () => {
     const override = { version: own.model.version, by: 'ada', at: new Date(service.clock.now()), reason: 'a pilot' };
     await service.stores.models.update(own.model._id, { override });
     scored(await own.score([lead], { gateway: 0 }));
-    await service.stores.models.removeOverride(own.model._id);
+    await service.stores.models.update(own.model._id, {}, ['override']);
     await own.changeModel(own.model._id, {});
     await eventually(async () => {
       refused(await own.score([lead], { gateway: 0 }), '409 deploy_blocked');

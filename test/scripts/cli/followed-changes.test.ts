@@ -121,7 +121,7 @@ describe('a gateway that no announcement reaches', () => {
     expect(await model()).to.include({ live_api: true, version: desk.model.version });
     await run('model', 'set', id, '--live-api', 'off');
     await follows(async () => expect(await model()).to.include({ live_api: false }));
-    await run('model', 'import', await bundleAt('9.9'), '--org', desk.id, '--model', id, '--live-api', 'on');
+    await run('model', 'import', await bundleAt('9.9'), '--org', desk.id, '--model', id, '--serve', '--live-api', 'on');
     await follows(async () => expect(await model()).to.include({ live_api: true, version: '9.9' }));
     const summary = async () => (await model())?.validation.summary;
     await run('model', 'set', id, '--override', 'on', '--reason', 'a test');
@@ -131,6 +131,9 @@ describe('a gateway that no announcement reaches', () => {
     const count = (await models()).length;
     await run('model', 'import', await bundleAt('1'), '--org', desk.id);
     await follows(async () => expect(await models()).to.have.length(count + 1));
+    // A candidate changes no answer.
+    await run('model', 'candidate', id, '9.9');
+    await run('model', 'candidate', id, '--drop');
     await run('model', 'delete', id, '--yes');
     await follows(async () => expect(await model()).to.equal(undefined));
   });
@@ -165,7 +168,7 @@ describe('a gateway that no announcement reaches', () => {
         ? [command.name()]
         : command.commands.flatMap((each) => names(each).map((name) => `${command.name()} ${name}`));
     const config = readOperatorConfig({});
-    const unused = { clock: service.clock, confirm: async () => false, present: async () => undefined };
+    const unused = { clock: service.clock, canAsk: false, confirm: async () => false, present: async () => undefined };
     const { stdout, stderr } = process;
     const all = names(createProgram({ config, connections: new Connections(config), stdout, stderr, ...unused }));
     const listed = all.map((name) => name.replace(/^leadscore /, '')).sort();

@@ -27,7 +27,7 @@ describe('leadscore model', () => {
     return (await createModel(desk.stores.database, { organisationId, bundle, now: new Date() }))._id;
   };
 
-  it('model import creates a model with Live API on, and --model adds and activates a version', async () => {
+  it('model import creates a model with Live API on, and --model with --serve adds and activates a version', async () => {
     const organisation = await desk.newOrganisation();
     const first = await desk.document('model', 'import', await desk.writeBundle(), '--org', organisation);
     expect(first).to.include({ org_id: organisation, version: '1.0.0', live_api: true, family: 'forward' });
@@ -43,6 +43,7 @@ describe('leadscore model', () => {
       organisation,
       '--model',
       id,
+      '--serve',
       '--live-api',
       'off',
     );
@@ -142,13 +143,13 @@ describe('leadscore model', () => {
     const { exitCode, stderr } = await desk.run(...words);
     expect(exitCode).to.equal(1);
     expect(stderr.replace(/\s+/g, ' ')).to.include(
-      `${organisation} has this bundle already: version "1.0.0" of the model ${id} (First score). Import it as a version of that model, or as a new model on purpose: --model ${id} or --new`,
+      `${organisation} has this bundle already: version "1.0.0" of the model ${id} (First score). Import it as a version of that model, or as a new model on purpose: --model ${id} with --candidate or --serve, or --new`,
     );
     const json = await desk.run(...words, '--json');
     expect(JSON.parse(json.stderr).error).to.include({ code: 'bundle_stored', model_id: id, version: '1.0.0' });
     expect(json.stdout).to.equal('');
 
-    expect(await desk.document(...words, '--model', id)).to.include({ model_id: id, version: '1.0.0' });
+    expect(await desk.document(...words, '--model', id, '--serve')).to.include({ model_id: id, version: '1.0.0' });
     const both = await desk.run(...words, '--model', id, '--new');
     expect(both).to.include({ exitCode: 2, stderr: 'Error: --model and --new exclude each other\n' });
     const second = await desk.document(...words, '--new');
@@ -177,10 +178,10 @@ describe('leadscore model', () => {
         .insertMany(numbers.map((number) => ({ _id: `${id}:0.${number}`, files: { onnx: new ObjectId() } })));
       const next = await desk.writeBundle({ version: '2.0.0' });
       const add = ['model', 'import', next, '--org', organisation, '--json'];
-      const version = await desk.run(...add, '--model', id);
+      const version = await desk.run(...add, '--model', id, '--serve');
       expect(JSON.parse(version.stderr).error).to.include({ code: 'too_many_versions' });
       const stored = await desk.writeBundle();
-      const again = await desk.document('model', 'import', stored, '--org', organisation, '--model', id);
+      const again = await desk.document('model', 'import', stored, '--org', organisation, '--model', id, '--serve');
       expect(again).to.include({ version: '1.0.0' });
 
       await database
@@ -198,7 +199,7 @@ describe('leadscore model', () => {
     const organisation = await desk.newOrganisation();
     const path = await desk.writeBundle();
     const { model_id: id } = await desk.document('model', 'import', path, '--org', organisation);
-    const again = ['--org', organisation, '--model', String(id)];
+    const again = ['--org', organisation, '--model', String(id), '--serve'];
     expect(await desk.document('model', 'import', path, ...again), 'same content').to.include({
       model_id: id,
     });
@@ -225,6 +226,7 @@ describe('leadscore model', () => {
       await desk.newOrganisation(),
       '--model',
       String(id),
+      '--serve',
     );
     expect(elsewhere.exitCode).to.equal(1);
     expect(elsewhere.stderr).to.include(`There is no model ${String(id)}`);
@@ -256,7 +258,7 @@ describe('leadscore model', () => {
     const model = await newModel(organisation);
     await desk.document('model', 'set', model, '--override', 'on', '--reason', 'a pilot');
     const next = await desk.writeBundle({ version: '2.0.0' });
-    const imported = await desk.run('model', 'import', next, '--org', organisation, '--model', model);
+    const imported = await desk.run('model', 'import', next, '--org', organisation, '--model', model, '--serve');
     expect(imported.stdout).to.match(/Override +none for 2\.0\.0\. The one of version 1\.0\.0 does not apply/);
     expect(await desk.document('model', 'show', model)).to.not.have.property('override');
     const { stdout } = await desk.run('model', 'list', organisation);

@@ -2,15 +2,18 @@ import type { Command } from 'commander';
 import type { CliContext } from '../../context/cli-context.js';
 import { defineCommand, type JsonOption, nonBlank, onOrOff, plainText, wholeNumber } from '../define-command.js';
 import type { ImportOptions } from './import-model.js';
-import type { DeleteModelOptions, SetModelOptions } from './set-model.js';
+import type { CandidateOptions, DeleteModelOptions, SetModelOptions } from './set-model.js';
 import type { CoverageOptions } from './show-coverage.js';
 
-/** Adds `model import`, `check`, `set`, `list`, `show`, `coverage` and `delete`. */
+/** Adds `model import`, `check`, `set`, `candidate`, `list`, `show`, `coverage` and `delete`. */
 export function addModelCommands(program: Command, context: CliContext): void {
-  const models = program.command('model').description('Models: import, check, set, list, show, coverage, delete');
+  const models = program
+    .command('model')
+    .description('Models: import, check, set, candidate, list, show, coverage, delete');
   addImport(models, context);
   addCheck(models, context);
   addSet(models, context);
+  addCandidate(models, context);
 
   defineCommand(models, {
     usage: 'list <org>',
@@ -51,18 +54,36 @@ function addImport(models: Command, context: CliContext): void {
     description: 'Check a bundle (folder or .tar.gz) and store it as a new model or a new version of a model',
     examples: [
       'model import ./bundle --org org_4fzyo82mVYHgQ1bT',
-      'model import ./bundle-v2.tar.gz --org org_4fzyo82mVYHgQ1bT --model mdl_7Gx2dQpW0aZrTn5K',
+      'model import ./bundle-v2.tar.gz --org org_4fzyo82mVYHgQ1bT --model mdl_7Gx2dQpW0aZrTn5K --candidate',
     ],
     notes:
       'Nothing is stored if the bundle is invalid. If a model of the organisation has the\nsame bundle, the command names it, and asks for --model or --new.',
   })
     .requiredOption('--org <org>', 'the organisation that owns the model')
-    .option('--model <model>', 'add the bundle as a version of this model and activate it')
+    .option('--model <model>', 'add the bundle as a version of this model, with --candidate or --serve')
+    .option('--candidate', 'with --model: store the version as a candidate, which scores no calls')
+    .option('--serve', 'with --model: let the version score calls at once')
+    .option('--override', 'let the version score although the deploy policy would block it; needs --reason')
+    .option('--reason <reason>', 'reason for the override; stored with your user name and the time', plainText)
     .option('--new', 'make a new model although a model of the organisation has the same bundle')
     .option('--live-api <on|off>', 'whether calls may use the model; default for a new model: on', onOrOff)
     .action(async (path: string, options: ImportOptions) => {
       const { importModel } = await import('./import-model.js');
       await context.present(options, importModel(context, path, options));
+    });
+}
+
+function addCandidate(models: Command, context: CliContext): void {
+  defineCommand(models, {
+    usage: 'candidate <model> [version]',
+    description: 'Make a stored version the candidate of a model, or end its candidacy',
+    examples: ['model candidate mdl_7Gx2dQpW0aZrTn5K 2026.12.0', 'model candidate mdl_7Gx2dQpW0aZrTn5K --drop'],
+    notes: 'A candidate scores no calls. `model set MODEL --version VERSION` lets it score them.',
+  })
+    .option('--drop', 'end the candidacy; the version stays stored')
+    .action(async (modelId: string, version: string | undefined, options: CandidateOptions) => {
+      const { changeCandidate } = await import('./set-model.js');
+      await context.present(options, changeCandidate(context, modelId, version, options));
     });
 }
 

@@ -1,3 +1,4 @@
+import { dropCandidate, setCandidate } from '../../../../shared/admin/models/candidates.js';
 import {
   deleteModel as deleteModelAction,
   setModel as setModelAction,
@@ -15,6 +16,12 @@ export interface SetModelOptions {
   readonly name?: string;
   readonly override?: boolean;
   readonly reason?: string;
+  readonly json?: boolean;
+}
+
+/** Parsed options of `model candidate`. */
+export interface CandidateOptions {
+  readonly drop?: boolean;
   readonly json?: boolean;
 }
 
@@ -40,6 +47,21 @@ export async function setModel(context: CliContext, modelId: string, options: Se
     ...(name === undefined ? {} : { name }),
     ...(override === undefined ? {} : { override: reason === undefined ? null : { reason } }),
   });
+  return { document, text: describeModel(document) };
+}
+
+/** Makes a stored version the candidate of a model, or ends its candidacy. */
+export async function changeCandidate(
+  context: CliContext,
+  modelId: string,
+  version: string | undefined,
+  { drop = false }: CandidateOptions,
+): Promise<CommandResult> {
+  if (drop === (version !== undefined)) throw usageError('Give either a version or --drop');
+  const document =
+    version === undefined
+      ? await perform(context, dropCandidate, { model_id: modelId })
+      : await perform(context, setCandidate, { model_id: modelId, version });
   return { document, text: describeModel(document) };
 }
 

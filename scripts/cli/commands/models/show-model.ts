@@ -56,11 +56,19 @@ export function overrideText(
   return `none for ${model.version}. The one of version ${override.version} does not apply (${given})`;
 }
 
+const useOf = (model: ModelDocument, version: string): string => {
+  const uses = [
+    ...(version === model.version ? ['active'] : []),
+    ...(version === model.candidate?.version ? ['candidate'] : []),
+  ];
+  return uses.length === 0 ? '' : ` (${uses.join(', ')})`;
+};
+
 /** A model as text, without its fields. @param coverage what needs attention among the fields of its calls */
 export function describeModel(model: ModelDocument, coverage?: string): string {
   const listed = model.versions.map(
     ({ version, imported_at }) =>
-      `${version}${version === model.version ? ' (active)' : ''}, imported ${readableDate(new Date(imported_at))} UTC`,
+      `${version}${useOf(model, version)}, imported ${readableDate(new Date(imported_at))} UTC`,
   );
   return renderFields([
     ['Model', model.model_id],

@@ -13,6 +13,7 @@ import { useSend } from '../../server/use-send.js';
 
 type Upload = ShapeOf<typeof uploadSchema>;
 type Models = ShapeOf<typeof listModelsOutput>['models'];
+type Imported = ShapeOf<typeof importModelOutput>;
 
 interface UploadProps {
   readonly models: Models;
@@ -26,6 +27,7 @@ export function UploadCard({ models, imported }: UploadProps) {
   const [upload, setUpload] = useState<Upload>();
   const [problem, setProblem] = useState<Error>();
   const [isSending, setSending] = useState(false);
+  const [result, setResult] = useState<Imported>();
   const take = async (chosen: Promise<readonly BundleFile[]>) => {
     setProblem(undefined);
     setUpload(undefined);
@@ -47,12 +49,14 @@ export function UploadCard({ models, imported }: UploadProps) {
         <ImportForm
           upload={upload}
           models={models}
-          imported={() => {
+          imported={(model) => {
             setUpload({ ...upload, state: 'imported' });
+            setResult(model);
             imported();
           }}
         />
       )}
+      {upload?.state === 'imported' && result && <Result model={result} version={upload.manifest?.version} />}
     </Card>
   );
 }
@@ -107,6 +111,13 @@ const folderOnly = { webkitdirectory: true };
 /** Whether a file of a chosen folder lies in the folder itself. */
 const isTopLevel = (file: File): boolean => file.webkitRelativePath.split('/').length <= 2;
 
+const uses = [
+  ['candidate', 'Candidate: it scores no calls yet'],
+  ['serve', 'Serve: it scores calls at once'],
+] as const;
+const serveText = 'New calls of this model are scored by the new version at once. Its own verdict counts from then on.';
+const candidateText = 'The version is stored beside the one that scores. Let it score on the page of the model.';
+
 const pollMs = 500;
 const steps = [
   ['received', 'Waiting for a worker'],
@@ -144,7 +155,6 @@ function Progress({ upload, setUpload }: { readonly upload: Upload; readonly set
         </p>
       )}
       {upload.state === 'passed' && <p class="note good">The bundle passed its check.</p>}
-      {upload.state === 'imported' && <p class="note good">This version scores calls now.</p>}
       {upload.state === 'failed' && (
         <p class="note bad">The bundle cannot be imported. {upload.problem} Nothing was changed.</p>
       )}
@@ -154,19 +164,47 @@ function Progress({ upload, setUpload }: { readonly upload: Upload; readonly set
   );
 }
 
-function ImportForm({ upload, models, imported }: UploadProps & { readonly upload: Upload }) {
+/** What the imported version does now. */
+function Result({ model, version }: { readonly model: Imported; readonly version: string | undefined }) {
+  if (model.blocked !== undefined)
+    return (
+      <p class="note warn">
+        The model is stored. Its calls get 409 until it passes validation, because the deploy policy is block.
+      </p>
+    );
+  if (model.version === version) return <p class="note good">This version scores calls now.</p>;
+  return (
+    <p class="note good">
+      Version {version} is a candidate of {model.name}. Version {model.version} goes on scoring.
+    </p>
+  );
+}
+
+function ImportForm(props: {
+  readonly upload: Upload;
+  readonly models: Models;
+  readonly imported: (model: Imported) => void;
+}) {
+  const { upload, models, imported } = props;
   const { api } = useOrganisation();
   const sender = useSend();
   const [modelId, setModelId] = useState('');
   const [name, setName] = useState(upload.manifest?.name ?? '');
   const [isLive, setLive] = useState(true);
   const [isSecond, setSecond] = useState(false);
+  const [use, setUse] = useState('candidate');
+  const [reason, setReason] = useState('');
+  const serves = modelId === '' || use === 'serve';
+  const isBlocked = sender.problem instanceof Refusal && sender.problem.code === 'would_block';
+  const asksReason = serves && (isBlocked || reason !== '');
   const isStored = sender.problem instanceof Refusal && sender.problem.code === 'bundle_stored';
   const send = async (event: Event) => {
     event.preventDefault();
-    const body = modelId === '' ? { name, live_api: isLive, new: isSecond } : { model_id: modelId };
+    const given = asksReason && reason.trim() !== '' ? { override: { reason } } : {};
+    const body = modelId === '' ? { name, live_api: isLive, new: isSecond } : { model_id: modelId, use, ...given };
     const path = `${api}/uploads/${upload.upload_id}/import`;
-    if (await sender.send<ShapeOf<typeof importModelOutput>>('POST', path, body)) imported();
+    const model = await sender.send<Imported>('POST', path, body);
+    if (model) imported(model);
   };
   return (
     <form class="form" onSubmit={send}>
@@ -181,10 +219,19 @@ function ImportForm({ upload, models, imported }: UploadProps & { readonly uploa
       {modelId === '' && (isStored || isSecond) && (
         <Switch label="New model of the same bundle" isOn={isSecond} set={setSecond} />
       )}
-      {modelId !== '' && <p class="small soft">New calls of this model are scored by the new version at once.</p>}
+      {modelId !== '' && <SelectField label="Use" value={use} set={setUse} options={uses} />}
+      {modelId !== '' && <p class="small soft">{serves ? serveText : candidateText}</p>}
+      {asksReason && (
+        <Field
+          label="Reason for an override"
+          value={reason}
+          set={setReason}
+          hint="The version then scores although it has not passed. Stored with your name in the audit log."
+        />
+      )}
       <div class="row">
         <button type="submit" class="button main" disabled={sender.isBusy}>
-          Make it score
+          {serves ? 'Make it score' : 'Store as candidate'}
         </button>
       </div>
       {sender.problem && <Problem problem={sender.problem} />}

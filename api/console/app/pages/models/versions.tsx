@@ -6,6 +6,7 @@ import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.j
 import { Field } from '../../parts/forms/field.js';
 import { Card, Problem } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
+import { Refusal } from '../../server/call.js';
 import { useOrganisation } from '../../server/session.js';
 import { useSend } from '../../server/use-send.js';
 
@@ -47,7 +48,8 @@ export function Versions({ model, changed }: VersionsProps) {
         {shown.map(({ version, imported_at: importedAt }) => (
           <li key={version}>
             <div>
-              <strong>{version}</strong> {version === model.version && <span class="badge on">scores</span>}
+              <strong>{version}</strong> {version === model.version && <span class="badge on">scores</span>}{' '}
+              {version === model.candidate?.version && <span class="badge">candidate</span>}
               <p class="small soft">imported {instantText(importedAt)}</p>
             </div>
             {version !== model.version && (
@@ -63,7 +65,7 @@ export function Versions({ model, changed }: VersionsProps) {
                   <button
                     type="button"
                     class="button"
-                    aria-label={`Let version ${version} score`}
+                    aria-label={`Let it score… (version ${version})`}
                     onClick={() => setOpen({ version })}
                   >
                     Let it score…
@@ -75,11 +77,35 @@ export function Versions({ model, changed }: VersionsProps) {
         ))}
       </ul>
       {more}
+      {model.candidate && <CandidateNote model={model} candidate={model.candidate} changed={changed} />}
       <Override model={model} changed={changed} open={() => setOpen('override')} />
       {open === 'rename' && <RenameDialog model={model} close={close} done={done} />}
       {open === 'override' && <OverrideDialog model={model} close={close} done={done} />}
       {typeof open === 'object' && <RollbackDialog model={model} version={open.version} close={close} done={done} />}
     </Card>
+  );
+}
+
+function CandidateNote(props: VersionsProps & { readonly candidate: NonNullable<Model['candidate']> }) {
+  const { model, candidate, changed } = props;
+  const { api, may } = useOrganisation();
+  const sender = useSend();
+  const drop = async () => {
+    if (await sender.send('DELETE', `${api}/models/${encodeURIComponent(model.model_id)}/candidate`)) changed();
+  };
+  return (
+    <div class="note">
+      <p>
+        <strong>Candidate</strong> {candidate.version} by {candidate.by}, {instantText(candidate.since)}. It scores no
+        calls.
+      </p>
+      {may('admin') && (
+        <button type="button" class="button" disabled={sender.isBusy} onClick={drop}>
+          Drop the candidate
+        </button>
+      )}
+      {sender.problem && <Problem problem={sender.problem} />}
+    </div>
   );
 }
 
@@ -166,9 +192,12 @@ function RenameDialog({ model, close, done }: DialogProps) {
 function RollbackDialog({ model, version, close, done }: DialogProps & { readonly version: string }) {
   const { api } = useOrganisation();
   const sender = useSend();
+  const [reason, setReason] = useState('');
+  const isBlocked = sender.problem instanceof Refusal && sender.problem.code === 'would_block';
   const send = async () => {
     const path = `${api}/models/${encodeURIComponent(model.model_id)}/rollback`;
-    if (await sender.send('POST', path, { version })) done();
+    const given = reason.trim() === '' ? {} : { override: { reason } };
+    if (await sender.send('POST', path, { version, ...given })) done();
   };
   return (
     <ConfirmDialog
@@ -182,6 +211,14 @@ function RollbackDialog({ model, version, close, done }: DialogProps & { readonl
       <p>
         New calls are scored by version {version} instead of {model.version}. Its own verdict counts from then on.
       </p>
+      {(isBlocked || reason !== '') && (
+        <Field
+          label="Reason for an override"
+          value={reason}
+          set={setReason}
+          hint="The version then scores although it has not passed. Stored with your name in the audit log."
+        />
+      )}
     </ConfirmDialog>
   );
 }
