@@ -4,8 +4,8 @@ import { endsTooEarly, reasonOf, stringEnd } from './json-fault.js';
 import { bodyText } from './read-body.js';
 
 /*
- * JSON bodies. `parseJsonBody` limits the values and the depth of a body: of a large text before it is parsed, of another
- * one by its parsed value, which takes a third of the time.
+ * JSON bodies. `parseJsonBody` limits the values and the depth of a body. It counts those of a large text before it
+ * parses it. Smaller ones are parsed first, because counting a value takes a third of the time.
  *
  * A body is decoded, counted and parsed in steps. The thread for large calls reads those of scoring calls, but the main
  * thread reads outcomes, which may have 8 MiB. One JSON.parse is one step: it takes 0.1 s for 8 MiB of records, which
@@ -143,7 +143,7 @@ export interface BodySize {
   readonly maxOfRecord: number;
 }
 
-/** What the text of a JSON body shows before it is parsed. */
+/** The size of a JSON body by its text. */
 export interface BodyValues extends BodySize {
   /** Levels of objects and arrays, the body included. Counting ends at 33. */
   readonly levels: number;

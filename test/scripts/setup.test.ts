@@ -126,7 +126,7 @@ describe('set-up', () => {
       await writeFile(program, 'console.log("runs"); setInterval(() => {}, 1000);\n');
       await mkdir(join(directory, 'scripts'));
       await cp(projectFile('scripts/setup'), join(directory, 'scripts', 'setup'), { recursive: true });
-      for (const file of ['scripts/setup.mjs', 'package.json', 'tsconfig.json'])
+      for (const file of ['scripts/setup.mjs', 'package.json', 'tsconfig.json', '.nvmrc'])
         await cp(projectFile(file), join(directory, file));
       await writeFile(
         join(directory, 'package-lock.json'),

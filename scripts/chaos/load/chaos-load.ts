@@ -16,11 +16,11 @@ export interface ChaosLoadOptions {
   readonly gateways: readonly ServiceSlot[];
   readonly history: HistoryLog;
   readonly callsPerSecond: number;
-  /** The organisation whose one model has more work at times than one partition takes, with a random source of its own. */
+  /** The organisation whose one model has at times more work than one partition takes, with its own random source. */
   readonly hot?: { readonly organisation: ChaosOrganisation; readonly random: SeededRandom };
 }
 
-/** The calls for a hot model come in bursts, so that partitions beside its home are chosen and given up several times. */
+/** The calls for a hot model come in bursts, so that partitions beside its home are chosen and given up. */
 const burst = { calls: 6, meanGapMs: 2_000 };
 
 const refused: SeenAnswer = { outcome: 'refused', isReplay: false, problem: 'no gateway' };

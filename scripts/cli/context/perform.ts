@@ -70,7 +70,10 @@ export function asCliError({ code, message, options }: AdminError): CliError {
   const { member, missing, stored, hasCandidate } = options;
   if (missing !== undefined) return new CliError(`${message}. See: npx leadscore ${listedBy[missing]}`, { code });
   if (stored !== undefined)
-    return new CliError(`${message}: --model ${stored.model_id} with --candidate or --serve, or --new`, { code, details: stored });
+    return new CliError(`${message}: --model ${stored.model_id} with --candidate or --serve, or --new`, {
+      code,
+      details: stored,
+    });
   if (hasCandidate !== undefined)
     return new CliError(`${message}: npx leadscore model candidate ${hasCandidate} --drop`, { code });
   if (code === 'invalid_request' && member !== undefined) {

@@ -84,7 +84,7 @@ export class ModelStore {
     return this.collection.find(ofOrganisation).sort({ created_at: 1, _id: 1 }).toArray();
   }
 
-  /** Sets and removes some fields of a model, at least one; undefined if it does not exist or is deleted. */
+  /** Sets and removes some fields of a model; undefined if it does not exist or is deleted. */
   async update(
     modelId: string,
     fields: ModelFields,
@@ -92,7 +92,7 @@ export class ModelStore {
   ): Promise<Model | undefined> {
     const filter = { _id: modelId, deleted_at: { $exists: false } };
     return await this.change(filter, {
-      ...(Object.keys(fields).length > 0 && { $set: fields }),
+      $set: fields,
       ...(removed.length > 0 && { $unset: Object.fromEntries(removed.map((field) => [field, true])) }),
     });
   }

@@ -107,7 +107,7 @@ async function useOf(context: CliContext, { model, candidate, serve }: ImportOpt
   return isWanted ? 'serve' : 'candidate';
 }
 
-/** What the version does now, for people. */
+/** The use of the version, for people. */
 function useText({ version, model_id: id, blocked }: ShapeOf<typeof importModelOutput>, use: Use): string {
   if (use === 'candidate') return `candidate: version ${version} goes on scoring. See: npx leadscore model show ${id}`;
   if (blocked === undefined) return 'scores calls';

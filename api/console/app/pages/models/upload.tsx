@@ -112,8 +112,8 @@ const folderOnly = { webkitdirectory: true };
 const isTopLevel = (file: File): boolean => file.webkitRelativePath.split('/').length <= 2;
 
 const uses = [
-  ['candidate', 'Candidate: it scores no calls yet'],
-  ['serve', 'Serve: it scores calls at once'],
+  ['candidate', 'As a candidate'],
+  ['serve', 'To score at once'],
 ] as const;
 const serveText = 'New calls of this model are scored by the new version at once. Its own verdict counts from then on.';
 const candidateText = 'The version is stored beside the one that scores. Let it score on the page of the model.';
@@ -164,7 +164,7 @@ function Progress({ upload, setUpload }: { readonly upload: Upload; readonly set
   );
 }
 
-/** What the imported version does now. */
+/** The use of the imported version. */
 function Result({ model, version }: { readonly model: Imported; readonly version: string | undefined }) {
   if (model.blocked !== undefined)
     return (
