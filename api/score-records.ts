@@ -45,7 +45,7 @@ export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: S
       const writeWith = (usage: UsageReport) =>
         write({ call, modelVersion: model.version, rows, verdict, usage, notices });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
-      const usage = await reservation.settle(rows);
+      const usage = await reservation.settle(rows, model.version);
       fieldDays.add({ call, model, rows });
       return await idempotencyKeys.updateStoredReply(call, recorded, writeWith(usage));
     });

@@ -69,14 +69,15 @@ export class CallReservation {
   /**
    * Converts the reservation to usage after the call was recorded. When Redis does not confirm in time, the sweep
    * settles it.
+   * @param version of the model that scored the call
    * @throws RecordedButUnanswered when the lease is lost: the call cannot be counted
    */
-  async settle(scored: ScoredRows): Promise<UsageReport> {
+  async settle(scored: ScoredRows, version: string): Promise<UsageReport> {
     this.isRecorded = true;
     try {
       const settled = this.options.quota.settle(this.counter, this.call.id, {
         stop: this.allowance.hardStop,
-        latest: this.scoredLeads(scored),
+        latest: this.scoredLeads(scored, version),
       });
       const { used } = await withTimeout(msUntil(this.call.deadline), settled);
       return usageReport(used, this.allowance);
@@ -94,14 +95,15 @@ export class CallReservation {
   }
 
   /** The call's part of the latest scores. Calls with a test key have none. */
-  private scoredLeads({ parts }: ScoredRows): ScoredLeads | undefined {
+  private scoredLeads({ parts }: ScoredRows, version: string): ScoredLeads | undefined {
     const { bucket, modelId, records } = this.call;
     if (bucket !== 'live') return undefined;
     const [epoch = '', ...others] = new Set(parts.flatMap((part) => part.epoch ?? []));
     return {
-      modelId,
+      ...{ modelId, version },
       crmIds: records.map(({ crmId }) => crmId),
       scores: parts.flatMap(({ scores }) => scores),
+      gaps: parts.flatMap(({ scores, gaps }) => gaps ?? scores.map(() => 0)),
       epoch: others.length === 0 ? epoch : '',
     };
   }

@@ -86,7 +86,7 @@ export async function scoreSlice(
       writeWith: () => '',
       beside: (options) => slices.finish(slice._id, outcome, output, options),
     });
-    await reservation.settle(scored);
+    await reservation.settle(scored, model.version);
   });
   fieldDays.add({ call, model, rows: scored });
   callDays.addRecords(call.apiKey, { modelId: model.id, records: call.records.length });

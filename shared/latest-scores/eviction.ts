@@ -2,7 +2,7 @@ import { factOf, mastersOf, type Redis } from '../redis/connect.js';
 import { anyLatestScoresKey, organisationOfLatestScores, type UsageCounter } from '../redis/keys.js';
 import { integerReply, luaCommand } from '../redis/lua-command.js';
 import { allKeys, keysOn } from '../redis/scan.js';
-import { itemLength, type LatestScores } from './latest-scores.js';
+import { itemLength, itemsLength, type LatestScores } from './latest-scores.js';
 
 /** Entries of one HSCAN or script. */
 const batchSize = 1_000;
@@ -38,7 +38,9 @@ function leadsBelow(beforeId: string, cells: readonly string[]): string[] {
   for (let index = 0; index < cells.length; index += 2) {
     const [name = '', value = ''] = cells.slice(index, index + 2);
     const isEntry = name !== '' && !name.startsWith('\0');
-    if (isEntry && value.slice(-itemLength) < beforeId) leads.push(name);
+    if (!isEntry) continue;
+    const end = itemsLength(value);
+    if (value.slice(end - itemLength, end) < beforeId) leads.push(name);
   }
   return leads;
 }

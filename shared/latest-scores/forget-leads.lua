@@ -12,12 +12,13 @@ local run, floor = string.match(redis.call('HGET', KEYS[1], '') or '', '^(%S+) %
 if not run then return 0 end
 local dropped = 0
 for index, entry in ipairs(redis.call('HMGET', KEYS[1], unpack(ARGV, 3))) do
-  local kept = 0
-  while entry and kept < #entry and string.sub(entry, kept + 1, kept + 36) >= ARGV[1] do kept = kept + 36 end
-  if entry and kept < #entry then
+  local kept, all = 0, entry and #entry - #entry % 36 or 0
+  while kept < all and string.sub(entry, kept + 1, kept + 36) >= ARGV[1] do kept = kept + 36 end
+  if kept < all then
     dropped = dropped + 1
     redis.call('HDEL', KEYS[1], ARGV[index + 2])
-    if kept > 0 then redis.call('HSET', KEYS[1], ARGV[index + 2], string.sub(entry, 1, kept)) end
+    local left = string.sub(entry, 1, kept) .. string.sub(entry, all + 1)
+    if kept > 0 then redis.call('HSET', KEYS[1], ARGV[index + 2], left) end
   end
 end
 if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], '', run .. ' ' .. ARGV[2] .. ' ' .. floor) end

@@ -7,11 +7,20 @@ import type { LeadScores } from '../store/calls/lead-lookup.js';
 /** TTL of an organisation's latest scores after the last settled call, ms. */
 export const latestTtlMs = 7 * 24 * 60 * 60 * 1_000;
 
-/** Max leads of one organisation in Redis, at 100 to 200 bytes each. For further leads, MongoDB is asked. */
+/** Max leads of one organisation in Redis, at 100 to 250 bytes each. For further leads, MongoDB is asked. */
 export const maxLatestLeads = 500_000;
 
 /** Sorts after every call id. */
 const aboveAllIds = '~';
+
+/** The latest scores of a lead. */
+export interface CachedLead extends LeadScores {
+  /**
+   * The slots that have no value in the latest prediction, as bits: see `gapsOf`. Undefined or 0 when Redis does not
+   * know, and when that prediction is of another version than the one that was asked for.
+   */
+  readonly gaps?: number | undefined;
+}
 
 /** Latest scores of some leads. */
 export interface CachedLeads {
@@ -21,7 +30,7 @@ export interface CachedLeads {
    * One entry a crm_id, empty when Redis knows none. Undefined where it does not know the lead; `own` is undefined
    * where it does not know the lead's score under the model.
    */
-  readonly leads: readonly (LeadScores | undefined)[];
+  readonly leads: readonly (CachedLead | undefined)[];
 }
 
 /**
@@ -47,20 +56,24 @@ export class LatestScores {
   }
 
   /**
-   * Reads the latest scores of leads; their own ones under one model.
+   * Reads the latest scores of leads, their own ones under one model, and the gaps of predictions of one version of it.
    * @throws the error of Redis or of the connection, also when memory is full
    */
   async read(query: {
     readonly organisationId: string;
     readonly modelId: string;
+    readonly version: string;
     readonly crmIds: readonly string[];
   }): Promise<CachedLeads> {
-    const { organisationId, modelId, crmIds } = query;
-    const [epoch = '', number = '', entries] = await this.readLatest({
+    const { organisationId, modelId, version, crmIds } = query;
+    const [epoch = '', entries, model = '', ofVersion = ''] = await this.readLatest({
       keys: [latestScoresKey(organisationId)],
-      args: [randomBase62(12), latestTtlMs, modelId, JSON.stringify(crmIds)],
+      args: [randomBase62(12), latestTtlMs, modelId, version, JSON.stringify(crmIds)],
     });
-    return { epoch, leads: entries?.split('\n').map((entry) => cachedLead(entry, number)) ?? [] };
+    return {
+      epoch,
+      leads: entries?.split('\n').map((entry) => cachedLead(entry, { model, version: ofVersion })) ?? [],
+    };
   }
 
   /**
@@ -78,16 +91,39 @@ export class LatestScores {
   }
 }
 
-/** The length of an item; read-scores.lua defines its form. */
+/** The lengths of an item and of a tail; read-scores.lua defines their forms. */
 export const itemLength = 36;
+const tailLength = 24;
 
-function cachedLead(entry: string, number: string): LeadScores | undefined {
+/** The length of the items of an entry, without its tail. */
+export const itemsLength = (entry: string): number => entry.length - (entry.length % itemLength);
+
+/** The numbers in Redis of a model and of its version; empty when they have none. */
+interface Numbers {
+  readonly model: string;
+  readonly version: string;
+}
+
+function cachedLead(entry: string, { model, version }: Numbers): CachedLead | undefined {
   if (entry === '') return undefined;
-  const isOwn = (at: number): boolean => number !== '' && entry.startsWith(number, at + 33);
+  const end = itemsLength(entry);
+  const isOwn = (at: number): boolean => model !== '' && entry.startsWith(model, at + 33);
   let at = 0;
-  while (at < entry.length && !isOwn(at)) at += itemLength;
-  const own = at < entry.length ? { id: idOf(entry, at), score: Number(entry.slice(at + 30, at + 33)) } : undefined;
-  return { latestId: idOf(entry, 0), own };
+  while (at < end && !isOwn(at)) at += itemLength;
+  const own = at < end ? { id: idOf(entry, at), score: Number(entry.slice(at + 30, at + 33)) } : undefined;
+  return { latestId: idOf(entry, 0), own, gaps: gapsIn(entry.slice(end), { entry, version }) };
 }
 
 const idOf = (entry: string, at: number): string => `${entry.slice(at, at + 26)}.${entry.slice(at + 26, at + 30)}`;
+
+const gapDigits = 5;
+const gapBase = 32;
+
+/** The gaps of a recorded row as text of a tail. */
+export const gapsText = (gaps: number): string => gaps.toString(gapBase).padStart(gapDigits, '0');
+
+/** The gaps in a tail, if that is about the first item of the entry and the version. */
+function gapsIn(tail: string, { entry, version }: Pick<Numbers, 'version'> & { readonly entry: string }): number {
+  const isTrue = tail.length === tailLength && version !== '' && tail.startsWith(entry.slice(15, 30) + version, 1);
+  return isTrue ? Number.parseInt(tail.slice(-gapDigits), gapBase) : 0;
+}

@@ -9,10 +9,11 @@
 --
 -- KEYS[1] hash of the organisation's leads.   KEYS[2..] state of each call, in the order of the notes.
 -- ARGV[1] TTL of latest scores, ms.   ARGV[2] max fields of the hash.
--- ARGV[3..] five for each note, which has the scores of some calls under one model.
---    `1` the epoch of the hash, read before the calls were recorded.   `2` the model.
---    `3` JSON: id and number of rows of each call, in turn.
---    `4` JSON: the crm_id of each row, or null.   `5` JSON: the score of each row.
+-- ARGV[3..] seven for each note, which has the scores of some calls under one version of a model.
+--    `1` the epoch of the hash, read before the calls were recorded.   `2` the model.   `3` the version.
+--    `4` JSON: id and number of rows of each call, in turn.
+--    `5` JSON: the crm_id of each row, or null.   `6` JSON: the score of each row.
+--    `7` the slots without a value in each row, five characters of a tail a row. Empty if no row has any.
 --
 -- Returns for each call, in the order of the keys: 1, or 0 when nothing was noted because it was released. A later call
 -- that was noted before keeps its scores. Only an existing hash is written to. read-scores.lua says when a score may be
@@ -24,9 +25,9 @@ for index, state in ipairs(call('MGET', unpack(KEYS, 2))) do
   reply[index] = sub(state or '', 1, 9) == 'released:' and 0 or 1
 end
 
--- The latest item of each of a note's leads, and the crm_ids without repetition.
+-- The latest item of each of a note's leads, the crm_ids without repetition, and the row of each item.
 local function items_of(number, calls, crm_ids, scores)
-  local items, leads, at = {}, {}, 0
+  local items, leads, rows_of, at = {}, {}, {}, 0
   for index = 1, #calls, 2 do
     local id, rows = calls[index], calls[index + 1]
     for row = 1, rows * reply[noted + (index + 1) / 2] do
@@ -34,35 +35,54 @@ local function items_of(number, calls, crm_ids, scores)
       if crm_id ~= cjson.null then
         local item, other = string.format('%s%04d%03d%s', id, row - 1, scores[at + row], number), items[crm_id]
         if not other then leads[#leads + 1] = crm_id end
-        if not other or other < item then items[crm_id] = item end
+        if not other or other < item then items[crm_id], rows_of[crm_id] = item, at + row end
       end
     end
     at = at + rows
   end
-  return items, leads
+  return items, leads, rows_of
 end
 
--- The items of an entry without that of a model, and the latter.
+-- The items of an entry without that of a model, the latter, and the tail.
 local function parted(entry, number)
-  for at = 1, #entry, 36 do
-    if sub(entry, at + 33, at + 35) == number then
-      return sub(entry, 1, at - 1) .. sub(entry, at + 36), sub(entry, at, at + 35)
+  local length = #entry - #entry % 36
+  local items, tail = sub(entry, 1, length), sub(entry, length + 1)
+  for at = 1, length, 36 do
+    if sub(items, at + 33, at + 35) == number then
+      return sub(items, 1, at - 1) .. sub(items, at + 36), sub(items, at, at + 35), tail
     end
   end
-  return entry
+  return items, nil, tail
 end
 
-local function with_item(entry, item)
+-- The entry with one more item. A tail is about the first item: it is the new one's own, or the one that was there.
+local function with_item(items, item, own_tail, tail)
   local at = 1
-  while at < #entry and sub(entry, at, at + 35) > item do at = at + 36 end
-  return sub(entry, 1, at - 1) .. item .. sub(entry, at)
+  while at < #items and sub(items, at, at + 35) > item do at = at + 36 end
+  return sub(sub(items, 1, at - 1) .. item .. sub(items, at), 1, 108) .. (at == 1 and own_tail or tail)
+end
+
+-- The tail of an item; see read-scores.lua.
+local function tail_of(item, number, gaps)
+  return gaps ~= '' and gaps ~= '00000' and '!' .. sub(item, 16, 30) .. number .. gaps or ''
+end
+
+-- Numbers a model or a version. Returns nothing when there are too many, and the hash is dropped then.
+local function number_of(key, name, counter)
+  local number = string.format('%03x', call('HINCRBY', key, counter, 1))
+  if #number > 3 then
+    call('UNLINK', key)
+    return
+  end
+  call('HSET', key, name, number)
+  return number
 end
 
 -- Drops the oldest of three times as many random entries. Returns the latest id among them, or the floor.
 local function make_room(key, count, floor)
   local names, oldest = call('HRANDFIELD', key, 3 * count), {}
   for index, entry in ipairs(call('HMGET', key, unpack(names))) do
-    if #entry % 36 == 0 and names[index] ~= '' then oldest[#oldest + 1] = sub(entry, 1, 30) .. names[index] end
+    if names[index] ~= '' and sub(names[index], 1, 1) ~= '\0' then oldest[#oldest + 1] = sub(entry, 1, 30) .. names[index] end
   end
   table.sort(oldest)
   for index = 1, math.min(count, #oldest) do
@@ -72,30 +92,33 @@ local function make_room(key, count, floor)
   return floor
 end
 
-local function store(call_epoch, model, ...)
-  local key = KEYS[1]
-  local head = call('HMGET', key, '', '\0' .. model)
+local function store(call_epoch, model, version, gaps, ...)
+  local key, name = KEYS[1], '\0' .. model
+  local version_name = name .. '\0' .. version
+  local head = call('HMGET', key, '', name, version_name)
   local epoch, floor = string.match(head[1] or '', '^(%S+ %S+) (%S*)$')
   if not epoch then return end
-  local is_same, number = epoch == call_epoch, head[2]
-  if is_same and not number then
-    number = string.format('%03x', call('HINCRBY', key, '\0', 1))
-    if #number > 3 then return call('UNLINK', key) end
-    call('HSET', key, '\0' .. model, number)
+  local is_same, number, version_number = epoch == call_epoch, head[2], head[3]
+  if is_same then
+    number = number or number_of(key, name, '\0')
+    version_number = version_number or gaps ~= '' and number and number_of(key, version_name, '\0\0')
+    if not number or gaps ~= '' and not version_number then return end
   end
-  local items, leads = items_of(number or '', ...)
+  local items, leads, rows_of = items_of(number or '', ...)
   if #leads == 0 then return end
   local known = call('HMGET', key, unpack(leads))
   local stored, cells, dropped, added, raised = {}, 0, {}, 0, floor
   for index, crm_id in ipairs(leads) do
     local entry = known[index] or ''
     local item = items[crm_id]
-    local others, own = '', nil
-    if entry ~= '' then others, own = parted(entry, number) end
+    local others, own, tail = '', nil, ''
+    if entry ~= '' then others, own, tail = parted(entry, number) end
     local is_older = own and own >= item
     if not is_older and is_same and (own or item > floor) then
       cells = cells + 2
-      stored[cells - 1], stored[cells] = crm_id, others == '' and item or sub(with_item(others, item), 1, 108)
+      local last = 5 * rows_of[crm_id]
+      local own_tail = tail_of(item, version_number, sub(gaps, last - 4, last))
+      stored[cells - 1], stored[cells] = crm_id, with_item(others, item, own_tail, tail)
       if entry == '' then added = added + 1 end
     elseif not is_older then
       if own or entry ~= '' and entry < item then dropped[#dropped + 1] = crm_id end
@@ -114,9 +137,9 @@ local function store(call_epoch, model, ...)
   end
 end
 
-for first = 3, #ARGV, 5 do
-  local calls, crm_ids, scores = cjson.decode(ARGV[first + 2]), cjson.decode(ARGV[first + 3]), cjson.decode(ARGV[first + 4])
-  store(ARGV[first], ARGV[first + 1], calls, crm_ids, scores)
+for first = 3, #ARGV, 7 do
+  local calls, crm_ids, scores = cjson.decode(ARGV[first + 3]), cjson.decode(ARGV[first + 4]), cjson.decode(ARGV[first + 5])
+  store(ARGV[first], ARGV[first + 1], ARGV[first + 2], ARGV[first + 6], calls, crm_ids, scores)
   noted = noted + #calls / 2
 end
 return reply

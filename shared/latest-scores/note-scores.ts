@@ -1,13 +1,16 @@
 import type { Redis } from '../redis/connect.js';
 import { callKey, latestScoresKey, type UsageCounter } from '../redis/keys.js';
 import { integersReply, luaCommand } from '../redis/lua-command.js';
-import { latestTtlMs, maxLatestLeads } from './latest-scores.js';
+import { gapsText, latestTtlMs, maxLatestLeads } from './latest-scores.js';
 
 /** Scores of one call: one entry a row. */
 export interface ScoredLeads {
   readonly modelId: string;
+  readonly version: string;
   readonly crmIds: readonly (string | null)[];
   readonly scores: readonly number[];
+  /** See `CachedLead`; 0 where they are not known. */
+  readonly gaps: readonly number[];
   /** Epoch under which the leads were read; empty when they must not be added, because a later prediction may exist. */
   readonly epoch: string;
 }
@@ -56,9 +59,10 @@ export class ScoreNotes {
 /** Max rows of a note with several calls: Lua takes a limited number of arguments at once. */
 const maxNoteRows = 1_000;
 
-/** Scores of some calls of one command under one model and epoch. */
+/** Scores of some calls of one command under one version of a model and epoch. */
 interface Note {
   readonly modelId: string;
+  readonly version: string;
   readonly epoch: string;
   readonly callIds: string[];
   readonly scored: ScoredLeads[];
@@ -69,12 +73,13 @@ function notesOf(calls: readonly NotedCall[]): Note[] {
   const notes: Note[] = [];
   for (const { callId, latest } of calls) {
     if (latest === undefined) continue;
-    const { modelId, epoch } = latest;
+    const { modelId, version, epoch } = latest;
     const rows = latest.scores.length;
-    const isOpen = (note: Note) => note.modelId === modelId && note.epoch === epoch && note.rows + rows <= maxNoteRows;
+    const isSame = (note: Note) => note.modelId === modelId && note.version === version && note.epoch === epoch;
+    const isOpen = (note: Note) => isSame(note) && note.rows + rows <= maxNoteRows;
     let note = notes.find(isOpen);
     if (note === undefined) {
-      note = { modelId, epoch, callIds: [], scored: [], rows: 0 };
+      note = { modelId, version, epoch, callIds: [], scored: [], rows: 0 };
       notes.push(note);
     }
     note.callIds.push(callId);
@@ -84,9 +89,11 @@ function notesOf(calls: readonly NotedCall[]): Note[] {
   return notes;
 }
 
-function argsOf({ modelId, epoch, callIds, scored }: Note): string[] {
+function argsOf({ modelId, version, epoch, callIds, scored }: Note): string[] {
   const calls = scored.flatMap((leads, index) => [callIds[index], leads.scores.length]);
   const crmIds = scored.flatMap((leads) => leads.crmIds);
   const scores = scored.flatMap((leads) => leads.scores);
-  return [epoch, modelId, ...[calls, crmIds, scores].map((list) => JSON.stringify(list))];
+  const hasGaps = scored.some(({ gaps }) => gaps.some((each) => each !== 0));
+  const gaps = hasGaps ? scored.flatMap((leads) => leads.gaps.map(gapsText)).join('') : '';
+  return [epoch, modelId, version, ...[calls, crmIds, scores].map((list) => JSON.stringify(list)), gaps];
 }

@@ -62,6 +62,24 @@ export function isAbsent(cell: Cell): cell is undefined | null {
   return cell === undefined || cell === null;
 }
 
+/** The slots that have a bit of their own among gaps. */
+const gapSlots = 25;
+/** The bit of all further slots. */
+const furtherGaps = 1 << gapSlots;
+
+/**
+ * The slots that have no value in a record, as bits: slot 0 is the lowest. A bit above those stands for all slots from
+ * 25 on.
+ */
+export function gapsOf(cells: readonly Cell[], slotCount: number): number {
+  let gaps = 0;
+  for (let slot = 0; slot < slotCount; slot += 1) if (isAbsent(cells[slot])) gaps |= 1 << Math.min(slot, gapSlots);
+  return gaps;
+}
+
+/** The gaps of a record that are certain: a gap from slot 25 on does not say which of these slots it is. */
+export const certainGaps = (gaps: number): number => gaps & ~furtherGaps;
+
 /**
  * Packs a value of a record. Texts of an array are cut as lists; features of single values refuse arrays anyway.
  * @param value any result of `JSON.parse`; undefined counts as not sent

@@ -8,7 +8,7 @@ import type { Cell } from './cells.js';
  */
 
 /** Incremented when the form or the meaning of a message changes. Each version has its own queues. */
-export const messageVersion = 8;
+export const messageVersion = 9;
 
 /** Name of a lane's BullMQ queue. Only workers that know this message version read it. */
 export const laneQueueName = (lane: Lane, version = messageVersion): string => `score-${lane}-${version}`;
@@ -107,6 +107,8 @@ export interface ScoredPart {
    * when MongoDB had a later prediction of a lead; absent in a chunk without leads.
    */
   readonly epoch?: string;
+  /** The slots below 25 that have no value in the recorded row; see `gapsOf`. Present with `epoch`. */
+  readonly gaps?: readonly number[];
   /** Only rows that got stored fields, with all their cells as JSON. */
   readonly filled: readonly (readonly [row: number, fields: string])[];
   /** How the fields of the accepted records were read. */

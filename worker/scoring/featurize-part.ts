@@ -1,4 +1,4 @@
-import { type Cell, isAbsent } from '../../shared/messages/cells.js';
+import { type Cell, gapsOf, isAbsent } from '../../shared/messages/cells.js';
 import {
   type ChunkPart,
   maxProblemsNamed,
@@ -142,7 +142,7 @@ function fillRecord(
   const cells = part.rows[index] as Cell[];
   const stored = leadOf(part, index, leads)?.stored;
   // Most records lack no field: skip parsing the stored fields of those.
-  if (stored === undefined || !lacksFields(cells, model.knownFields.slotCount)) return undefined;
+  if (stored === undefined || gapsOf(cells, model.knownFields.slotCount) === 0) return undefined;
   const sent = cells.slice();
   const filled = fillIn.fill(cells, stored);
   // Most stored records lack the same fields.
@@ -269,10 +269,4 @@ class Problems {
     this.count += 1;
     if (this.named.length < maxProblemsNamed) this.named.push({ record: this.firstRow + index, ...problem });
   }
-}
-
-/** Whether a record lacks a known field. */
-export function lacksFields(cells: readonly Cell[], slotCount: number): boolean {
-  for (let slot = 0; slot < slotCount; slot += 1) if (isAbsent(cells[slot])) return true;
-  return false;
 }

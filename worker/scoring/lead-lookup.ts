@@ -1,5 +1,5 @@
 import { callIdFloor } from '../../shared/contract/identifiers.js';
-import type { CachedLeads, LatestScores } from '../../shared/latest-scores/latest-scores.js';
+import type { CachedLead, CachedLeads, LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { KnownFields, StoredFields } from '../../shared/messages/field-slots.js';
 import type { ChunkPart, ChunkPayload } from '../../shared/messages/score-job.js';
 import type { LeadScores, StoredRecord } from '../../shared/store/calls/lead-lookup.js';
@@ -51,19 +51,21 @@ const nothingCached: CachedLeads = { epoch: '', leads: [] };
 export function requestLatestScores(chunk: ChunkPayload, latest: Pick<LatestScores, 'read'>): RequestedLeads {
   const crmIds = distinctCrmIds(chunk);
   if (crmIds.length === 0) return { crmIds, cached: Promise.resolve(nothingCached) };
-  const cached = latest.read({ organisationId: chunk.organisation, modelId: chunk.model, crmIds });
+  const { organisation: organisationId, model: modelId, version } = chunk;
+  const cached = latest.read({ organisationId, modelId, version, crmIds });
   return { crmIds, cached: cached.catch(() => nothingCached) };
 }
 
 /**
  * Looks up the leads of a chunk in Redis. Asks MongoDB for those that Redis does not know, or not under the chunk's
  * model.
- * @param needsFields the leads whose stored fields are wanted, because some record of theirs lacks a known field
+ * Reads the stored fields of leads only where these may fill a gap.
+ * @param gaps of the records of each lead; leads without a gap are left out
  */
 export async function findKnownLeads(
   chunk: ChunkPayload,
   requested: RequestedLeads,
-  needsFields: ReadonlySet<string>,
+  gaps: ReadonlyMap<string, number>,
   deps: LookupDeps,
 ): Promise<KnownLeads> {
   const { crmIds } = requested;
@@ -76,12 +78,15 @@ export async function findKnownLeads(
     crmIds: crmIds.filter((_, index) => cached[index]?.own === undefined),
     timeoutMs,
   });
-  const latest = new Map<string, LeadScores>();
+  const latest = new Map<string, CachedLead>();
   for (const [index, crmId] of crmIds.entries()) {
     const known = cached[index]?.own === undefined ? found.get(crmId) : cached[index];
     if (known !== undefined && known.latestId > keptFromId) latest.set(crmId, known);
   }
-  const wanted = [...needsFields].flatMap((crmId) => latest.get(crmId)?.latestId ?? []);
+  const wanted = [...gaps].flatMap(([crmId, own]) => {
+    const known = latest.get(crmId);
+    return known === undefined || (own & ~(known.gaps ?? 0)) === 0 ? [] : known.latestId;
+  });
   const fields = await readFields(chunk, wanted, deps);
   const byCrmId = new Map<string, KnownLead>();
   for (const [crmId, { latestId, own }] of latest) {

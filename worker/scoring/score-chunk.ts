@@ -1,6 +1,8 @@
 import { dayNumber } from '../../shared/contract/dates.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
+import { certainGaps, gapsOf } from '../../shared/messages/cells.js';
 import type {
+  ChunkPart,
   ChunkPayload,
   ChunkReply,
   PartReply,
@@ -17,7 +19,6 @@ import {
   type ChunkNumbers,
   type FeaturizedPart,
   featurize,
-  lacksFields,
   type Refused,
   withoutFailedRows,
 } from './featurize-part.js';
@@ -80,7 +81,7 @@ async function scoreWith(
   const { byCrmId: leads, epoch } = await findKnownLeads(
     chunk,
     requested,
-    leadsLackingFields(chunk, model.knownFields.slotCount),
+    gapsByLead(chunk, model.knownFields.slotCount),
     {
       predictions: scoring.predictions,
       fieldsOf: (modelId, version) => scoring.registry.fieldsOf(modelId, version),
@@ -142,7 +143,7 @@ function replyOf(featurized: FeaturizedPart | Refused, by: ScoredBy): PartReply 
   const readings = fieldReadings(part, slotReadings);
   return {
     ...{ scores, likelihoods, matched, previous, warnings, filled, readings },
-    ...(epoch !== undefined && { epoch }),
+    ...(epoch !== undefined && { epoch, gaps: recordedGaps(part, model.knownFields.slotCount) }),
     ...(refused.length > 0 && { refused }),
   };
 }
@@ -173,14 +174,20 @@ async function explained(
   return { ...reply, explained: await explainPart(await model.explanation(), records) };
 }
 
-/** The leads of which some record lacks a known field, so that stored fields may fill it in. */
-function leadsLackingFields({ parts }: ChunkPayload, slotCount: number): ReadonlySet<string> {
-  const leads = new Set<string>();
+/** The gaps of the records of each lead together: stored fields may fill them. Leads without a gap are left out. */
+function gapsByLead({ parts }: ChunkPayload, slotCount: number): ReadonlyMap<string, number> {
+  const leads = new Map<string, number>();
   for (const { crmIds, rows } of parts) {
     for (const [index, cells] of rows.entries()) {
       const crmId = crmIds[index];
-      if (typeof crmId === 'string' && lacksFields(cells, slotCount)) leads.add(crmId);
+      if (typeof crmId !== 'string') continue;
+      const gaps = gapsOf(cells, slotCount);
+      if (gaps !== 0) leads.set(crmId, gaps | (leads.get(crmId) ?? 0));
     }
   }
   return leads;
 }
+
+/** The gaps of the rows of a part, with stored fields filled in, as they are recorded. */
+const recordedGaps = ({ rows }: Pick<ChunkPart, 'rows'>, slotCount: number): number[] =>
+  rows.map((cells) => certainGaps(gapsOf(cells, slotCount)));

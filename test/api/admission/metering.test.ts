@@ -19,7 +19,7 @@ const callOf = (leftMs = 5_000) =>
   });
 
 const rowsOf = (...epochs: readonly string[]) =>
-  scoredRows(epochs.map((epoch, index) => scoredPart([10 + index], { epoch })));
+  scoredRows(epochs.map((epoch, index) => scoredPart([10 + index], { epoch, ...(index === 0 && { gaps: [5] }) })));
 
 /** Metering on a quota that answers with these functions. Collects its steps and the latest scores that it settled. */
 function meteringOn({
@@ -60,7 +60,7 @@ describe("a call's reservation", () => {
     const { done, metering } = meteringOn();
     const reservation = await metering.reserve(callOf(), organisation);
     const failed = reservation.compensateOnFailure(async () => {
-      await reservation.settle(rowsOf('one'));
+      await reservation.settle(rowsOf('one'), '2');
       throw failure;
     });
     expect(await failureOf(failed)).to.equal(failure);
@@ -82,15 +82,16 @@ describe("a call's reservation", () => {
     ] as const) {
       const { settled, metering } = meteringOn();
       const reservation = await metering.reserve(callOf(), organisation);
-      await reservation.settle(rowsOf(...epochs));
-      expect(settled).to.deep.equal([{ epoch, modelId: 'mdl', crmIds: ['L-1', null], scores: [10, 11] }]);
+      await reservation.settle(rowsOf(...epochs), '2');
+      const scored = { modelId: 'mdl', version: '2', crmIds: ['L-1', null], scores: [10, 11], gaps: [5, 0] };
+      expect(settled).to.deep.equal([{ ...scored, epoch }]);
     }
   });
 
   it('fails the call when its lease is lost', async () => {
     const { done, metering } = meteringOn({ settle: () => Promise.reject(new QuotaLeaseLost('gone')) });
     const reservation = await metering.reserve(callOf(), organisation);
-    expect(await failureOf(reservation.settle(rowsOf('one', 'one')))).to.be.instanceOf(RecordedButUnanswered);
+    expect(await failureOf(reservation.settle(rowsOf('one', 'one'), '2'))).to.be.instanceOf(RecordedButUnanswered);
     expect(done).to.deep.equal(['settle']);
   });
 

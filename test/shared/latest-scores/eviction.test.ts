@@ -26,7 +26,7 @@ describe('expireOldScores', () => {
       string,
     ];
     const crmIds = Array.from({ length: 1_500 }, (_, row) => `L-${row}`);
-    const rows = (names: readonly string[]) => names.map((crmId) => [crmId, 70] as const);
+    const rows = (names: readonly string[]) => names.map((crmId) => [crmId, 70, 3] as const);
     await rig.warm();
     await rig.score(old, rows([...crmIds.slice(0, 900), '\n', 'new']));
     await rig.score(next, rows(crmIds.slice(900)));
@@ -42,6 +42,7 @@ describe('expireOldScores', () => {
       ...[undefined, undefined, undefined],
     ]);
     expect(await rig.redis.hget(rig.key, '')).to.equal(epoch);
+    expect((await rig.readWithGaps(['new'], 'mdl_B'))[0]).to.have.property('gaps', 3);
     expect(await expireOldScores(rig.redis, (organisationId) => callIdFloor(nowMs + 500, organisationId))).to.equal(0);
   });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { callIdFloor } from '../../../shared/contract/identifiers.js';
-import { LatestScores, maxLatestLeads } from '../../../shared/latest-scores/latest-scores.js';
+import { type CachedLead, LatestScores, maxLatestLeads } from '../../../shared/latest-scores/latest-scores.js';
 import { ScoreNotes } from '../../../shared/latest-scores/note-scores.js';
 import type { ChunkPayload } from '../../../shared/messages/score-job.js';
 import { quotaCode } from '../../../shared/quota/commands.js';
@@ -13,18 +13,21 @@ import { freshCounter, leaseMs, QuotaRig } from '../quota/rig/quota-rig.js';
 
 const modelId = 'mdl_A';
 
-/** The leads and scores of a call, in the order of its rows. */
-export type Rows = readonly (readonly [crmId: string | null, score: number])[];
+/** The leads and scores of a call, in the order of its rows, and perhaps the gaps of these. */
+export type Rows = readonly (readonly [crmId: string | null, score: number, gaps?: number])[];
 
 export interface Prediction {
   readonly crmId: string;
   readonly modelId: string;
+  readonly version: string;
   readonly id: string;
   readonly score: number;
+  readonly gaps: number;
 }
 
 interface Call {
   readonly modelId: string;
+  readonly version: string;
   /** Undefined until a worker has looked the leads up. */
   epoch?: string | undefined;
   rows: Rows;
@@ -39,6 +42,8 @@ export class LatestRig {
   predictions: Prediction[] = [];
   /** Max fields of the hash: its leads and what it has besides. */
   maxFields = maxLatestLeads;
+  /** The version under which leads are looked up and read. */
+  version = '1';
   private readonly calls = new Map<string, Call>();
 
   constructor(redisUrl: string) {
@@ -66,7 +71,8 @@ export class LatestRig {
   async lookUp(callId: string, rows: Rows, under = modelId): Promise<ReadonlyMap<string, LeadScores>> {
     const nowMs = msOf(callId);
     const chunk: ChunkPayload = {
-      ...{ chunk: callId, partition: 0, gateway: 'gw', organisation: this.organisationId, model: under, version: '1' },
+      ...{ chunk: callId, partition: 0, gateway: 'gw', organisation: this.organisationId, model: under },
+      version: this.version,
       parts: [{ now: nowMs, explain: false, firstRow: 0, crmIds: rows.map(([crmId]) => crmId), rows: [] }],
     };
     const seen = new Map<string, LeadScores>();
@@ -80,7 +86,7 @@ export class LatestRig {
       },
       storedRecords: async () => new Map(),
     };
-    const known = await findKnownLeads(chunk, requestLatestScores(chunk, this.latest), new Set(), {
+    const known = await findKnownLeads(chunk, requestLatestScores(chunk, this.latest), new Map(), {
       predictions,
       fieldsOf: async () => undefined,
       timeoutMs: 1_000,
@@ -88,7 +94,7 @@ export class LatestRig {
     });
     for (const [crmId, { latestId, previousScore }] of known.byCrmId)
       seen.set(crmId, { latestId, own: previousScore === null ? undefined : { id: '', score: previousScore } });
-    this.calls.set(callId, { modelId: under, epoch: known.epoch, rows });
+    this.calls.set(callId, { modelId: under, version: this.version, epoch: known.epoch, rows });
     return seen;
   }
 
@@ -99,8 +105,10 @@ export class LatestRig {
     this.quota.ledger.record(this.counter, callId, rows.length);
     const call = this.callOf(callId);
     call.rows = rows;
-    for (const [row, [crmId, score]] of rows.entries())
-      if (crmId !== null) this.predictions.push({ crmId, modelId: call.modelId, id: predictionId(callId, row), score });
+    const { modelId, version } = call;
+    for (const [row, [crmId, score, gaps = 0]] of rows.entries())
+      if (crmId !== null)
+        this.predictions.push({ crmId, modelId, version, id: predictionId(callId, row), score, gaps });
   }
 
   /** Notes the scores of a call, with `maxFields`. @returns false when it was released */
@@ -142,7 +150,14 @@ export class LatestRig {
 
   /** Reads leads from Redis; undefined where Redis does not know. */
   async read(crmIds: readonly string[], under = modelId): Promise<readonly (LeadScores | undefined)[]> {
-    const { leads } = await this.latest.read({ organisationId: this.organisationId, modelId: under, crmIds });
+    const leads = await this.readWithGaps(crmIds, under);
+    return leads.map((lead) => lead && { latestId: lead.latestId, own: lead.own });
+  }
+
+  /** The same with the gaps of the latest predictions, if these are of `version`. */
+  async readWithGaps(crmIds: readonly string[], under = modelId): Promise<readonly (CachedLead | undefined)[]> {
+    const { organisationId, version } = this;
+    const { leads } = await this.latest.read({ organisationId, modelId: under, version, crmIds });
     return crmIds.map((_, index) => leads[index]);
   }
 
@@ -198,8 +213,13 @@ export class LatestRig {
   }
 
   private scoredLeads(callId: string) {
-    const { modelId: under, rows, epoch = '' } = this.callOf(callId);
-    return { modelId: under, crmIds: rows.map(([crmId]) => crmId), scores: rows.map(([, score]) => score), epoch };
+    const { modelId: under, version, rows, epoch = '' } = this.callOf(callId);
+    return {
+      ...{ modelId: under, version, epoch },
+      crmIds: rows.map(([crmId]) => crmId),
+      scores: rows.map(([, score]) => score),
+      gaps: rows.map(([, , gaps = 0]) => gaps),
+    };
   }
 }
 

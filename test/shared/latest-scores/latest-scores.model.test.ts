@@ -8,11 +8,13 @@ import { LatestRig, type Prediction, type Rows } from './latest-rig.js';
 const leads = ['A', 'B'];
 /** More models than a lead has items for. */
 const models = ['mdl_1', 'mdl_2', 'mdl_3', 'mdl_4'];
+const versions = ['1', '2'];
 const startMs = Date.UTC(2026, 1, 10);
 
 interface Call {
   readonly id: string;
   readonly modelId: string;
+  readonly version: string;
   readonly rows: Rows;
 }
 
@@ -34,15 +36,16 @@ class Story {
 
   constructor(readonly rig: LatestRig) {}
 
-  async arrive(modelId: string, rows: Rows, gateway: number): Promise<void> {
+  async arrive({ modelId, version }: Pick<Call, 'modelId' | 'version'>, rows: Rows, gateway: number): Promise<void> {
     this.nowMs += 1;
     const id = this.gateways[gateway]?.(this.nowMs + 3 * gateway, this.rig.organisationId) ?? '';
-    this.arrived.push({ id, modelId, rows });
+    this.arrived.push({ id, modelId, version, rows });
   }
 
   async lookUp(which: number): Promise<void> {
     const call = taken(this.arrived, which);
     if (call === undefined) return;
+    this.rig.version = call.version;
     const seen = await this.rig.lookUp(call.id, call.rows, call.modelId);
     for (const [crmId] of call.rows) if (crmId !== null) this.checkLatest(crmId, seen.get(crmId)?.latestId);
     this.lookedUp.push(call);
@@ -128,15 +131,23 @@ class Story {
     if (erased !== undefined) await this.rig.eraseAgain(erased.crmId, erased.atMs);
   }
 
-  /** Every item in Redis is a prediction that exists, and is not older than any settled call. */
+  /** Every item in Redis is a prediction that exists, not older than any settled call. Gaps are those of the latest. */
   async check(): Promise<void> {
-    const reads = await Promise.all(models.map((modelId) => this.rig.read(leads, modelId)));
+    for (const version of versions) {
+      this.rig.version = version;
+      await this.checkUnder(version);
+    }
+  }
+
+  private async checkUnder(version: string): Promise<void> {
+    const reads = await Promise.all(models.map((modelId) => this.rig.readWithGaps(leads, modelId)));
     for (const [index, modelId] of models.entries()) {
       const read = reads[index] ?? [];
       for (const [row, crmId] of leads.entries()) {
         const known = read[row];
         if (known === undefined) continue;
         this.checkLatest(crmId, known.latestId);
+        expect(known.gaps, `gaps of ${crmId}`).to.equal(this.gapsOf(known.latestId, { modelId, version }));
         if (known.own === undefined) continue;
         const own = this.predictionsOf(crmId).filter((each) => each.modelId === modelId);
         expect([...this.released], 'not counted').not.to.include(known.own.id.slice(0, 26));
@@ -145,6 +156,12 @@ class Story {
         expect(known.own.id >= minId, `${crmId}, ${modelId}: ${known.own.id}, settled ${minId}`).to.equal(true);
       }
     }
+  }
+
+  /** The gaps of a prediction of a version. */
+  private gapsOf(latestId: string, { modelId, version }: Pick<Call, 'modelId' | 'version'>): number {
+    const latest = this.rig.predictions.find(({ id }) => id === latestId);
+    return latest?.modelId === modelId && latest.version === version ? latest.gaps : 0;
   }
 
   private checkLatest(crmId: string, latestId: string | undefined): void {
@@ -172,14 +189,18 @@ function taken<Item>(items: Item[], which: number): Item | undefined {
 }
 
 const lead = fc.constantFrom(...leads);
-const rows = fc.array(fc.tuple(fc.option(lead), fc.integer({ min: 0, max: 100 })), { minLength: 1, maxLength: 3 });
+const gaps = fc.constantFrom(0, 1, 2 ** 25 - 1, 2 ** 24 + 6);
+const rows = fc.array(fc.tuple(fc.option(lead), fc.integer({ min: 0, max: 100 }), gaps), {
+  minLength: 1,
+  maxLength: 3,
+});
 type Step = readonly [name: string, take: (story: Story) => Promise<void>];
 const arrival = fc
-  .tuple(fc.constantFrom(...models), rows, fc.nat(1))
+  .tuple(fc.constantFrom(...models), fc.constantFrom(...versions), rows, fc.nat(1))
   .map(
-    ([modelId, of, gateway]): Step => [
-      `arrive ${modelId} ${gateway} ${JSON.stringify(of)}`,
-      (story) => story.arrive(modelId, of, gateway),
+    ([modelId, version, of, gateway]): Step => [
+      `arrive ${modelId} ${version} ${gateway} ${JSON.stringify(of)}`,
+      (story) => story.arrive({ modelId, version }, of, gateway),
     ],
   );
 const chosen = (name: string, take: (story: Story, which: number) => Promise<void>) =>

@@ -64,12 +64,57 @@ describe('LatestScores', () => {
     expect(await read('mdl_none')).to.deep.equal({ latestId, own: undefined });
   });
 
-  it('has at most 200 bytes for each lead under three models', async () => {
+  it('has at most 250 bytes for each lead under three models', async () => {
     const crmIds = Array.from({ length: 1_000 }, (_, row) => `003Qy00000${String(row).padStart(6, '0')}AB`);
-    for (const under of byModel.slice(0, 3)) await rig.score(newCallId(), rowsOf(crmIds, 100), under);
+    const rows = crmIds.map((crmId) => [crmId, 100, 1] as const);
+    for (const under of byModel.slice(0, 3)) await rig.score(newCallId(), rows, under);
     expect(await scoresOf(crmIds.slice(0, 2), 'mdl_A')).to.deep.equal([100, 100]);
     const bytes = Number(await rig.redis.memory('USAGE', rig.key, 'SAMPLES', 0));
-    expect(bytes / crmIds.length).to.be.within(1, 200);
+    expect(bytes / crmIds.length).to.be.within(1, 250);
+  });
+
+  const gapsOf = async (version: string, under?: string) => {
+    rig.version = version;
+    return (await rig.readWithGaps(['L-1', 'L-2', 'L-3', 'L-4'], under)).map((known) => known?.gaps);
+  };
+
+  it('has the gaps of the latest prediction, for its own version alone', async () => {
+    rig.version = '2';
+    await rig.score(newCallId(), [
+      ['L-1', 10, 1],
+      ['L-2', 20, 2 ** 25 - 1],
+      ['L-3', 30],
+      ['L-1', 40, 6],
+    ]);
+    expect(await gapsOf('2')).to.deep.equal([6, 2 ** 25 - 1, 0, undefined]);
+    expect(await gapsOf('1')).to.deep.equal([0, 0, 0, undefined]);
+    expect(await gapsOf('2', 'mdl_B')).to.deep.equal([0, 0, 0, undefined]);
+    rig.version = '1';
+    await rig.score(newCallId(), [['L-2', 20, 4]], 'mdl_B');
+    await rig.score(newCallId(), [['L-1', 20]]);
+    expect(await gapsOf('2')).to.deep.equal([0, 0, 0, undefined]);
+    expect(await gapsOf('1', 'mdl_B')).to.deep.equal([0, 4, 0, undefined]);
+  });
+
+  it('keeps the gaps of the latest prediction when an earlier one of another model is settled', async () => {
+    const [earlier = ''] = callIds(1);
+    await rig.record(earlier, [['L-1', 10, 1]], 'mdl_B');
+    await rig.score(newCallId(), [['L-1', 20, 2]]);
+    await rig.settle(earlier);
+    expect(await gapsOf('1')).to.deep.equal([2, undefined, undefined, undefined]);
+    expect(await gapsOf('1', 'mdl_B')).to.deep.equal([0, undefined, undefined, undefined]);
+    expect(await scoresOf(['L-1'], 'mdl_B')).to.deep.equal([10]);
+  });
+
+  it('has no gaps of a lead when a process that knows none has put another item first', async () => {
+    await rig.score(newCallId(), [['L-1', 10, 1]]);
+    const [entry = '', next = ''] = [await rig.redis.hget(rig.key, 'L-1'), newCallId()].map(String);
+    await rig.redis.hset(rig.key, 'L-1', `${next}0000020001${entry.slice(36)}`);
+    expect(await rig.readWithGaps(['L-1'])).to.deep.equal([
+      { latestId: `${next}.0000`, own: { id: `${next}.0000`, score: 20 }, gaps: 0 },
+    ]);
+    await rig.score(newCallId(), [['L-1', 30, 2]]);
+    expect(await gapsOf('1')).to.deep.equal([2, undefined, undefined, undefined]);
   });
 
   it('has the score of the later call, in whichever order calls are settled', async () => {
@@ -236,7 +281,8 @@ describe('LatestScores', () => {
 
   it('keeps the leads of organisations apart', async () => {
     await rig.score(newCallId(), [['L-1', 70]]);
-    const { leads: others } = await rig.latest.read({ organisationId: 'org_other', modelId: 'mdl_A', crmIds: ['L-1'] });
+    const other = { organisationId: 'org_other', modelId: 'mdl_A', version: '1' };
+    const { leads: others } = await rig.latest.read({ ...other, crmIds: ['L-1'] });
     expect(others).to.deep.equal([]);
   });
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import type { Cell } from '../../../shared/messages/cells.js';
-import { maxList, maxValue } from '../../../shared/messages/cells.js';
+import { certainGaps, gapsOf, maxList, maxValue } from '../../../shared/messages/cells.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
 
@@ -93,5 +93,23 @@ describe('cutting of texts that are too long for a feature', () => {
     asList.fields.mergeStored({ cells, stored });
     expect(asList.read(cells)).to.deep.equal(asList.read(['a;'.repeat(maxList)]));
     expect(asList.read(cells).unreadable).to.equal(1);
+  });
+});
+
+describe('the gaps of a record', () => {
+  it('are the slots that were not sent, as bits, and one bit for all slots from 25 on', () => {
+    expect(gapsOf([1, undefined, [], null, ''], 5)).to.equal(0b01010);
+    expect(gapsOf([1], 3), 'fewer cells than slots').to.equal(0b110);
+    expect(gapsOf([], 0)).to.equal(0);
+    const full: Cell[] = Array.from({ length: 40 }, () => 1);
+    expect(gapsOf(full, 40)).to.equal(0);
+    full[24] = undefined;
+    expect(gapsOf(full, 40))
+      .to.equal(2 ** 24)
+      .and.to.equal(certainGaps(gapsOf(full, 40)));
+    full[25] = undefined;
+    full[39] = null;
+    expect(gapsOf(full, 40)).to.equal(2 ** 24 + 2 ** 25);
+    expect(certainGaps(gapsOf(full, 40))).to.equal(2 ** 24);
   });
 });

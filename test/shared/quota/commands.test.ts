@@ -146,7 +146,7 @@ describe('quotaCommands', () => {
       await reserve('released', 20);
       await release('released');
       await redis.set(latestScoresKey(counter.organisationId), 'no hash');
-      const latest = { modelId: 'mdl_A', crmIds: ['L-1'], scores: [50], epoch: 'epoch' };
+      const latest = { modelId: 'mdl_A', version: '1', crmIds: ['L-1'], scores: [50], gaps: [1], epoch: 'epoch' };
       const [scored, ...others] = await Promise.allSettled([
         commands.settle({ counter, callId: 'scored', leaseMs, latest }),
         settle('other'),

@@ -84,7 +84,7 @@ describe('Quota', () => {
     const deadlineRedisMs = await rig.deadline();
     const call = { counter, callId: 'second', records: 1, stop: 10, deadlineRedisMs };
     expect(await commandsOf(() => rig.quota.reserve(call))).to.deep.equal(['evalsha']);
-    const latest = { modelId: 'mdl_A', crmIds: ['L-1'], scores: [50], epoch: '' };
+    const latest = { modelId: 'mdl_A', version: '1', crmIds: ['L-1'], scores: [50], gaps: [1], epoch: '' };
     const settle = () => rig.quota.settle(counter, 'second', { latest });
     expect(await commandsOf(settle)).to.deep.equal(['eval', 'evalsha']);
     expect(await commandsOf(() => rig.quota.settle(counter, 'second'))).to.deep.equal(['evalsha']);

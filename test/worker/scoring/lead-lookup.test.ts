@@ -30,30 +30,36 @@ interface World {
   readonly latest?: Readonly<Record<string, LeadScores>>;
   readonly stored?: Readonly<Record<string, StoredRecord>>;
   readonly keptFromId?: string;
+  /** The gaps of the records of each lead. */
+  readonly gaps?: Readonly<Record<string, number>>;
 }
 
-/** Looks the leads of the chunk up, with all their fields. */
-async function lookedUp({ cached, latest = {}, stored = {}, keptFromId = '' }: World) {
+/** Looks the leads of the chunk up. */
+async function lookedUp({ cached, latest = {}, stored = {}, keptFromId = '', gaps = { 'L-1': 1, 'L-2': 1 } }: World) {
   const asked: string[] = [];
+  const read: string[] = [];
   const deps = {
     predictions: {
       latest: async ({ modelId, crmIds }: LeadQuery) => {
         asked.push(`${modelId}: ${crmIds.join(' ')}`);
         return new Map(Object.entries(latest));
       },
-      storedRecords: async (ids: readonly string[]) =>
-        new Map(ids.flatMap((id) => (stored[id] === undefined ? [] : [[id, stored[id]] as const]))),
+      storedRecords: async (ids: readonly string[]) => {
+        read.push(...ids);
+        return new Map(ids.flatMap((id) => (stored[id] === undefined ? [] : [[id, stored[id]] as const])));
+      },
     },
     fieldsOf,
     timeoutMs: 1_000,
     keptFromId,
   };
-  const read = async () => {
+  const readCached = async () => {
     if (cached === undefined) throw new Error('Redis is away');
     return { epoch: 'run token', leads: cached };
   };
-  const found = await findKnownLeads(chunk, requestLatestScores(chunk, { read }), new Set(['L-1', 'L-2']), deps);
-  return { ...found, asked };
+  const requested = requestLatestScores(chunk, { read: readCached });
+  const found = await findKnownLeads(chunk, requested, new Map(Object.entries(gaps)), deps);
+  return { ...found, asked, read };
 }
 
 const scored = (id: string, score: number): LeadScores => ({ latestId: id, own: { id, score } });
@@ -103,6 +109,29 @@ describe('the lookup of the leads of a chunk', () => {
       stored: { '01-1.0000': { model: 'own', version: '2', fields: '["z",7]' } },
     });
     expect(own.byCrmId.get('L-1')?.stored?.read()).to.deep.equal({ slots: ['z', 7] });
+  });
+
+  it('reads the fields of leads with a gap that these may fill, and of no others', async () => {
+    const [first, second, third] = ['01-1.0000', '01-2.0000', '01-3.0000'] as const;
+    const readWith = async (gaps: Readonly<Record<string, number>>, cached: readonly (number | undefined)[]) => {
+      const ids = [first, second, third];
+      const leads = cached.map((of, index) => ({ ...scored(ids[index] ?? '', 50), gaps: of }));
+      return (await lookedUp({ cached: leads, gaps })).read;
+    };
+    expect(await readWith({ 'L-1': 0b110, 'L-2': 0b010, 'L-3': 0b001 }, [0b010, 0b110, undefined])).to.deep.equal([
+      first,
+      third,
+    ]);
+    expect(await readWith({ 'L-1': 0b1, 'L-2': 0b1 }, [0b0, 0b1, 0b0]), 'L-3 has no gap').to.deep.equal([first]);
+    expect(await readWith({ 'L-1': 2 ** 25 }, [2 ** 25 - 1, 0, 0]), 'a slot from 25 on').to.deep.equal([first]);
+  });
+
+  it('reads the fields of leads whose latest prediction MongoDB has told', async () => {
+    const { read } = await lookedUp({
+      cached: [{ ...elsewhere('01-1.0000'), gaps: 0b1 }, undefined, undefined],
+      latest: { 'L-1': scored('01-2.0000', 50), 'L-2': scored('01-3.0000', 50) },
+    });
+    expect(read).to.deep.equal(['01-2.0000', '01-3.0000']);
   });
 
   it('ignores predictions past retention', async () => {

@@ -140,7 +140,8 @@ describe('a tolerant part', () => {
     };
   }
 
-  const withoutEpoch = ({ epoch: _, ...reply }: ScoredPart): ScoredPart => reply;
+  /** A part alone has neither epoch nor gaps when its record has no lead. */
+  const withoutEpoch = ({ epoch: _, gaps: __, ...reply }: ScoredPart): ScoredPart => reply;
 
   it('has the scores that its accepted records get alone, and the first problems that the others get alone', async () => {
     const scalar = fc.constantFrom<Cell>(undefined, [], 3, 120, 'many', 'n/a', {}, { overflow: true }, [[]], [1, 2]);
@@ -192,6 +193,19 @@ describe('a tolerant part', () => {
       expect((reply as ScoredPart).scores).to.deep.equal([]);
       expect(next).to.have.property('scores').with.length(1);
     });
+
+  it('has the gaps of its accepted records, with stored fields filled in', async () => {
+    const rows: readonly Sent[] = [
+      { cells: [5, 1] },
+      { cells: [{}, 1], stored: [5, 1, undefined, 'a'] },
+      { cells: [5, 1], stored: [7, 2, undefined, 'a'] },
+      { cells: [5, undefined, '2026-01-30', 'a'] },
+      { cells: [5, 1, '2026-01-30', 'b'], stored: [7, 2] },
+    ];
+    const [reply] = (await score([partOf(rows, { tolerant: true })], knownLeads(rows))) as [ScoredPart];
+    expect(reply.refused?.map(({ record }) => record)).to.deep.equal([1, 3]);
+    expect(reply.gaps).to.deep.equal([0b1100, 0b0100, 0]);
+  });
 
   it('names no refused records when there are none', async () => {
     const [reply] = await score([partOf([{ cells: [5, 1] }], { tolerant: true })]);

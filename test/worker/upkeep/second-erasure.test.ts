@@ -163,7 +163,7 @@ describe('leads that are erased once more', () => {
     const latest = new LatestScores(redis);
     const crmIds = ['L-1', 'L-2'];
     await asked('L-1');
-    const read = () => latest.read({ organisationId, modelId: 'mdl_A', crmIds });
+    const read = () => latest.read({ organisationId, modelId: 'mdl_A', version: '1', crmIds });
     const before = await read(); // makes the hash
     const item = `${callIdFloor(nowMs - leaseMs, organisationId).padEnd(26, '0')}0000007001`;
     await redis.hset(latestScoresKey(organisationId), { 'L-1': item, 'L-2': item });

@@ -35,8 +35,9 @@ describe('latest scores of a lead', () => {
     const { score } = scoredRow(await own.score([{ ...large, crm_id: 'L-1' }]));
     const [prediction] = await own.predictions();
     const latest = new LatestScores(service.redis);
-    const { leads } = await latest.read({ organisationId: own.id, modelId: own.model._id, crmIds: ['L-1'] });
-    expect(leads).to.deep.equal([{ latestId: prediction?._id, own: { id: prediction?._id, score } }]);
+    const ofModel = { organisationId: own.id, modelId: own.model._id, version: own.model.version };
+    const { leads } = await latest.read({ ...ofModel, crmIds: ['L-1'] });
+    expect(leads).to.deep.equal([{ latestId: prediction?._id, own: { id: prediction?._id, score }, gaps: 0 }]);
   });
 
   it('stores no lead of a refused call or of a test key in Redis', async () => {
