@@ -5,28 +5,30 @@ import { Batcher } from '../../shared/async/batcher.js';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/contract/lanes.js';
-import type {
-  ChunkReply,
-  OutgoingPart,
-  OutgoingPayload,
-  PartReply,
-  RefusedPart,
-  ScoredPart,
+import {
+  type ChunkReply,
+  type OutgoingPart,
+  type OutgoingPayload,
+  type PartReply,
+  type RefusedPart,
+  type ScoredPart,
+  smallChunkRecords,
 } from '../../shared/messages/score-job.js';
 import type { ScoredRows } from '../call/score-outcome.js';
 import { type AdmittedModel, msUntil, type ScoringCall } from '../call/scoring-call.js';
 import { ChunkAges } from './chunk-ages.js';
+import { ChunkSizes } from './chunk-sizes.js';
 import type { ColdVersions } from './cold-versions.js';
 import { sentNamesOf } from './field-names.js';
 import type { LaneQueues } from './lane-queues.js';
-import { fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';
+import { dividedPart, fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
 import { maxOtherShare, VersionPartitions } from './version-partitions.js';
 
 export interface DispatcherOptions {
   readonly gatewayId: string;
-  readonly queues: Pick<LaneQueues, 'partitions' | 'windowSize' | 'add' | 'cancel'>;
+  readonly queues: Pick<LaneQueues, 'partitions' | 'windowSize' | 'workersOf' | 'add' | 'cancel'>;
   readonly replies: Pick<ReplyStream, 'waitFor' | 'forget'>;
   readonly coldVersions: Pick<ColdVersions, 'run'>;
 }
@@ -47,6 +49,17 @@ const maxHoldMs = 100;
 interface ChunkTarget {
   readonly organisationId: string;
   readonly model: AdmittedModel;
+}
+
+/** The call of a part, and its end. */
+interface PartOfCall {
+  readonly call: ScoringCall;
+  readonly ended: Promise<void>;
+}
+
+interface AnsweredPart {
+  readonly part: OutgoingPart;
+  readonly reply: ScoredPart | RefusedPart;
 }
 
 /** A single record that waits for its chunk. */
@@ -77,7 +90,7 @@ type AssignedChunk = OutgoingChunk & Room;
 /**
  * Sends records to the workers and waits for their scores.
  *
- * 1. A batch is cut into chunks of at most 250 records and a million characters, all sent at once.
+ * 1. A batch is cut into chunks, see ChunkSizes, of at most a million characters. All are sent at once.
  * 2. Singles of one model version share chunks, see Batcher.
  * 3. A gateway has a limited number of chunks in each partition of a lane. Organisations take turns, see FairQueue.
  * 4. A version that no worker is known to have loaded has one chunk in flight, see ColdVersions.
@@ -91,10 +104,12 @@ export class Dispatcher {
   /** Organisations whose short batch brought back long stored fields. */
   private readonly longFillIns = new LRUCache<string, true>({ max: 1_000, ttl: longFillInsMs });
   private readonly ages = new ChunkAges();
+  private readonly sizes: ChunkSizes;
   private readonly partitions: VersionPartitions;
   private readonly longFillInQueue = new FairQueue({ size: () => 1, maxWaiting: maxWaitingChunks });
 
   constructor(private readonly options: DispatcherOptions) {
+    this.sizes = new ChunkSizes(options.queues);
     const fairQueue = (lane: Lane) =>
       new FairQueue({
         size: (partition) => options.queues.windowSize(lane, partition),
@@ -123,24 +138,30 @@ export class Dispatcher {
    */
   async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
     const target = { organisationId: call.apiKey.organisation_id, model };
-    const parts: OutgoingPart[] = [];
-    const inFlight: Promise<PartReply>[] = [];
     const names = await sentNamesOf(call, model.knownFields);
-    for (const part of packedParts(call, model, names)) {
-      // Parts leave while further ones are packed.
-      if (parts.length > 0) await nextStep();
-      parts.push(part);
-      const reply = this.scorePart(part, target, { call, ended });
-      reply.catch(() => undefined);
-      inFlight.push(reply);
-    }
-    const replies = await Promise.all(inFlight);
+    const isSlow = call.explain || this.longFillIns.has(target.organisationId);
+    const size = { lane: call.lane, records: call.records.length, isSlow };
+    const answered = await this.sizes.run(size, async (maxRecords) => {
+      const inFlight: Promise<readonly AnsweredPart[]>[] = [];
+      for (const part of packedParts(call, model, { names, maxRecords })) {
+        // Parts leave while further ones are packed.
+        if (inFlight.length > 0) await nextStep();
+        const scoring = this.scorePart(part, target, { call, ended });
+        scoring.catch(() => undefined);
+        inFlight.push(scoring);
+      }
+      return (await Promise.all(inFlight)).flat();
+    });
+    const replies = answered.map(({ reply }) => reply);
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
     if (refused.length > 0) throw refusal(refused, call, { knownFields: model.knownFields, names });
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
     return {
       parts: scored,
-      fields: fieldsOf(parts, scored),
+      fields: fieldsOf(
+        answered.map(({ part }) => part),
+        scored,
+      ),
       refused: scored.flatMap((part) => part.refused ?? []),
       ...(call.inputReport !== undefined && { input: { names, model } }),
     };
@@ -151,11 +172,16 @@ export class Dispatcher {
     return this.queuesOf[lane].depth;
   }
 
-  private async scorePart(
-    part: OutgoingPart,
-    target: ChunkTarget,
-    { call, ended }: { readonly call: ScoringCall; readonly ended: Promise<void> },
-  ): Promise<PartReply> {
+  /** Scores a part, or its records in smaller parts if their stored fields are too long for one chunk. */
+  private async scorePart(part: OutgoingPart, target: ChunkTarget, by: PartOfCall): Promise<readonly AnsweredPart[]> {
+    const reply = await this.replyTo(part, target, by);
+    if (!('isTooLong' in reply)) return [{ part, reply }];
+    this.longFillIns.set(target.organisationId, true);
+    const smaller = dividedPart(part, smallChunkRecords).map((each) => this.scorePart(each, target, by));
+    return (await Promise.all(smaller)).flat();
+  }
+
+  private async replyTo(part: OutgoingPart, target: ChunkTarget, { call, ended }: PartOfCall): Promise<PartReply> {
     const { lane } = call;
     const timeoutMs = msUntil(call.deadline);
     if (lane === 'singles') {
@@ -191,7 +217,8 @@ export class Dispatcher {
     const replies = await (this.longFillIns.has(organisationId)
       ? this.longFillInQueue.run(organisationId, sent.timeoutMs, send)
       : send());
-    if (filledCharacters(replies) >= maxPartCharacters) this.longFillIns.set(organisationId, true);
+    const small = sent.parts.reduce((sum, { rows }) => sum + rows.length, 0) / smallChunkRecords;
+    if (filledCharacters(replies) >= maxPartCharacters * Math.max(1, small)) this.longFillIns.set(organisationId, true);
     return replies;
   }
 

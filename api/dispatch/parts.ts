@@ -1,9 +1,4 @@
-import {
-  maxChunkRecords,
-  type OutgoingPart,
-  type PartReply,
-  type ScoredPart,
-} from '../../shared/messages/score-job.js';
+import type { OutgoingPart, PartReply, ScoredPart } from '../../shared/messages/score-job.js';
 import type { SentNames } from '../../shared/messages/sent-names.js';
 import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 
@@ -11,13 +6,13 @@ import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 export const maxPartCharacters = 1024 * 1024;
 
 /**
- * Cuts a call into parts of at most 250 records and about a million characters. Each record keeps only the fields that
- * the model knows.
+ * Cuts a call into parts of at most `maxRecords` records and about a million characters. Each record keeps only the
+ * fields that the model knows.
  */
 export function* packedParts(
   call: ScoringCall,
   { knownFields }: AdmittedModel,
-  names: SentNames,
+  { names, maxRecords }: { readonly names: SentNames; readonly maxRecords: number },
 ): Generator<OutgoingPart> {
   // Live scores of a lead are not for test keys, whose own scores are not stored.
   const isLookedUp = call.bucket === 'live' && call.withoutLookups !== true;
@@ -28,7 +23,7 @@ export function* packedParts(
     rows.push(row);
     characters += row.length;
     const isLast = index === call.records.length - 1;
-    if (rows.length < maxChunkRecords && characters < maxPartCharacters && !isLast) continue;
+    if (rows.length < maxRecords && characters < maxPartCharacters && !isLast) continue;
     const firstRow = index + 1 - rows.length;
     const records = call.records.slice(firstRow, index + 1);
     yield {
@@ -43,6 +38,15 @@ export function* packedParts(
     rows = [];
     characters = 0;
   }
+}
+
+/** The records of a part in parts of at most `maxRecords` records. */
+export function dividedPart(part: OutgoingPart, maxRecords: number): readonly OutgoingPart[] {
+  return Array.from({ length: Math.ceil(part.rows.length / maxRecords) }, (_, index) => {
+    const [from, to] = [index * maxRecords, (index + 1) * maxRecords];
+    const { firstRow, crmIds, rows } = part;
+    return { ...part, firstRow: firstRow + from, crmIds: crmIds.slice(from, to), rows: rows.slice(from, to) };
+  });
 }
 
 /** The fields of each accepted record: as sent, or with the stored fields that a worker filled in. */

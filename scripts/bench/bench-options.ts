@@ -37,6 +37,9 @@ npm run bench -- [options]
   --profile DIR    write a CPU profile of each process of the service at its end, for Chrome's DevTools
   --json           print one JSON document
   --help           print this text
+
+npm run bench -- --against REF measures another commit and this one in turns. It has options of its own:
+npm run bench -- --against REF --help
 `;
 
 /**

@@ -33,7 +33,9 @@ export interface StackOptions {
   readonly environment?: Settings;
   /** Where their logs go; `inherit` by default. */
   readonly log?: ServiceLog | Readonly<Record<ServiceKind, ServiceLog>>;
-  readonly nodeOptions?: readonly string[];
+  readonly nodeOptions?: readonly string[] | undefined;
+  /** Folder of another built release of this project, whose programs run instead. */
+  readonly root?: string | undefined;
 }
 
 /** Starts gateways and a pool on given servers. Resolves when all of them are ready. */
@@ -46,10 +48,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     withRunner = false,
     log = 'inherit',
     nodeOptions,
+    root,
   } = options;
   const environment = { ...options.environment, REDIS_URL: redisUrl, MONGODB_URL: mongoUrl };
   const start = (kind: ServiceKind) =>
-    startService({ kind, environment, log: typeof log === 'object' ? log[kind] : log, nodeOptions });
+    startService({ kind, environment, log: typeof log === 'object' ? log[kind] : log, nodeOptions, root });
   const attempts = await Promise.allSettled([
     start('worker'),
     withConsole ? start('console') : undefined,

@@ -1,5 +1,3 @@
-import { maxChunkRecords } from '../messages/score-job.js';
-
 /*
  * Sizes, versions and the limits of the trial of a bundle, each with its reason. The limits of its texts are in the
  * manifest's schema. `scripts/export/leadscore_export/bundle/limits.py` repeats those of the trial, and
@@ -39,8 +37,8 @@ export const opsetVersions: ReadonlyMap<
 export const trialLimits = {
   /** Drawn rows: enough to show each kind of mistake that was seen, and run in milliseconds. */
   drawnRows: 32,
-  /** Records of the largest call of a worker. ONNX Runtime computes so many rows in another way than 32. */
-  callRecords: maxChunkRecords,
+  /** Records of a large call of a worker. ONNX Runtime computes so many rows in another way than 32. */
+  callRecords: 250,
   /** Two probabilities of one record may differ by this: float32 has 24 bits. Golden records may differ as much. */
   probability: 1e-6,
   /**

@@ -13,8 +13,10 @@ export const messageVersion = 9;
 /** Name of a lane's BullMQ queue. Only workers that know this message version read it. */
 export const laneQueueName = (lane: Lane, version = messageVersion): string => `score-${lane}-${version}`;
 
-/** Max records of one job. */
-export const maxChunkRecords = 250;
+/** Max records of one job. See `ChunkSizes` in the gateway. */
+export const maxChunkRecords = 1_000;
+/** Max records of a chunk that is explained, or whose stored fields are long. */
+export const smallChunkRecords = 250;
 
 /** Names a chunk before its payload is parsed, so that a worker process can note what it has in hand. */
 export interface ChunkHead {
@@ -89,7 +91,7 @@ export interface ChunkFailure {
   readonly message: string;
 }
 
-export type PartReply = ScoredPart | RefusedPart;
+export type PartReply = ScoredPart | RefusedPart | TooLongPart;
 
 /** Scores as columns, one entry for each accepted record. Rows are counted among those. */
 export interface ScoredPart {
@@ -170,6 +172,14 @@ export interface RefusedPart {
   readonly problems: readonly RecordProblem[];
   /** Count of all problems; `problems` has the first five. */
   readonly problemCount: number;
+}
+
+/**
+ * A part of a chunk of more than 250 records whose stored fields exceed the limit of a small chunk. No record of it is
+ * scored: its gateway sends it again in small chunks.
+ */
+interface TooLongPart {
+  readonly isTooLong: true;
 }
 
 export interface RecordProblem {

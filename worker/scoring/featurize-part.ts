@@ -10,7 +10,7 @@ import { SlotReadings } from '../feature-row/slot-readings.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { quickRecords, type Steps } from '../pool/time-slices.js';
 import { type KnownLead, leadOf } from './lead-lookup.js';
-import { type FilledRecord, FillIn } from './stored-fields.js';
+import { type FilledRecord, FillIn, TooLongFields } from './stored-fields.js';
 
 /** A part whose records have feature rows. */
 export interface FeaturizedPart {
@@ -36,7 +36,7 @@ export interface Tolerated {
   readonly refused: readonly RecordProblem[];
 }
 
-/** A part with problems, none of whose records is scored. */
+/** A part with problems or too long stored fields, none of whose records is scored. */
 export interface Refused {
   readonly refused: PartReply;
 }
@@ -62,16 +62,25 @@ export function* featurize(
   parts: readonly ChunkPart[],
   by: FeaturizeDeps,
 ): Steps<{ readonly featurized: readonly (FeaturizedPart | Refused)[]; readonly rowCount: number }> {
-  const fillIn = new FillIn(by.model.knownFields);
+  const records = parts.reduce((count, part) => count + part.rows.length, 0);
+  const fillIn = new FillIn(by.model.knownFields, records);
   const featurized: (FeaturizedPart | Refused)[] = [];
   let rowCount = 0;
   for (const part of parts) {
-    const featurizeOne = part.tolerant === true ? featurizeTolerantly : featurizePart;
-    const done = yield* featurizeOne(part, { ...by, fillIn, firstRow: rowCount });
+    const done = yield* featurizeOrRefuse(part, { ...by, fillIn, firstRow: rowCount });
     featurized.push(done);
     if ('part' in done) rowCount += done.part.rows.length;
   }
   return { featurized, rowCount };
+}
+
+function* featurizeOrRefuse(part: ChunkPart, by: FeaturizeOneDeps): Steps<FeaturizedPart | Refused> {
+  try {
+    return yield* part.tolerant === true ? featurizeTolerantly(part, by) : featurizePart(part, by);
+  } catch (error) {
+    if (error instanceof TooLongFields) return { refused: { isTooLong: true } };
+    throw error;
+  }
 }
 
 /** Fills in the records of a part and writes their feature rows; or refuses the part, with the problems found. */
@@ -79,7 +88,7 @@ function* featurizePart(part: ChunkPart, by: FeaturizeOneDeps): Steps<Featurized
   const { featureRow, manifest } = by.model;
   const problems = new Problems(part.firstRow);
   const slotReadings = slotReadingsOf(part, by);
-  const filled = fillPart(part, { ...by, slotReadings }, problems);
+  const filled = yield* fillPart(part, { ...by, slotReadings }, problems);
   // Reading long fields takes time: skip it for a part that is refused already.
   if (problems.count > 0) return { refused: problems.reply };
   const features = part.explain ? manifest.features.length : 0;
@@ -119,10 +128,11 @@ const slotReadingsOf = (part: ChunkPart, { model }: FeaturizeDeps): SlotReadings
   new SlotReadings(part.rows.length, model.knownFields.scoredSlotCount);
 
 /** Fills in the records of a part, in place. Returns the cells of those that changed, as JSON. */
-function fillPart(part: ChunkPart, by: FillDeps, problems: Problems): [row: number, fields: string][] {
+function* fillPart(part: ChunkPart, by: FillDeps, problems: Problems): Steps<[row: number, fields: string][]> {
   const filled: [number, string][] = [];
   for (const index of part.rows.keys()) {
     const fill = fillRecord(part, { index, row: index }, by);
+    if (fill !== undefined || index % quickRecords === 0) yield;
     if (fill === undefined) continue;
     if (fill.text !== undefined) filled.push([index, fill.text]);
     if (fill.problem !== undefined) problems.add(index, fill.problem);

@@ -1,13 +1,13 @@
 import { type Cell, isAbsent } from '../../shared/messages/cells.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
-import { maxChunkRecords, maxProblemsNamed } from '../../shared/messages/score-job.js';
+import { maxProblemsNamed, smallChunkRecords } from '../../shared/messages/score-job.js';
 import type { FieldProblem } from '../feature-row/feature-row.js';
 import type { StoredLead } from './lead-lookup.js';
 
 /** Half of a body's limit, so that replies and recorded calls are not much larger than the bodies of callers. */
 const maxFilledBytes = 4 * 1024 * 1024;
 /** A lead with stored fields of up to this length, plus the length for each field, is filled in without a limit. */
-const usualLength = maxFilledBytes / maxChunkRecords;
+const usualLength = maxFilledBytes / smallChunkRecords;
 const usualFieldLength = 16;
 
 /** The cells of a filled record as JSON, or why it is refused; neither when no stored field was missing in it. */
@@ -18,6 +18,11 @@ export interface FilledRecord {
 
 const nothingFilled: FilledRecord = {};
 
+/** Stored fields of a chunk of more than 250 records exceed the limit of a small chunk. */
+export class TooLongFields extends Error {
+  override name = 'TooLongFields';
+}
+
 /** The bytes that would be filled into a record, and the slot with most of them. */
 interface Amount {
   readonly bytes: number;
@@ -27,25 +32,51 @@ interface Amount {
 /**
  * Fills the stored fields of leads into the records of one chunk. Leads with long stored fields share a limit, and
  * records beyond it are refused. A small call could otherwise request the same long fields many times over.
+ *
+ * In a chunk of more than 250 records all leads share the limit, and no record is refused: in small chunks it may be
+ * accepted.
  */
 export class FillIn {
   private leftBytes = maxFilledBytes;
   private refusedCount = 0;
+  /** Characters of the filled records of a large chunk. */
+  private filledLength = 0;
   /** The bytes that each lead with long stored fields would fill into each slot. */
   private readonly sizes = new Map<StoredLead, Map<number, number>>();
 
   private readonly alwaysFilledLength: number;
 
-  constructor(private readonly knownFields: Pick<KnownFields, 'mergeStored' | 'slotNames' | 'slotCount'>) {
+  private readonly isLarge: boolean;
+
+  /** @param records of the chunk */
+  constructor(
+    private readonly knownFields: Pick<KnownFields, 'mergeStored' | 'slotNames' | 'slotCount'>,
+    records: number,
+  ) {
+    this.isLarge = records > smallChunkRecords;
     this.alwaysFilledLength = usualLength + usualFieldLength * knownFields.slotCount;
   }
 
-  /** @param cells changed in place */
+  /**
+   * @param cells changed in place
+   * @throws TooLongFields
+   */
   fill(cells: Cell[], lead: StoredLead): FilledRecord {
+    const filled = this.fillOne(cells, lead);
+    if (this.isLarge) this.checkLength(filled);
+    return filled;
+  }
+
+  private fillOne(cells: Cell[], lead: StoredLead): FilledRecord {
     if (lead.length > this.alwaysFilledLength) return this.fillLimited(cells, lead);
     const stored = lead.read();
     if (stored === undefined || !this.knownFields.mergeStored({ cells, stored })) return nothingFilled;
     return { text: JSON.stringify(cells) };
+  }
+
+  private checkLength({ text, problem }: FilledRecord): void {
+    this.filledLength += text?.length ?? 0;
+    if (problem !== undefined || this.filledLength > maxFilledBytes) throw new TooLongFields();
   }
 
   private fillLimited(cells: Cell[], lead: StoredLead): FilledRecord {

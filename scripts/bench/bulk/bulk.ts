@@ -54,7 +54,7 @@ export async function bulkSection(_names: readonly string[], options: SectionOpt
   await caller.run(rows > maxLeads ? await fileOfAllLeads(directory) : path);
   const jobs: JobFigures[] = [];
   for (let repeat = 0; repeat < repeats; repeat += 1) {
-    const figures = await measureJob(service, caller, { path, rows });
+    const figures = await measureJob(groupsOf(service), caller, { path, rows });
     jobs.push(figures);
     say(`bulk: ${wholeNumber(figures.rows_per_s)} rows/s, ${figures.cpu_ms_per_1000.total?.toFixed(1)} CPU-ms/1000`);
   }
@@ -76,12 +76,12 @@ function groupsOf({ groups }: BenchService): ProcessGroups {
   return { ...groups, workers: [pool, ...childProcessIds(pool)] };
 }
 
-async function measureJob(
-  service: BenchService,
+/** Runs a job and downloads its results, whose CPU time is not counted. */
+export async function measureJob(
+  groups: ProcessGroups,
   caller: BulkCaller,
   { path, rows }: { readonly path: string; readonly rows: number },
 ): Promise<JobFigures> {
-  const groups = groupsOf(service);
   const memory = watchMemory(groups);
   try {
     const [before, busyBefore, own] = [readUsage(groups), machineBusyMs(), process.cpuUsage()];

@@ -54,6 +54,8 @@ export interface Figures {
 export interface LoadReport {
   readonly elapsedMs: number;
   readonly figures: Figures;
+  /** CPU time within the window by group of processes. */
+  readonly cpuMs: Readonly<Record<string, number>>;
   /** Records answered within the window. */
   readonly records: number;
   /** Calls that were due within the window. */

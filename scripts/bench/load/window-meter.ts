@@ -92,6 +92,7 @@ export class WindowMeter {
         cpu_ms_per_1000: byPart(Object.fromEntries(usedMs.map(([name, ms]) => [name, (1000 * ms) / records]))),
         rss_mb: byPart(closing.rssMb),
       },
+      cpuMs: Object.fromEntries(usedMs),
       ...{ elapsedMs, records, calls: latenciesMs.length, generatorCpuMs, samples },
       othersCpuMs: Math.max(0, closing.busyMs - opening.busyMs - ownMs),
     };

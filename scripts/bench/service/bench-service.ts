@@ -6,11 +6,12 @@ import { prepareDatabase } from '../../../shared/store/connection/prepare-databa
 import { ForkedFunction } from '../../load/forked-function.js';
 import { createLoadOrganisation, type LoadOrganisation, unreachedLimit } from '../../load/load-organisation.js';
 import { startMongo } from '../../servers/mongo-server.js';
-import { childProcessIds } from '../../servers/process-usage.js';
+import { childProcessIds, type ProcessGroups } from '../../servers/process-usage.js';
 import { startRedis } from '../../servers/redis/redis-server.js';
 import { type OnEnd, stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
+import type { LocalServer } from '../../servers/server-process.js';
 import { ownSettings } from '../../servers/service-process.js';
-import { startStack } from '../../servers/stack.js';
+import { type Stack, type StackOptions, startStack } from '../../servers/stack.js';
 import type { LoadPlan, LoadReport, MeasuredTarget, Preparation } from '../load/messages.js';
 import type { RecordSource } from '../load/request-bodies.js';
 
@@ -45,11 +46,8 @@ export async function startBenchService(
   onEnd: OnEnd,
 ): Promise<BenchService> {
   const { bundlePath, isDemoBundle, profileDirectory: profiles, withRunner } = options;
-  const directory = await temporaryDirectory(onEnd, 'bench');
-  const [mongod, redis] = await Promise.all([
-    stoppedAtEnd(onEnd, startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB })),
-    stoppedAtEnd(onEnd, startRedis({ directory: join(directory, 'redis') })),
-  ]);
+  const servers = await startBenchServers(onEnd);
+  const { mongod, redis } = servers;
   const { client, database } = await connectMongo(mongod.url, { name: 'leadscore-bench' });
   onEnd(() => client.close());
   await prepareDatabase(database);
@@ -57,13 +55,8 @@ export async function startBenchService(
   const load = { name: 'Benchmark', limit: unreachedLimit, keys, pepper, bundlePath };
   const first = await createLoadOrganisation(database, load);
   const second = await createLoadOrganisation(database, { ...load, name: 'Second' });
-  const environment = { ...ownSettings(pepper), WORKERS: String(workers), NODE_OPTIONS: undefined };
   const nodeOptions = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`];
-  const urls = { redisUrl: redis.url, mongoUrl: mongod.url };
-  const stack = await stoppedAtEnd(
-    onEnd,
-    startStack({ ...urls, withRunner, log: standardError, environment, nodeOptions }),
-  );
+  const stack = await startBenchStack(servers, { withRunner, pepper, nodeOptions }, onEnd);
   const nowMs = Date.now();
   const callerOf = ({ secrets, modelIds }: LoadOrganisation): Preparation => ({
     gateway: { ...addressOf(stack.url), secrets },
@@ -73,13 +66,7 @@ export async function startBenchService(
     ...callerOf(first),
     second: callerOf(second),
     database,
-    groups: {
-      gateway: stack.gateways.map((gateway) => gateway.pid),
-      workers: [stack.pool.pid, ...childProcessIds(stack.pool.pid)],
-      redis: [redis.pid],
-      mongod: [mongod.pid],
-      ...(stack.runner === undefined ? {} : { runner: [stack.runner.pid] }),
-    },
+    groups: processesOf(stack, servers),
     versions: {
       mongod: String((await database.admin().serverInfo()).version),
       redis: await redisVersion(redis.url),
@@ -87,6 +74,45 @@ export async function startBenchService(
     ended: stack.ended,
   };
 }
+
+interface BenchServers {
+  readonly mongod: LocalServer;
+  readonly redis: LocalServer;
+}
+
+/** Starts an empty Redis and mongod in a temporary directory. */
+export async function startBenchServers(onEnd: OnEnd): Promise<BenchServers> {
+  const directory = await temporaryDirectory(onEnd, 'bench');
+  const [mongod, redis] = await Promise.all([
+    stoppedAtEnd(onEnd, startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB })),
+    stoppedAtEnd(onEnd, startRedis({ directory: join(directory, 'redis') })),
+  ]);
+  return { mongod, redis };
+}
+
+/**
+ * Starts a gateway, a worker pool and, if asked for, a runner, which log to standard error.
+ * @param options.root folder of another built commit, whose programs run instead
+ */
+export function startBenchStack(
+  { mongod, redis }: BenchServers,
+  options: Pick<StackOptions, 'withRunner' | 'nodeOptions' | 'root'> & { readonly pepper: string },
+  onEnd: OnEnd,
+): Promise<Stack> {
+  const { pepper, ...others } = options;
+  const environment = { ...ownSettings(pepper), WORKERS: String(workers), NODE_OPTIONS: undefined };
+  const urls = { redisUrl: redis.url, mongoUrl: mongod.url };
+  return stoppedAtEnd(onEnd, startStack({ ...urls, ...others, log: standardError, environment }));
+}
+
+/** The processes of a service by part. A pool may start others later. */
+export const processesOf = (stack: Stack, { mongod, redis }: BenchServers): ProcessGroups => ({
+  gateway: stack.gateways.map((gateway) => gateway.pid),
+  workers: [stack.pool.pid, ...childProcessIds(stack.pool.pid)],
+  redis: [redis.pid],
+  mongod: [mongod.pid],
+  ...(stack.runner === undefined ? {} : { runner: [stack.runner.pid] }),
+});
 
 /** Starts the process that makes an organisation's load. Resolves when each of its known leads has been scored once. */
 export function startGenerator({ gateway, source }: Preparation): Promise<ForkedFunction<LoadPlan, LoadReport>> {

@@ -1,65 +1,16 @@
 import { setImmediate as nextIteration, setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ScoredRows } from '../../../api/call/score-outcome.js';
-import type { ScoringCall } from '../../../api/call/scoring-call.js';
 import { ColdVersions } from '../../../api/dispatch/cold-versions.js';
-import { Dispatcher } from '../../../api/dispatch/dispatcher.js';
 import { NoReply } from '../../../api/dispatch/reply-stream.js';
 import { ApiError } from '../../../shared/contract/errors.js';
-import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { partitionsOf } from '../../../shared/messages/partitions.js';
-import type { ChunkFailure, ChunkReply, OutgoingPayload, PartReply } from '../../../shared/messages/score-job.js';
-import { iterationsDuring } from '../../support/beats.js';
+import type { OutgoingPayload } from '../../../shared/messages/score-job.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
-import { deadlineIn, emptyModel, keyOf, scoredPart, scoringCall } from '../../support/scoring/scoring-call.js';
+import { callOf, dispatcherWith, neverEnds, scoredRow } from '../../support/scoring/answered-dispatcher.js';
+import { deadlineIn, emptyModel, keyOf } from '../../support/scoring/scoring-call.js';
 
 const model = emptyModel;
-const neverEnds = new Promise<never>(() => undefined);
-
-const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
-  scoringCall({ records: Array.from({ length: records }, () => ({ crmId: null, fields: {} })), ...more });
-
-const scoredRow = scoredPart([50]);
-
-/**
- * A dispatcher whose chunks are answered by `answer`. Collects the payloads that it sends and the ids that it drops.
- */
-function dispatcherWith(
-  answer: (payload: OutgoingPayload) => Promise<readonly PartReply[]>,
-  {
-    windowSize = 100,
-    partitions = 1,
-    failure,
-    coldVersions = { run: (_loaded, _timeoutMs, send) => send() },
-  }: {
-    readonly windowSize?: number;
-    readonly partitions?: number;
-    readonly failure?: ChunkFailure;
-    /** None are cold by default. */
-    readonly coldVersions?: Pick<ColdVersions, 'run'>;
-  } = {},
-) {
-  const sent: OutgoingPayload[] = [];
-  const dropped: string[] = [];
-  const replies = new Map<string, (reply: Promise<ChunkReply>) => void>();
-  const queues = {
-    partitions,
-    windowSize: () => windowSize,
-    add: async (_lane: string, payload: OutgoingPayload) => {
-      sent.push(payload);
-      const { chunk } = payload;
-      const reply = answer(payload).then((parts) => ({ chunk, parts, ...(failure ? { failure } : {}) }));
-      replies.get(chunk)?.(reply);
-    },
-    cancel: (lane: string, { chunk }: OutgoingPayload) => void dropped.push(`${lane} ${chunk}`),
-  };
-  const stream = {
-    waitFor: (chunk: string) => new Promise<ChunkReply>((resolve) => replies.set(chunk, resolve)),
-    forget: (chunk: string) => void dropped.push(`reply ${chunk}`),
-  };
-  return { dispatcher: new Dispatcher({ gatewayId: 'gw', queues, replies: stream, coldVersions }), sent, dropped };
-}
 
 describe('Dispatcher', () => {
   const single = (timeoutMs = 5_000) => callOf(1, { lane: 'singles', deadline: deadlineIn(timeoutMs) });
@@ -150,19 +101,6 @@ describe('Dispatcher', () => {
     expect(sent.map(({ parts }) => parts.length)).to.deep.equal([1, 1]);
   });
 
-  it('has all chunks of a call in flight at once', async () => {
-    const ends: (() => void)[] = [];
-    const { dispatcher, sent } = dispatcherWith(async () => {
-      await new Promise<void>((resolve) => ends.push(resolve));
-      return [scoredRow];
-    });
-    const scored = dispatcher.score(callOf(1_000), model, neverEnds);
-    while (sent.length < 4) await nextIteration();
-    for (const end of ends) end();
-    await scored;
-    expect(sent).to.have.length(4);
-  });
-
   it('sends chunks to the first partition of their version, and to the second while the first is slow', async () => {
     const [first, second] = partitionsOf('mdl:1', 16);
     const ends: (() => void)[] = [];
@@ -185,56 +123,6 @@ describe('Dispatcher', () => {
     ends[2]?.();
     await afterwards;
     expect(sent.map(({ partition }) => partition)).to.deep.equal([first, second, first]);
-  });
-
-  it('cuts a batch of long records into chunks of a million characters, each in an iteration of the event loop', async () => {
-    const { dispatcher, sent } = dispatcherWith(async ({ parts }) =>
-      parts.map(({ rows }) => scoredPart(rows.map(() => 50))),
-    );
-    const list = { type: 'multi', field: 'list', label: 'List', categories: ['x'], columns: [0] } as const;
-    const fields = { list: 'x'.repeat(60_000) };
-    const records = Array.from({ length: 40 }, (_, index) => ({ crmId: `L-${index}`, fields }));
-    const ofLists = { ...model, knownFields: compileKnownFields({ features: [list] }) };
-    let rows: ScoredRows | undefined;
-    const iterations = await iterationsDuring(async () => {
-      rows = await dispatcher.score(callOf(0, { records }), ofLists, neverEnds);
-    });
-    expect(sent.map(({ parts }) => parts.map((part) => [part.firstRow, part.rows.length]))).to.deep.equal([
-      [[0, 18]],
-      [[18, 18]],
-      [[36, 4]],
-    ]);
-    expect(sent.flatMap(({ parts }) => parts.flatMap(({ crmIds }) => crmIds))).to.deep.equal(
-      records.map(({ crmId }) => crmId),
-    );
-    expect(rows?.fields).to.have.length(40);
-    expect(iterations).to.be.at.least(2);
-  });
-
-  it('sends one chunk at a time for an organisation whose chunks bring back megabytes of stored fields', async () => {
-    const filled = [[0, 'x'.repeat(1024 * 1024)]] as const;
-    const ends: (() => void)[] = [];
-    const { dispatcher, sent } = dispatcherWith(async () => {
-      await new Promise<void>((resolve) => ends.push(resolve));
-      return [scoredPart([50], { filled })];
-    });
-    const score = (organisation: string) =>
-      dispatcher.score(callOf(1, { apiKey: keyOf(organisation) }), model, neverEnds);
-    const settled = async () => {
-      for (let iteration = 0; iteration < 5; iteration += 1) await nextIteration();
-    };
-    const all = [score('org')];
-    await settled();
-    ends[0]?.();
-    await settled();
-    all.push(score('org'), score('org'), score('another'), score('another'));
-    await settled();
-    expect(sent.map((chunk) => chunk.organisation)).to.deep.equal(['org', 'org', 'another', 'another']);
-    ends[1]?.();
-    await settled();
-    expect(sent.map((chunk) => chunk.organisation).slice(4)).to.deep.equal(['org']);
-    for (const end of ends) end();
-    await Promise.all(all);
   });
 
   it('fails a call with the error of one chunk, also while other chunks are packed', async () => {

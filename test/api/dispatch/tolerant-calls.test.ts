@@ -52,6 +52,7 @@ function dispatcherThatRefuses(refuses: (size: number) => boolean) {
   const queues = {
     partitions: 1,
     windowSize: () => 100,
+    workersOf: () => 4,
     add: async (lane: string, payload: OutgoingPayload) => {
       sent.push({ lane, payload });
       const { chunk, parts } = payload;
@@ -132,6 +133,7 @@ describe('the lane of bulk jobs', () => {
     const queues = {
       partitions: 1,
       windowSize: (lane: string) => (lane === 'bulk' ? 1 : 100),
+      workersOf: () => 4,
       add: async (lane: string) => void sent.push(lane),
       cancel: () => undefined,
     };

@@ -7,7 +7,12 @@ import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
-import { type ChunkReply, maxChunkRecords, type OutgoingPart } from '../../../shared/messages/score-job.js';
+import {
+  type ChunkReply,
+  maxChunkRecords,
+  type OutgoingPart,
+  smallChunkRecords,
+} from '../../../shared/messages/score-job.js';
 import { replyStreamKey } from '../../../shared/redis/keys.js';
 import { callsCollection, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
@@ -81,7 +86,7 @@ const hostile: Readonly<Record<string, () => Fields[]>> = {
   'endless dates': () => filled('date', repeated('2026-01-01T', maxValue)),
   'long texts in the field of the recency guard': () =>
     Array(maxChunkRecords).fill({ [guarded]: repeated('\ufdfa', maxValue) }),
-  '250 records of short texts in all fields': () => filled('text', thirtyMarks),
+  'records of short texts in all fields': () => filled('text', thirtyMarks),
 };
 
 /** One of each type, and the longest. */
@@ -176,13 +181,14 @@ describe('a hostile chunk', () => {
         callId: callIdGenerator()(Date.now(), scored.org),
       });
       await mongo.db().collection<{ _id: string }>(callsCollection).insertMany(segments);
-      const { parts } = await expectShortIterations('stored', [
-        partOf(
-          crmIds.map(() => ({ 'text 0': 'Alpha' })),
-          (index) => crmIds[index] ?? null,
-        ),
-      ]);
-      expect(parts[0]).to.have.property('filled').with.length(maxChunkRecords);
+      const ofRecords = async (count: number) => {
+        const records = crmIds.slice(0, count).map(() => ({ 'text 0': 'Alpha' }));
+        return await expectShortIterations(`${count} stored`, [partOf(records, (index) => crmIds[index] ?? null)]);
+      };
+      const small = await ofRecords(smallChunkRecords);
+      expect(small.parts[0]).to.have.property('filled').with.length(smallChunkRecords);
+      // Their gateway sends them again in small chunks.
+      expect((await ofRecords(maxChunkRecords)).parts).to.deep.equal([{ isTooLong: true }]);
     },
   );
 });

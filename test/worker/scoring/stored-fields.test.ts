@@ -3,7 +3,7 @@ import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import type { Cell } from '../../../shared/messages/cells.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import type { StoredLead } from '../../../worker/scoring/lead-lookup.js';
-import { FillIn } from '../../../worker/scoring/stored-fields.js';
+import { FillIn, TooLongFields } from '../../../worker/scoring/stored-fields.js';
 
 const features: readonly Feature[] = [
   { type: 'number', field: 'size', label: 'Size', columns: [0] },
@@ -24,7 +24,7 @@ function leadWith(length: number): StoredLead & { readonly reads: () => number }
 }
 
 describe('the fill-in of stored fields', () => {
-  const newFillIn = () => new FillIn(compileKnownFields({ features }));
+  const newFillIn = (records = 250) => new FillIn(compileKnownFields({ features }), records);
   const empty = (): Cell[] => [undefined, undefined];
 
   it('returns the cells of a record that lacked a stored field, as JSON', () => {
@@ -81,5 +81,23 @@ describe('the fill-in of stored fields', () => {
       expect(fillIn.fill(empty(), large)).to.have.all.keys('problem');
       expect(fillIn.fill(empty(), small)).to.have.all.keys('text');
     }
+  });
+
+  it('refuses no record of a chunk of more than 250, but says that its stored fields are too long', () => {
+    const small = leadWith(15_000);
+    const unread: StoredLead = { length: Number.POSITIVE_INFINITY, read: () => undefined };
+    const large = newFillIn(1_000);
+    let filled = 0;
+    const fillAll = () => {
+      for (; filled < 1_000; filled += 1) expect(large.fill(empty(), small)).to.have.all.keys('text');
+    };
+    expect(fillAll).to.throw(TooLongFields);
+    expect(filled).to.be.within((4 * mebibyte) / 16_000, (4 * mebibyte) / 15_000);
+    expect(() => newFillIn(251).fill(empty(), unread)).to.throw(TooLongFields);
+    expect(() => newFillIn(251).fill(empty(), leadWith(5 * mebibyte))).to.throw(TooLongFields);
+    expect(newFillIn(251).fill(empty(), leadWith(3 * mebibyte))).to.have.all.keys('text');
+    const short = newFillIn(1_000);
+    for (let record = 0; record < 1_000; record += 1)
+      expect(short.fill(empty(), leadWith(1_000))).to.have.all.keys('text');
   });
 });
