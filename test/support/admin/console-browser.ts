@@ -27,7 +27,7 @@ export interface ConsolePage {
   loadedBytes(): number;
   /**
    * Takes a screenshot, and expects that axe-core finds no violation of WCAG 2.2 AA. Charts must not scale their text,
-   * and nothing may be wider than the page.
+   * and nothing may be wider than the page or its card.
    */
   check(name: string): Promise<void>;
   /** Opens a one-time link and signs in by it. */
@@ -93,6 +93,7 @@ export async function openPage(
       );
       const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
       expect(excess, 'pixels beyond the width of the page').to.equal(0);
+      expect(await page.evaluate(outsideOfCards), `controls outside of their card on ${name}`).to.deep.equal([]);
     },
     signIn: async (role, organisationId) => {
       await page.goto(`${service.url}/login#${await service.newLink(role, organisationId)}`);
@@ -106,6 +107,19 @@ export async function openPage(
     },
   };
 }
+
+/** The controls and badges that lie outside of their card, left or right. In a box that scrolls they may. */
+const outsideOfCards = `[...document.querySelectorAll('.card')].flatMap((card) => {
+  const { left, right } = card.getBoundingClientRect();
+  const scrolls = (element) =>
+    element !== card && (getComputedStyle(element).overflowX !== 'visible' || scrolls(element.parentElement));
+  return [...card.querySelectorAll('a, button, input, select, textarea, .badge, .switch span')]
+    .filter((element) => {
+      const box = element.getBoundingClientRect();
+      return box.width > 0 && (box.left < left || box.right > right) && !scrolls(element.parentElement);
+    })
+    .map((element) => element.outerHTML.slice(0, 120));
+})`;
 
 /** The reply of a console whose database does not answer. */
 export const unavailable = {
