@@ -2,7 +2,7 @@ import { callIdFloor } from '../../shared/contract/identifiers.js';
 import type { CachedLead, CachedLeads, LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { KnownFields, StoredFields } from '../../shared/messages/field-slots.js';
 import type { ChunkPart, ChunkPayload } from '../../shared/messages/score-job.js';
-import type { LeadScores, StoredRecord } from '../../shared/store/calls/lead-lookup.js';
+import type { OwnScore, StoredRecord } from '../../shared/store/calls/lead-lookup.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 
 /** A lead that the organisation has scored before. */
@@ -24,7 +24,7 @@ export interface StoredLead {
 }
 
 export interface LookupDeps {
-  readonly predictions: Pick<PredictionStore, 'latest' | 'storedRecords'>;
+  readonly predictions: Pick<PredictionStore, 'latest' | 'latestOwn' | 'storedRecords'>;
   readonly fieldsOf: (modelId: string, version: string) => Promise<KnownFields | undefined>;
   readonly timeoutMs: number;
   /** Predictions with smaller ids are past retention, whether removed yet or not. */
@@ -57,9 +57,8 @@ export function requestLatestScores(chunk: ChunkPayload, latest: Pick<LatestScor
 }
 
 /**
- * Looks up the leads of a chunk in Redis. Asks MongoDB for those that Redis does not know, or not under the chunk's
- * model.
- * Reads the stored fields of leads only where these may fill a gap.
+ * Looks up the leads of a chunk in Redis. Asks MongoDB for those that Redis does not know, and for the own scores of
+ * those that it does not know under the chunk's model. Reads the stored fields of leads only where these may fill a gap.
  * @param gaps of the records of each lead; leads without a gap are left out
  */
 export async function findKnownLeads(
@@ -72,37 +71,45 @@ export async function findKnownLeads(
   if (crmIds.length === 0) return { byCrmId: new Map(), epoch: undefined };
   const { predictions, timeoutMs, keptFromId } = deps;
   const { epoch, leads: cached } = await requested.cached;
-  const found = await predictions.latest({
-    organisationId: chunk.organisation,
-    modelId: chunk.model,
-    crmIds: crmIds.filter((_, index) => cached[index]?.own === undefined),
-    timeoutMs,
-  });
+  const query = { organisationId: chunk.organisation, modelId: chunk.model, timeoutMs };
+  const unknown = crmIds.filter((_, index) => cached[index] === undefined);
+  const withoutOwn = crmIds.filter((_, index) => cached[index] !== undefined && cached[index].own === undefined);
+  // One after the other: the chunks in flight bound the queries that MongoDB gets at once.
+  const found = await predictions.latest({ ...query, crmIds: unknown });
+  const own = await predictions.latestOwn({ ...query, crmIds: withoutOwn });
   const latest = new Map<string, CachedLead>();
   for (const [index, crmId] of crmIds.entries()) {
-    const known = cached[index]?.own === undefined ? found.get(crmId) : cached[index];
+    const known = withOwn(cached[index], own.get(crmId)) ?? found.get(crmId);
     if (known !== undefined && known.latestId > keptFromId) latest.set(crmId, known);
   }
-  const wanted = [...gaps].flatMap(([crmId, own]) => {
+  const wanted = [...gaps].flatMap(([crmId, ofRecords]) => {
     const known = latest.get(crmId);
-    return known === undefined || (own & ~(known.gaps ?? 0)) === 0 ? [] : known.latestId;
+    return known === undefined || (ofRecords & ~(known.gaps ?? 0)) === 0 ? [] : known.latestId;
   });
   const fields = await readFields(chunk, wanted, deps);
   const byCrmId = new Map<string, KnownLead>();
-  for (const [crmId, { latestId, own }] of latest) {
-    const previousScore = own !== undefined && own.id > keptFromId ? own.score : null;
+  for (const [crmId, { latestId, own: latestOwn }] of latest) {
+    const previousScore = latestOwn !== undefined && latestOwn.id > keptFromId ? latestOwn.score : null;
     byCrmId.set(crmId, { previousScore, latestId, stored: fields.get(latestId) });
   }
-  return { byCrmId, epoch: isOvertaken(chunk, found) ? '' : epoch };
+  const latestIds = [...[...found.values()].map(({ latestId }) => latestId), ...[...own.values()].map(({ id }) => id)];
+  return { byCrmId, epoch: isOvertaken(chunk, latestIds) ? '' : epoch };
+}
+
+/** A lead as Redis knows it, with its own score from MongoDB. That may be of a call that is not settled yet. */
+function withOwn(cached: CachedLead | undefined, own: OwnScore | undefined): CachedLead | undefined {
+  if (cached === undefined || own === undefined) return cached;
+  return own.id > cached.latestId ? { latestId: own.id, own } : { ...cached, own };
 }
 
 /**
  * Whether MongoDB has a prediction of a lead that is later than the chunk. Redis does not know it, so the chunk's score
- * must not become the latest.
+ * must not become the latest. Of a lead that Redis knows, only the own prediction is read: the first item of its entry is
+ * its latest prediction under any model already.
  */
-function isOvertaken({ parts, organisation }: ChunkPayload, found: ReadonlyMap<string, LeadScores>): boolean {
+function isOvertaken({ parts, organisation }: ChunkPayload, latestIds: readonly string[]): boolean {
   const earliestId = callIdFloor(Math.min(...parts.map(({ now }) => now)), organisation);
-  return [...found.values()].some(({ latestId }) => latestId >= earliestId);
+  return latestIds.some((id) => id >= earliestId);
 }
 
 function distinctCrmIds(chunk: ChunkPayload): string[] {

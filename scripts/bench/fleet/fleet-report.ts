@@ -17,6 +17,7 @@ export interface FleetGoal {
 const maxRatios: Readonly<Record<string, number>> = {
   'fleet beside one organisation': 1.3,
   'cold batches': 1.1,
+  rotation: 1.1,
   gateways: 1.15,
   'worker processes': 1.15,
   'stored predictions': 1.2,

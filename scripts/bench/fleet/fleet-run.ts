@@ -1,10 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { Redis } from 'ioredis';
-import { anyLatestScoresKey } from '../../../shared/redis/keys.js';
-import { keysOn } from '../../../shared/redis/scan.js';
 import { type OnEnd, stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import { coldOrganisations, type FleetOrganisation } from './fleet-accounts.js';
 import { FleetCalls } from './fleet-calls.js';
+import { bundleReads, type LeadMemory, leadMemoryOf } from './fleet-counts.js';
 import type { FleetData } from './fleet-data.js';
 import { FleetCaller, measureWindow, type Rates, sendAll, type Window } from './fleet-load.js';
 import { type FleetService, startFleetService, type Topology } from './fleet-service.js';
@@ -15,12 +13,6 @@ export interface FleetRow {
   readonly table: string;
   readonly label: string;
   readonly windows: readonly Window[];
-}
-
-/** Memory of the latest scores in Redis. */
-export interface LeadMemory {
-  readonly leads: number;
-  readonly bytes: number;
 }
 
 export interface FleetFigures {
@@ -34,6 +26,7 @@ export interface FleetFigures {
 export const fleetTables = [
   'fleet-beside-one',
   'fleet-cold',
+  'fleet-rotation',
   'fleet-gateways',
   'fleet-workers',
   'fleet-partitions',
@@ -60,7 +53,9 @@ interface Stage {
 
 const usual: Topology = { gateways: usualGateways, workers: usualWorkers };
 const primingCallers = 6;
-const coldRates: Rates = { singlesPerSecond: 0, batchesPerSecond: 10 };
+/** Models that score the same leads in turn, in two sets without a common one. */
+const rotations = { few: 4, many: 100 } as const;
+const batchRates: Rates = { singlesPerSecond: 0, batchesPerSecond: 10 };
 const cacheWorkers = 4;
 const cacheRates: Rates = { singlesPerSecond: 20, batchesPerSecond: 0 };
 const cacheLanes = 16;
@@ -92,6 +87,8 @@ export class FleetRun {
         return this.onStage(main, usual, (stage) => this.compareWithOne(stage));
       case 'fleet-cold':
         return this.onStage(main, usual, (stage) => this.compareCold(stage));
+      case 'fleet-rotation':
+        return this.onStage(main, usual, (stage) => this.compareRotations(stage));
       case 'fleet-gateways':
         for (const gateways of size.gateways) await this.vary('gateways', gateways, { ...usual, gateways });
         return;
@@ -165,10 +162,30 @@ export class FleetRun {
       return new FleetCalls({ organisations: [organisation], modelAt: 0, hotLeads: 0 });
     }) as [FleetCalls, FleetCalls];
     await this.warmUp(stage, [alone, among], usual.workers);
-    const row = { table: 'cold batches', stage, rates: coldRates, newLeads: true };
+    const row = { table: 'cold batches', stage, rates: batchRates, newLeads: true };
     await this.windows([
       { ...row, label: 'no other models', calls: alone },
       { ...row, label: `${size.otherModels} other models`, calls: among },
+    ]);
+  }
+
+  /**
+   * Batches of known leads, which four models score in turn, or a hundred. Redis has the scores of the last three. All
+   * leads have equally many scores.
+   */
+  private async compareRotations(stage: Stage): Promise<void> {
+    const { hotLeads } = this.deps.size;
+    const [, among] = coldOrganisations(this.deps.size);
+    const called = { organisations: [stage.data.organisations[among] as FleetOrganisation], hotLeads };
+    const few = new FleetCalls({ ...called, modelAt: 0, inTurn: rotations.few });
+    const many = new FleetCalls({ ...called, modelAt: rotations.few, inTurn: rotations.many, firstLead: hotLeads });
+    for (let round = 0; round < rotations.many; round += 1)
+      for (const calls of [few, many]) for (const call of calls.everyHotLead()) await stage.caller.send(call);
+    await this.warmUp(stage, [few, many], usual.workers);
+    const row = { table: 'rotation', stage, rates: batchRates };
+    await this.windows([
+      { ...row, label: `${rotations.few} models in turn`, calls: few },
+      { ...row, label: `${rotations.many} models in turn`, calls: many },
     ]);
   }
 
@@ -255,31 +272,4 @@ export class FleetRun {
       say(`${table}: ${label}`);
     }
   }
-}
-
-/** Entries and memory of the hashes of latest scores. */
-async function leadMemoryOf(redisUrl: string): Promise<LeadMemory> {
-  const redis = new Redis(redisUrl);
-  try {
-    let [leads, bytes] = [0, 0];
-    for await (const keys of keysOn(redis, anyLatestScoresKey))
-      for (const key of keys) {
-        leads += await redis.hlen(key);
-        bytes += Number(await redis.memory('USAGE', key, 'SAMPLES', 0));
-      }
-    return { leads, bytes };
-  } finally {
-    redis.disconnect();
-  }
-}
-
-/** Reads of the chunks of bundle files so far. Each load of a model makes the same number. */
-async function bundleReads({ database }: FleetData): Promise<number> {
-  const [found] = await database
-    .collection('bundles.chunks')
-    .aggregate<{ readonly latencyStats: { readonly reads: { readonly ops: number } } }>([
-      { $collStats: { latencyStats: {} } },
-    ])
-    .toArray();
-  return found?.latencyStats.reads.ops ?? 0;
 }

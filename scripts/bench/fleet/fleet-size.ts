@@ -8,7 +8,7 @@ export interface FleetSize {
   readonly activeModels: number;
   /** Leads of each active organisation that the load scores again and again. */
   readonly hotLeads: number;
-  /** Models of one organisation beside the one that is called. */
+  /** Models of one organisation beside the one that is called; some of them are called in turn. */
   readonly otherModels: number;
   /** Stored predictions of each database, ascending. Rows other than `stored` use the last. */
   readonly predictions: readonly number[];
@@ -55,7 +55,7 @@ const quick: FleetSize = {
   organisations: 200,
   models: 20,
   activeModels: 20,
-  otherModels: 30,
+  otherModels: 120,
   predictions: [10_000, 100_000],
   gateways: [1, 4],
   workers: [2, 8],

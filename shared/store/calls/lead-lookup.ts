@@ -13,12 +13,18 @@ import {
   rowOf,
 } from './prediction-segment.js';
 
+/** The latest prediction of a lead under one model. */
+export interface OwnScore {
+  readonly id: string;
+  readonly score: number;
+}
+
 /** The latest predictions of a lead. */
 export interface LeadScores {
   /** Id of the latest prediction under any model. */
   readonly latestId: string;
   /** The latest prediction under one model; undefined when that model has not scored the lead. */
-  readonly own: { readonly id: string; readonly score: number } | undefined;
+  readonly own: OwnScore | undefined;
 }
 
 /** The leads of a look-up, and the model whose latest scores are wanted. */
@@ -29,11 +35,9 @@ export interface LeadQuery {
   readonly timeoutMs: number;
 }
 
-/** The latest segment of a lead under any model, and under one. */
+/** Ids of the latest segments of a lead, under any model and under one. Empty or absent ones are not wanted. */
 interface LatestSegments {
-  readonly crmId: string;
-  readonly latest: string;
-  /** Empty when the model has not scored the lead. */
+  readonly latest?: string;
   readonly own: string;
 }
 
@@ -43,63 +47,69 @@ interface LatestSegments {
  * @param summary accumulators over the models of a lead: `$_id` is a model, `$segment` its latest segment of the lead
  * @returns stages whose documents hold `crmId` and the members of `summary`, without leads that have no prediction
  */
-export function latestByModel(org: string, crmIds: readonly string[], summary: Document): Document[] {
-  const byModel = [
+export const latestByModel = (org: string, crmIds: readonly string[], summary: Document): Document[] =>
+  ofEachLead(crmIds, [
     { $match: { _id: idsOfOrganisation(org), org } },
     { $sort: { model: 1, _id: -1 } },
     { $group: { _id: '$model', segment: { $first: '$_id' } } },
     { $group: { _id: null, ...summary } },
-  ];
-  return [
-    { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
-    {
-      $lookup: { from: callsCollection, localField: 'crmId', foreignField: 'crm_ids', pipeline: byModel, as: 'found' },
-    },
-    { $unwind: '$found' },
-    { $replaceWith: { $mergeObjects: ['$found', { crmId: '$crmId' }] } },
-  ];
-}
+  ]);
 
-/** The members of `LatestSegments`. */
-const latestSegments = (model: string): Document => ({
-  latest: { $max: '$segment' },
-  own: { $max: { $cond: [{ $eq: ['$_id', { $literal: model }] }, '$segment', ''] } },
-});
+/** Pipeline whose documents are those that another one returns for each lead, with `crmId` in addition. */
+export const ofEachLead = (crmIds: readonly string[], pipeline: readonly Document[]): Document[] => [
+  { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
+  { $lookup: { from: callsCollection, localField: 'crmId', foreignField: 'crm_ids', pipeline, as: 'found' } },
+  { $unwind: '$found' },
+  { $replaceWith: { $mergeObjects: ['$found', { crmId: '$crmId' }] } },
+];
+
+/** Pipeline of `LatestSegments`. */
+const latestSegments = ({ organisationId, modelId, crmIds }: LeadQuery): Document[] =>
+  latestByModel(organisationId, crmIds, {
+    latest: { $max: '$segment' },
+    own: { $max: { $cond: [{ $eq: ['$_id', { $literal: modelId }] }, '$segment', ''] } },
+  });
 
 /**
  * Segments per lead that are read at once. MongoDB reads a segment in some 10 us, but takes 300 for each sub-pipeline
- * of a `$lookup`.
+ * of a `$lookup`. Leads that share segments have up to a hundred index keys for each, at 2 us. Those of one model are
+ * sought in some 180 us a lead, so fewer segments are worth reading.
  */
-const shortHistory = 4;
-/** Organisations whose leads have longer histories. For some time these are not tried at once again. */
+const shortHistory = { ofAnyModel: 4, ofOne: 1 };
+/** Organisations, and models, whose leads have longer histories. For some time these are not tried at once again. */
 const longHistories = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 });
 
 /** Some ids have 200 characters, and a segment has a hundred: a reply of so many is decoded in one step. */
 const segmentsPerReply = 250;
 
 /**
- * Reads the segments of leads by one query while their histories are short together.
+ * Reads the segments of leads, under one model or under any, by one query while their histories are short together.
  * @param projection of `Segment`
  * @returns all of them; undefined if there are too many
  */
 export async function readShortHistories<Segment extends Document>(
   database: Db,
-  { organisationId: org, crmIds, signal }: Pick<LeadQuery, 'organisationId' | 'crmIds'> & { signal?: AbortSignal },
+  leads: Pick<LeadQuery, 'organisationId' | 'crmIds'> & Partial<Pick<LeadQuery, 'modelId'>> & { signal?: AbortSignal },
   projection: Document,
 ): Promise<readonly Segment[] | undefined> {
+  const { organisationId: org, modelId: model, crmIds, signal } = leads;
+  const { owner, perLead } =
+    model === undefined
+      ? { owner: org, perLead: shortHistory.ofAnyModel }
+      : { owner: model, perLead: shortHistory.ofOne };
   // One segment tells whether any of the leads was ever scored.
-  const most = longHistories.has(org) ? 0 : shortHistory * crmIds.length;
+  const most = longHistories.has(owner) ? 0 : perLead * crmIds.length;
   const segments = await database
     .collection<PredictionSegment>(callsCollection)
     .find(
-      { _id: idsOfOrganisation(org), org, crm_ids: { $in: [...crmIds] } },
+      { _id: idsOfOrganisation(org), org, crm_ids: { $in: [...crmIds] }, ...(model === undefined ? {} : { model }) },
       { hint: leadIndex, batchSize: segmentsPerReply, ...(signal === undefined ? {} : { signal }) },
     )
     .project<Segment>(projection)
     .limit(most + 1)
     .toArray();
   if (segments.length <= most) return segments;
-  longHistories.set(org, true);
+  longHistories.set(owner, true);
   return undefined;
 }
 
@@ -114,21 +124,23 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
   return await withMongoTimeout(timeoutMs, async (signal) => {
     const segments =
       (await readShortHistories<ScoreColumns>(database, { organisationId, crmIds, signal }, scoreColumns)) ??
-      (await readLatestSegments(database, query, signal));
+      (await readLatestSegments(database, latestSegments(query), signal));
     return latestAmong(segments, modelId, new Set(crmIds));
   });
 }
 
-/** The segments that hold the latest predictions of leads, by one query of the index and one of the segments. */
-async function readLatestSegments(
+/**
+ * The segments that hold the latest predictions of leads, by one query of the index and one of the segments.
+ * @param pipeline of `LatestSegments`
+ */
+export async function readLatestSegments(
   database: Db,
-  { organisationId, modelId, crmIds }: LeadQuery,
+  pipeline: Document[],
   signal: AbortSignal,
 ): Promise<readonly ScoreColumns[]> {
   const options = { signal, batchSize };
-  const pipeline = latestByModel(organisationId, crmIds, latestSegments(modelId));
   const leads = await database.aggregate<LatestSegments>(pipeline, options).toArray();
-  const segmentIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
+  const segmentIds = new Set(leads.flatMap(({ latest = '', own }) => [latest, own]));
   const wanted = [...segmentIds].map((segmentId) => ({ segmentId }));
   return await readSegments<ScoreColumns>(database, wanted, { fields: scoreColumns, signal }).toArray();
 }
@@ -136,11 +148,11 @@ async function readLatestSegments(
 /** Documents of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
 const batchSize = 1_000;
 
-type ScoreColumns = Pick<PredictionSegment, '_id' | 'model' | 'crm_ids' | 'scores'>;
-const scoreColumns = { model: 1, crm_ids: 1, scores: 1 };
+export type ScoreColumns = Pick<PredictionSegment, '_id' | 'model' | 'crm_ids' | 'scores'>;
+export const scoreColumns = { model: 1, crm_ids: 1, scores: 1 };
 
 /** The latest predictions of leads in some segments, which hold the latest ones of each lead. */
-function latestAmong(
+export function latestAmong(
   segments: readonly ScoreColumns[],
   modelId: string,
   leads: ReadonlySet<string>,

@@ -1,6 +1,13 @@
 import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
 import { amongIds, withMongoTimeout } from '../connection/connect.js';
-import { type LeadQuery, type LeadScores, readLatestOf, readStoredRecords, type StoredRecord } from './lead-lookup.js';
+import {
+  type LeadQuery,
+  type LeadScores,
+  type OwnScore,
+  readLatestOf,
+  readStoredRecords,
+  type StoredRecord,
+} from './lead-lookup.js';
 import {
   callIdOf,
   callsCollection,
@@ -13,7 +20,7 @@ import {
   rowsOfLead,
   segmentColumns,
 } from './prediction-segment.js';
-import { type ScoredAmong, scoredAmong, scoredLeadNear } from './scored-leads.js';
+import { readOwnOf, type ScoredAmong, scoredAmong, scoredLeadNear } from './scored-leads.js';
 
 /** One prediction in the history of a lead. */
 export interface PastScore {
@@ -98,6 +105,11 @@ export class PredictionStore {
   /** See `readLatestOf`. */
   latest(query: LeadQuery): Promise<ReadonlyMap<string, LeadScores>> {
     return readLatestOf(this.database, query);
+  }
+
+  /** See `readOwnOf`. */
+  latestOwn(query: LeadQuery): Promise<ReadonlyMap<string, OwnScore>> {
+    return readOwnOf(this.database, query);
   }
 
   /** See `readStoredRecords`. */

@@ -1,5 +1,15 @@
 import type { Db, Document } from 'mongodb';
-import { readShortHistories } from './lead-lookup.js';
+import { withMongoTimeout } from '../connection/connect.js';
+import {
+  type LeadQuery,
+  latestAmong,
+  type OwnScore,
+  ofEachLead,
+  readLatestSegments,
+  readShortHistories,
+  type ScoreColumns,
+  scoreColumns,
+} from './lead-lookup.js';
 import { callsCollection, idsOfOrganisation, leadIndex, type PredictionSegment } from './prediction-segment.js';
 
 /** Leads in one of several reads; MongoDB takes some milliseconds for them. */
@@ -44,20 +54,43 @@ export async function scoredAmong(database: Db, leads: ScoredAmong): Promise<Rea
   return scored;
 }
 
-const scoredPipeline = (org: string, crmIds: readonly string[]): Document[] => [
-  { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
-  {
-    $lookup: {
-      from: callsCollection,
-      localField: 'crmId',
-      foreignField: 'crm_ids',
-      pipeline: [{ $match: { _id: idsOfOrganisation(org), org } }, { $limit: 1 }, { $project: { _id: 1 } }],
-      as: 'predictions',
-    },
-  },
-  { $match: { predictions: { $ne: [] } } },
-  { $project: { crmId: 1 } },
-];
+const scoredPipeline = (org: string, crmIds: readonly string[]): Document[] =>
+  ofEachLead(crmIds, [{ $match: { _id: idsOfOrganisation(org), org } }, { $limit: 1 }, { $project: { _id: 1 } }]);
+
+/**
+ * Reads the latest predictions of leads under one model, whatever other models have scored them. Costs one index seek
+ * for each lead, or reads short histories.
+ * @returns predictions by crm_id, without leads that the model has not scored
+ * @throws the driver's error
+ */
+export async function readOwnOf(database: Db, query: LeadQuery): Promise<ReadonlyMap<string, OwnScore>> {
+  const { modelId, crmIds, timeoutMs } = query;
+  if (crmIds.length === 0) return new Map();
+  const segments = await withMongoTimeout(timeoutMs, (signal) => readOwnSegments(database, query, signal));
+  const found = [...latestAmong(segments, modelId, new Set(crmIds))];
+  return new Map(found.flatMap(([crmId, { own }]) => (own === undefined ? [] : [[crmId, own]])));
+}
+
+/** Segments of one model that hold its latest predictions of leads. */
+async function readOwnSegments(database: Db, query: LeadQuery, signal: AbortSignal): Promise<readonly ScoreColumns[]> {
+  const { organisationId: org, modelId: model, crmIds } = query;
+  const ofModel = { _id: idsOfOrganisation(org), org, model };
+  // Only the lead index has this order: for that of `_id` alone, MongoDB may read all calls, latest first.
+  const latestFirst = { model: 1, _id: -1 } as const;
+  const [crmId, ...others] = crmIds;
+  if (crmId !== undefined && others.length === 0)
+    return await database
+      .collection<PredictionSegment>(callsCollection)
+      .find({ ...ofModel, crm_ids: crmId }, { hint: leadIndex, signal })
+      .project<ScoreColumns>(scoreColumns)
+      .sort(latestFirst)
+      .limit(1)
+      .toArray();
+  const short = await readShortHistories<ScoreColumns>(database, { ...query, signal }, scoreColumns);
+  if (short !== undefined) return short;
+  const latest = [{ $match: ofModel }, { $sort: latestFirst }, { $limit: 1 }, { $project: { _id: 0, own: '$_id' } }];
+  return await readLatestSegments(database, ofEachLead(crmIds, latest), signal);
+}
 
 /**
  * An example of a scored lead, in the order of ids the next after a text or, without one, the first.

@@ -101,6 +101,19 @@ describe('the calls of a fleet', () => {
     const { model_id } = JSON.parse(calls.single().body) as { model_id: string };
     expect(model_id).to.equal('mdl_2');
   });
+
+  it('of models in turn score the same leads, none of them new, under each model after the other', () => {
+    const modelIds = Array.from({ length: 5 }, (_, model) => `mdl_${model}`);
+    const called = { organisations: [{ ...organisation, modelIds }], hotLeads: 250 };
+    const calls = new FleetCalls({ ...called, modelAt: 1, inTurn: 3, firstLead: 250 });
+    const bodies = [...calls.everyHotLead()].map(({ body }) => body);
+    const hot = new Set(bodies.flatMap(leadsOf));
+    expect([...hot]).to.have.members(Array.from({ length: 250 }, (_, lead) => crmIdOf(250 + lead)));
+    for (let call = 0; call < 5; call += 1) bodies.push(calls.batch().body, calls.single().body);
+    expect(bodies.every((body) => leadsOf(body).every((lead) => hot.has(lead)))).to.equal(true);
+    const models = bodies.map((body) => (JSON.parse(body) as { model_id: string }).model_id);
+    expect(models).to.deep.equal(bodies.map((_, call) => `mdl_${1 + (call % 3)}`));
+  });
 });
 
 describe('the goals of a fleet', () => {

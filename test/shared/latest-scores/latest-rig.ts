@@ -84,6 +84,13 @@ export class LatestRig {
         });
         return new Map(found);
       },
+      latestOwn: async ({ crmIds }: LeadQuery) =>
+        new Map(
+          crmIds.flatMap((crmId) => {
+            const own = this.scoresOf(crmId, under)?.own;
+            return own === undefined ? [] : [[crmId, own] as const];
+          }),
+        ),
       storedRecords: async () => new Map(),
     };
     const known = await findKnownLeads(chunk, requestLatestScores(chunk, this.latest), new Map(), {

@@ -47,7 +47,11 @@ class Story {
     if (call === undefined) return;
     this.rig.version = call.version;
     const seen = await this.rig.lookUp(call.id, call.rows, call.modelId);
-    for (const [crmId] of call.rows) if (crmId !== null) this.checkLatest(crmId, seen.get(crmId)?.latestId);
+    for (const [crmId] of call.rows) {
+      if (crmId === null) continue;
+      this.checkLatest(crmId, seen.get(crmId)?.latestId);
+      this.checkOwn(crmId, call.modelId, seen.get(crmId)?.own?.score);
+    }
     this.lookedUp.push(call);
   }
 
@@ -169,6 +173,15 @@ class Story {
     const minId = this.lastSettled(all);
     if (latestId !== undefined) expect(all.map(({ id }) => id)).to.include(latestId);
     expect((latestId ?? '') >= minId, `${crmId}: ${latestId}, settled ${minId}`).to.equal(true);
+  }
+
+  /** The previous score of a lead is that of the last settled call under the model, or of a later recorded one. */
+  private checkOwn(crmId: string, modelId: string, score: number | undefined): void {
+    const own = this.predictionsOf(crmId).filter((each) => each.modelId === modelId);
+    const minId = this.lastSettled(own);
+    const allowed = own.filter(({ id }) => id >= minId).map((each) => each.score);
+    if (score === undefined) expect(minId, `${crmId}, ${modelId}: no previous score`).to.equal('');
+    else expect(allowed, `${crmId}, ${modelId}`).to.include(score);
   }
 
   private predictionsOf(crmId: string): readonly Prediction[] {

@@ -114,6 +114,11 @@ describe('the predictions of leads', () => {
         commands = [];
         const sorted = (found: ReadonlyMap<string, unknown>) => [...found].sort();
         expect(sorted(await latest(crmIds, organisation))).to.deep.equal(sorted(expected));
+        const query = { organisationId: organisation, modelId: 'own', crmIds, timeoutMs: 5_000 };
+        const own = [...expected].flatMap(([crmId, scores]) => (scores.own === undefined ? [] : [[crmId, scores.own]]));
+        const asked = [...commands];
+        expect(sorted(await predictions.latestOwn(query))).to.deep.equal(own.sort());
+        commands = asked;
       };
       await recordSome(15);
       expect(commands).to.deep.equal(['find']);
@@ -133,6 +138,61 @@ describe('the predictions of leads', () => {
       expect(after.scanned - before.scanned, 'index keys').to.be.within(1, 50);
       expect(after.scannedObjects - before.scannedObjects, 'documents').to.be.at.most(50);
     });
+  });
+
+  describe('PredictionStore.latestOwn', () => {
+    const crmIds = Array.from({ length: 100 }, (_, lead) => `L-${lead}`);
+    /** Scores all leads under other models and under the own one; returns what is read of some, and its cost. */
+    async function read(some: readonly string[], { others, calls }: { others: number; calls: number }) {
+      const [organisation, modelId] = [
+        `org_${others}_${calls}_${some.length}`,
+        `mdl_${others}_${calls}_${some.length}`,
+      ];
+      for (let call = 0; call < calls; call += 1)
+        await record({ crmIds: crmIds.toReversed(), model: modelId, score: call, organisation });
+      for (let model = 0; model < others; model += 1)
+        await record({ crmIds, model: `${modelId}_${model}`, organisation });
+      commands = [];
+      const before = await examined();
+      const found = await predictions.latestOwn({
+        organisationId: organisation,
+        modelId,
+        crmIds: some,
+        timeoutMs: 5_000,
+      });
+      const asked = commands.filter((name) => name !== 'serverStatus');
+      const after = await examined();
+      const scores = some.map((crmId) => found.get(crmId)?.score);
+      expect(found.size).to.equal(scores.filter((score) => score !== undefined).length);
+      return {
+        asked,
+        scores,
+        keys: after.scanned - before.scanned,
+        documents: after.scannedObjects - before.scannedObjects,
+      };
+    }
+
+    const lookup = ['find', 'aggregate', 'aggregate'];
+    const one = crmIds.slice(7, 8);
+    // MongoDB examines a few keys and documents of its own meanwhile.
+    const noise = 20;
+    for (const { history, some, calls, asked, mostKeys, mostDocuments } of [
+      { history: 'no own score', some: crmIds, calls: 0, asked: ['find'], mostKeys: 100, mostDocuments: 0 },
+      { history: 'two own scores', some: crmIds, calls: 2, asked: ['find'], mostKeys: 300, mostDocuments: 2 },
+      { history: '120 own scores', some: crmIds, calls: 120, asked: lookup, mostKeys: 200, mostDocuments: 102 },
+      { history: '120 own scores and alone', some: one, calls: 120, asked: ['find'], mostKeys: 1, mostDocuments: 1 },
+    ])
+      it(`examines no more keys for 100 other models than for four, of leads with ${history}`, async () => {
+        const few = await read(some, { others: 4, calls });
+        const many = await read(some, { others: 100, calls });
+        for (const { asked: commandsOf, scores, keys, documents } of [few, many]) {
+          expect(scores).to.deep.equal(some.map(() => (calls === 0 ? undefined : calls - 1)));
+          expect(commandsOf).to.deep.equal(asked);
+          expect(keys, 'index keys').to.be.at.most(mostKeys + noise);
+          expect(documents, 'documents').to.be.at.most(mostDocuments + noise);
+        }
+        expect(many.keys).to.be.at.most(few.keys + noise);
+      });
   });
 
   describe('PredictionStore.scoredAmong', () => {

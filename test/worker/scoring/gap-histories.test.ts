@@ -95,6 +95,7 @@ class Scene {
   private async scored({ id, modelId, rows, nowMs }: ArrivedCall, version: string) {
     const predictions = {
       latest: (query: Parameters<PredictionStore['latest']>[0]) => this.predictions.latest(query),
+      latestOwn: (query: Parameters<PredictionStore['latestOwn']>[0]) => this.predictions.latestOwn(query),
       storedRecords: (ids: readonly string[], timeoutMs: number) => {
         this.fieldReads += ids.length;
         return this.predictions.storedRecords(ids, timeoutMs);

@@ -3,7 +3,7 @@ import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import type { CachedLeads } from '../../../shared/latest-scores/latest-scores.js';
 import { compileKnownFields, type KnownFields } from '../../../shared/messages/field-slots.js';
 import type { ChunkPayload } from '../../../shared/messages/score-job.js';
-import type { LeadQuery, LeadScores, StoredRecord } from '../../../shared/store/calls/lead-lookup.js';
+import type { LeadQuery, LeadScores, OwnScore, StoredRecord } from '../../../shared/store/calls/lead-lookup.js';
 import { findKnownLeads, requestLatestScores } from '../../../worker/scoring/lead-lookup.js';
 
 const now = Date.UTC(2026, 1, 10);
@@ -28,6 +28,8 @@ interface World {
   readonly cached?: CachedLeads['leads'];
   /** The leads in MongoDB, by crm_id. */
   readonly latest?: Readonly<Record<string, LeadScores>>;
+  /** The scores of leads in MongoDB under the chunk's model, by crm_id. */
+  readonly own?: Readonly<Record<string, OwnScore>>;
   readonly stored?: Readonly<Record<string, StoredRecord>>;
   readonly keptFromId?: string;
   /** The gaps of the records of each lead. */
@@ -35,14 +37,19 @@ interface World {
 }
 
 /** Looks the leads of the chunk up. */
-async function lookedUp({ cached, latest = {}, stored = {}, keptFromId = '', gaps = { 'L-1': 1, 'L-2': 1 } }: World) {
+async function lookedUp(world: World) {
+  const { cached, latest = {}, own = {}, stored = {}, keptFromId = '', gaps = { 'L-1': 1, 'L-2': 1 } } = world;
   const asked: string[] = [];
   const read: string[] = [];
   const deps = {
     predictions: {
       latest: async ({ modelId, crmIds }: LeadQuery) => {
-        asked.push(`${modelId}: ${crmIds.join(' ')}`);
+        if (crmIds.length > 0) asked.push(`${modelId}: ${crmIds.join(' ')}`);
         return new Map(Object.entries(latest));
+      },
+      latestOwn: async ({ modelId, crmIds }: LeadQuery) => {
+        if (crmIds.length > 0) asked.push(`only ${modelId}: ${crmIds.join(' ')}`);
+        return new Map(Object.entries(own));
       },
       storedRecords: async (ids: readonly string[]) => {
         read.push(...ids);
@@ -66,16 +73,30 @@ const scored = (id: string, score: number): LeadScores => ({ latestId: id, own: 
 const elsewhere = (latestId: string): LeadScores => ({ latestId, own: undefined });
 
 describe('the lookup of the leads of a chunk', () => {
-  it('asks MongoDB once, only for the leads or scores that Redis does not have', async () => {
+  it('asks MongoDB only for the leads that Redis does not have, and for the own scores of others', async () => {
     const { byCrmId, epoch, asked } = await lookedUp({
       cached: [scored('01-3.0000', 70), elsewhere('01-4.0000'), undefined],
-      latest: { 'L-2': { latestId: '01-4.0000', own: { id: '01-2.0000', score: 20 } } },
+      latest: { 'L-3': { latestId: '01-5.0000', own: undefined } },
+      own: { 'L-2': { id: '01-2.0000', score: 20 } },
     });
-    expect(asked).to.deep.equal(['own: L-2 L-3']);
+    expect(asked).to.deep.equal(['own: L-3', 'only own: L-2']);
     expect(epoch).to.equal('run token');
     expect(byCrmId.get('L-1')).to.deep.include({ previousScore: 70, latestId: '01-3.0000' });
     expect(byCrmId.get('L-2')).to.deep.include({ previousScore: 20, latestId: '01-4.0000' });
-    expect(byCrmId.has('L-3')).to.equal(false);
+    expect(byCrmId.get('L-3')).to.deep.include({ previousScore: null, latestId: '01-5.0000' });
+    const { byCrmId: never } = await lookedUp({ cached: [undefined, elsewhere('01-4.0000')] });
+    expect([...never.keys()]).to.deep.equal(['L-2']);
+    expect(never.get('L-2')).to.deep.include({ previousScore: null, latestId: '01-4.0000' });
+  });
+
+  it('takes an own prediction that is later than all that Redis knows for the latest', async () => {
+    const { byCrmId } = await lookedUp({
+      cached: [elsewhere('01-2.0000'), scored('01-4.0000', 1), scored('01-4.0001', 1)],
+      own: { 'L-1': { id: '01-3.0000', score: 50 } },
+      stored: { '01-3.0000': { model: 'own', version: '2', fields: '["x",5]' } },
+    });
+    expect(byCrmId.get('L-1')).to.deep.include({ previousScore: 50, latestId: '01-3.0000' });
+    expect(byCrmId.get('L-1')?.stored?.read()).to.deep.equal({ slots: ['x', 5] });
   });
 
   it('asks MongoDB when Redis does not answer, and returns no epoch then', async () => {
@@ -87,16 +108,22 @@ describe('the lookup of the leads of a chunk', () => {
   });
 
   it('returns no epoch when MongoDB has a prediction that is later than the earliest call of the chunk', async () => {
-    const at = (ms: number) => scored(`${callIdGenerator()(ms, chunk.organisation)}.0000`, 70);
-    const epochAfter = async (ms: number) => (await lookedUp({ cached: [], latest: { 'L-1': at(ms) } })).epoch;
+    const at = (ms: number) => `${callIdGenerator()(ms, chunk.organisation)}.0000`;
+    const epochAfter = async (ms: number) =>
+      (await lookedUp({ cached: [], latest: { 'L-1': scored(at(ms), 70) } })).epoch;
     expect(await epochAfter(now - 1)).to.equal('run token');
     expect(await epochAfter(now)).to.equal('');
+    const cached = [elsewhere(at(now - 2)), scored(at(now - 2), 1), scored(at(now - 2), 1)];
+    const epochAfterOwn = async (ms: number) =>
+      (await lookedUp({ cached, own: { 'L-1': { id: at(ms), score: 70 } } })).epoch;
+    expect(await epochAfterOwn(now - 1)).to.equal('run token');
+    expect(await epochAfterOwn(now)).to.equal('');
   });
 
   it('returns the fields of the latest prediction, by slot for the same version and by name for another', async () => {
     const { byCrmId } = await lookedUp({
       cached: [elsewhere('01-2.0000'), scored('01-3.0000', 50), undefined],
-      latest: { 'L-1': { latestId: '01-2.0000', own: { id: '01-1.0000', score: 50 } } },
+      own: { 'L-1': { id: '01-1.0000', score: 50 } },
       stored: {
         '01-2.0000': { model: 'other', version: '2', fields: '["x",5]' },
         '01-3.0000': { model: 'own', version: '1', fields: '["y",6]' },

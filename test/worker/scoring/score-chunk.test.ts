@@ -25,6 +25,7 @@ const part = (firstRow: number, rows: readonly (readonly Cell[])[]): ChunkPart =
 const latest = { read: () => expect.fail('Redis was read') };
 const predictions = {
   latest: () => expect.fail('leads were read'),
+  latestOwn: () => expect.fail('own scores were read'),
   storedRecords: () => expect.fail('fields were read'),
 };
 

@@ -68,6 +68,7 @@ describe('a tolerant part', () => {
       predictions: {
         latest: async () =>
           new Map([...known.keys()].map((id) => [id, { latestId: idOf(id), own: { id: idOf(id), score: 7 } }])),
+        latestOwn: async () => new Map(),
         storedRecords: async () =>
           new Map(
             [...known].map(([id, cells]) => {
