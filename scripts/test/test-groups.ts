@@ -27,9 +27,10 @@ const kinds: readonly (readonly [kind: string, matches: (file: string, text: str
   ['shared faults', (file, text) => harms.test(file) && /sharedFaultService\(/i.test(text)],
   ['faults', (file) => harms.test(file)],
   ['entry', (file) => file.startsWith('dist/test/entry/')],
-  ['two gateways', (_, text) => /'(twoGateways|disposable)'/.test(text)],
-  ['bulk', (_, text) => text.includes("sharedService('bulk')")],
-  ['service', (_, text) => /\b(runningService\(\)|onOwnWorkspace\(|sharedService\()/.test(text)],
+  ['two gateways', (_, text) => /['"](twoGateways|disposable)['"]/.test(text)],
+  ['bulk', (_, text) => /sharedService\(['"]bulk['"]\)/.test(text)],
+  ['short timeouts', (_, text) => /\bonShortTimeouts\(|['"]shortTimeouts['"]/.test(text)],
+  ['service', (_, text) => /\b(runningService\(\)|onOwnWorkspace\(|sharedService\(|describeBadInputs\()/.test(text)],
   ['units', () => true],
 ];
 
@@ -55,7 +56,7 @@ export function testGroups(files: readonly string[], times: FileTimes, textOf: (
     return divided(kind, ofKind, times, count);
   };
   const working = [
-    ...['units', 'service', 'two gateways', 'bulk'].flatMap((kind) => groupsOf(kind)),
+    ...['units', 'service', 'two gateways', 'bulk', 'short timeouts'].flatMap((kind) => groupsOf(kind)),
     ...groupsOf('entry', 1),
   ];
   const durationOf = ({ files }: TestGroup) => sum(files, (file) => times.durationOf(file));

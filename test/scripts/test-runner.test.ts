@@ -35,6 +35,8 @@ describe('the runner of npm test', () => {
       'http/f',
       'http/h',
       'http/i',
+      'http/k',
+      'http/l',
       'entry/g',
       'faults/d',
       'chaos/chaos',
@@ -46,6 +48,8 @@ describe('the runner of npm test', () => {
       'dist/test/faults/d.test.js': 'service = await sharedFaultService();',
       'dist/test/http/h.test.js': "service = await sharedService('bulk');",
       'dist/test/http/i.test.js': "onOwnWorkspace((fresh) => {}, 'disposable');",
+      'dist/test/http/k.test.js': 'onShortTimeouts((running) => {});',
+      'dist/test/http/l.test.js': 'service = await sharedService("shortTimeouts");',
     };
     const times = FileTimes.parse('20 1 test/http/c.test.ts\n15 9 test/http/f.test.ts\n');
     const { working, waiting, alone } = testGroups(files, times, (file) => texts[file] ?? '');
@@ -53,6 +57,7 @@ describe('the runner of npm test', () => {
       { name: 'service', files: compiled('http/c') },
       { name: 'two gateways', files: compiled('http/f', 'http/i') },
       { name: 'units', files: compiled('api/a', 'new/b', 'rooms') },
+      { name: 'short timeouts', files: compiled('http/k', 'http/l') },
       { name: 'bulk', files: compiled('http/h') },
       { name: 'entry', files: compiled('entry/g') },
     ]);

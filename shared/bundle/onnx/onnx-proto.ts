@@ -117,8 +117,15 @@ function messageType(name: string, shapes: Readonly<Record<string, FieldShape>>)
   return { fields: Object.fromEntries(declared), oneofs };
 }
 
-/** A new protobuf type of an ONNX file, to decode and (in tests) encode; takes a few milliseconds. */
+let modelType: protobuf.Type | undefined;
+
+/** The protobuf type of an ONNX file, to decode and (in tests) encode. Its code is generated once, in milliseconds. */
 export function onnxModelType(): protobuf.Type {
+  modelType ??= newModelType();
+  return modelType;
+}
+
+function newModelType(): protobuf.Type {
   const types = Object.entries(onnxMessages).map(([name, shapes]) => [name, messageType(name, shapes)] as const);
   const root = protobuf.Root.fromJSON({ nested: { onnx: { nested: Object.fromEntries(types) } } });
   for (const name of Object.keys(onnxMessages)) absentIntegersAreZero(root.lookupType(`onnx.${name}`));
