@@ -1,7 +1,7 @@
 import { interactiveLanes, type Lane } from '../../shared/contract/lanes.js';
 
 /** Without a process for this long, a lane's calls are refused at once and the gateway is not ready, ms. */
-export const maxAbsentMs = 10_000;
+const defaultAbsentMs = 10_000;
 /** A longer time between two reads is the gateway's own stall, in which it saw no process either way. */
 const maxGapMs = 5_000;
 
@@ -29,7 +29,7 @@ export class WorkerPresence {
   private readMs: number | undefined;
 
   constructor(options: PresenceOptions = {}) {
-    this.maxAbsentMs = options.maxAbsentMs ?? maxAbsentMs;
+    this.maxAbsentMs = options.maxAbsentMs ?? defaultAbsentMs;
     this.nowMs = options.nowMs ?? (() => performance.now());
   }
 
