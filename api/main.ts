@@ -2,7 +2,7 @@ import { type Config, readConfig } from '../shared/config/config.js';
 import { dayMs, machineClock } from '../shared/contract/dates.js';
 import { messageOf } from '../shared/contract/errors.js';
 import { callIdGenerator } from '../shared/contract/identifiers.js';
-import { createMetrics, startAdminServer } from '../shared/process/admin-server.js';
+import { createMetrics, type Readiness, startAdminServer } from '../shared/process/admin-server.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
@@ -129,7 +129,8 @@ async function serve(gateway: Gateway, connections: GatewayConnections, services
   // These connections are idle most of the time. Without a periodic PING a half-open one would go unnoticed.
   for (const idle of [jobs, subscriber])
     lifecycle.add(new RedisHealth(idle, { ...config.timings.redis, outage: logger.outages.Redis }));
-  const readiness = async () => health.problem;
+  const { queues } = services;
+  const readiness: Readiness = async (except) => health.problem ?? queues.problem(except === 'workers');
   let drain: Drain | undefined;
   let ownUrl = '';
   const baseUrl = () => config.baseUrl ?? ownUrl;

@@ -28,7 +28,7 @@ import { maxOtherShare, VersionPartitions } from './version-partitions.js';
 
 export interface DispatcherOptions {
   readonly gatewayId: string;
-  readonly queues: Pick<LaneQueues, 'partitions' | 'windowSize' | 'workersOf' | 'add' | 'cancel'>;
+  readonly queues: Pick<LaneQueues, 'partitions' | 'windowSize' | 'workersOf' | 'isWithoutWorkers' | 'add' | 'cancel'>;
   readonly replies: Pick<ReplyStream, 'waitFor' | 'forget'>;
   readonly coldVersions: Pick<ColdVersions, 'run'>;
 }
@@ -134,9 +134,11 @@ export class Dispatcher {
    * Scores the records of a call.
    * @param ended resolves at the end of the call, whatever its outcome
    * @throws ApiError refusedRequest naming the records that cannot be featurized, or for too many field names;
-   * internalError when no answer came in time. A tolerant call gets only the latter
+   * internalError when no answer came in time, or at once while the lane has no worker process. A tolerant call gets
+   * only the latter
    */
   async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
+    if (this.options.queues.isWithoutWorkers(call.lane)) throw withoutWorkers(call.lane);
     const target = { organisationId: call.apiKey.organisation_id, model };
     const names = await sentNamesOf(call, model.knownFields);
     const isSlow = call.explain || this.longFillIns.has(target.organisationId);
@@ -279,3 +281,12 @@ function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
 
 const unanswered = (cause: unknown): ApiError =>
   new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
+
+/** A pool that starts takes some seconds. */
+const withoutWorkersSeconds = 5;
+
+const withoutWorkers = (lane: Lane): ApiError =>
+  new ApiError('internalError', 'The records could not be scored: the service has no scoring capacity now.', {
+    cause: `no worker process of ${lane} is running: start a pool, or look for "a worker died" in its log`,
+    retryAfterSeconds: withoutWorkersSeconds,
+  });

@@ -1,6 +1,7 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { interactiveLanes, type Lane, lanes } from '../../shared/contract/lanes.js';
+import { type Repeated, repeatEvery } from '../../shared/async/repeat.js';
+import { type InteractiveLane, interactiveLanes, type Lane, lanes } from '../../shared/contract/lanes.js';
 import { partitionSharing } from '../../shared/messages/partitions.js';
 import {
   type ChunkHead,
@@ -15,6 +16,7 @@ import type { Logger } from '../../shared/process/logger.js';
 import { heldKey, partitionPrefix, payloadKey, queueStreams } from '../../shared/redis/keys.js';
 import { inOneWrite } from '../../shared/redis/lua-command.js';
 import { WorkerRegister } from '../../shared/redis/worker-register.js';
+import { type PresenceOptions, WorkerPresence } from './worker-presence.js';
 
 /** Chunks of one process in a lane. Waiting singles share chunks, so fewer of them are better. */
 const windows = {
@@ -24,6 +26,8 @@ const windows = {
 } as const;
 const minInPartition = 2; // one is scored while the next waits
 const readEveryMs = 5_000;
+/** So soon a gateway notices the first process of a lane. */
+const readWithoutMs = 500;
 const jobName = 'chunk';
 /** Below this wait no single or batch suffers, ms. */
 export const calmMs = 5;
@@ -50,11 +54,12 @@ export class LaneQueues {
   private readonly workers = new Map<Lane, ReadonlyMap<number, number>>();
   private servedPartitions: number;
   private saysDifference = false;
-  /** The wait that `heldKey` has from this gateway, and its end on the clock of `performance.now()`. */
-  private toldMs = 0;
-  private toldUntilMs = 0;
+  /** The waits that `heldKey` has from this gateway, and their ends on the clock of `performance.now()`. */
+  private readonly told = new Map<Lane, { readonly ms: number; readonly untilMs: number }>();
   private readonly registers: readonly RegisterOfLane[];
-  private reading: NodeJS.Timeout | undefined;
+  private readonly presence: WorkerPresence;
+  private reading: Repeated | undefined;
+  private readBeganMs = Number.NEGATIVE_INFINITY;
   private readonly queues = new Map<string, Queue<ChunkJob>>();
 
   /**
@@ -65,7 +70,9 @@ export class LaneQueues {
     private readonly redis: Redis,
     private readonly configuredPartitions: number,
     private readonly logger: Logger,
+    presence: PresenceOptions = {},
   ) {
+    this.presence = new WorkerPresence(presence);
     this.servedPartitions = configuredPartitions;
     this.registers = lanes.map((lane) => ({
       lane,
@@ -88,7 +95,7 @@ export class LaneQueues {
     const text = encodePayload(parts);
     const isShort = text.length <= maxInJob;
     const job: ChunkJob = { ...head, ...(isShort ? { payload: text } : {}) };
-    if (heldMs >= calmMs && lane !== 'bulk') this.tellHeld(heldMs);
+    if (heldMs >= calmMs && lane !== 'bulk') this.tellHeld(lane, heldMs);
     await Promise.all([
       this.redis.set(payloadKey(head), isShort ? '' : text, 'PX', timeoutMs),
       this.queue(lane, head.partition).add(jobName, job, { jobId: head.chunk }),
@@ -108,11 +115,26 @@ export class LaneQueues {
     return Math.round([...(this.workers.get(lane)?.values() ?? [])].reduce((sum, count) => sum + count, 0));
   }
 
-  /** Reads the registers of workers now and every five seconds. */
+  /** Whether a lane has had no worker process for ten seconds. */
+  isWithoutWorkers(lane: Lane): boolean {
+    return this.presence.isWithout(lane);
+  }
+
+  /**
+   * Why singles or batches cannot be scored; undefined when they can.
+   * @param ignoresLost whether a lane is enough whose processes were seen once
+   */
+  problem(ignoresLost: boolean): string | undefined {
+    return this.presence.problem(ignoresLost);
+  }
+
+  /** Reads the registers of workers now and every five seconds, or every half second while a lane has no process. */
   async start(): Promise<void> {
     await this.readWorkers();
-    this.reading = setInterval(() => void this.readWorkers(), readEveryMs);
-    this.reading.unref();
+    this.reading = repeatEvery(readWithoutMs, async () => {
+      const isDue = performance.now() - this.readBeganMs >= readEveryMs;
+      if (isDue || this.presence.isAnyAbsent) await this.readWorkers();
+    });
   }
 
   /** Cancels a chunk, so that no worker starts it. */
@@ -141,26 +163,29 @@ export class LaneQueues {
     );
     // BullMQ takes jobs from the end of the list.
     const heads = keys.flat().map((key) => this.redis.lindex(key, -1));
-    const [held, ...ids] = await Promise.all([this.redis.get(heldKey), ...heads]);
-    return { ids: ids.filter((id) => id !== null), heldMs: Number(held ?? 0) };
+    const held = interactiveLanes.map((lane) => this.redis.get(heldKey(lane)));
+    const [waits, ids] = await Promise.all([Promise.all(held), Promise.all(heads)]);
+    return { ids: ids.filter((id) => id !== null), heldMs: Math.max(...waits.map(Number)) };
   }
 
   async close(): Promise<void> {
-    clearInterval(this.reading);
+    await this.reading?.stop();
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
   }
 
   /** In the same write as the chunk. A shorter wait does not hide a longer one of this gateway. */
-  private tellHeld(heldMs: number): void {
+  private tellHeld(lane: InteractiveLane, heldMs: number): void {
     const nowMs = performance.now();
-    if (nowMs < this.toldUntilMs && heldMs <= this.toldMs) return;
-    [this.toldMs, this.toldUntilMs] = [heldMs, nowMs + heldTtlMs];
+    const told = this.told.get(lane);
+    if (told !== undefined && nowMs < told.untilMs && heldMs <= told.ms) return;
+    this.told.set(lane, { ms: heldMs, untilMs: nowMs + heldTtlMs });
     this.redis
-      .set(heldKey, Math.round(heldMs), 'PX', heldTtlMs)
+      .set(heldKey(lane), Math.round(heldMs), 'PX', heldTtlMs)
       .catch((error: unknown) => this.logger.debug({ error }, 'could not write the wait of a chunk'));
   }
 
   private async readWorkers(): Promise<void> {
+    this.readBeganMs = performance.now();
     try {
       inOneWrite(this.redis);
       const read = this.registers.map(async ({ lane, register, sharesOf }) => {
@@ -169,7 +194,9 @@ export class LaneQueues {
         return processes.map(({ partitions }) => partitions);
       });
       this.followPartitions((await Promise.all(read)).flat());
+      this.presence.noteRead((lane) => (this.workers.get(lane)?.size ?? 0) > 0);
     } catch (error) {
+      this.presence.noteFailure();
       this.logger.debug({ error }, 'could not read the register of workers');
     }
   }

@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { ErasureStores } from '../../shared/latest-scores/erase-everywhere.js';
+import { exceptOf, type Readiness } from '../../shared/process/admin-server.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import type { FieldDayStore } from '../../shared/store/models/field-days.js';
@@ -42,8 +43,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly logger: Logger;
   readonly countCalls: Koa.Middleware;
   readonly callDays: CallDays;
-  /** Gives the reason why the gateway cannot serve calls, or undefined. */
-  readonly readiness: () => Promise<string | undefined>;
+  readonly readiness: Readiness;
   /** Whether the gateway is stopping. Replies then end their connections. */
   readonly isDraining: () => boolean;
 }
@@ -87,7 +87,7 @@ export function createApp(options: AppOptions): Koa {
     context.body = 'ok\n';
   });
   router.get('/readyz', async (context) => {
-    const reason = options.isDraining() ? 'stopping' : await options.readiness();
+    const reason = options.isDraining() ? 'stopping' : await options.readiness(exceptOf(context.url));
     context.status = reason === undefined ? 200 : 503;
     context.body = `${reason ?? 'ready'}\n`;
   });

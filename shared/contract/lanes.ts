@@ -1,5 +1,6 @@
 /** The lanes whose calls have a caller that waits. */
 export const interactiveLanes = ['singles', 'batches'] as const;
+export type InteractiveLane = (typeof interactiveLanes)[number];
 
 /**
  * The queues of a partition. A worker process serves one lane. So batches never delay singles, and bulk jobs delay

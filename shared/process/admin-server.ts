@@ -7,9 +7,17 @@ export interface AdminServerOptions {
   readonly host: string;
   readonly port: number;
   readonly registry: Registry;
-  /** The reason why the process cannot do its work now; undefined when it can. */
-  readonly readiness: () => Promise<string | undefined>;
+  readonly readiness: Readiness;
 }
+
+/**
+ * The reason why the process cannot do its work now; undefined when it can.
+ * @param except names a reason to ignore, if the process knows it
+ */
+export type Readiness = (except: string | null) => Promise<string | undefined>;
+
+/** The reason that a request for `/readyz?except=REASON` ignores. */
+export const exceptOf = (url: string): string | null => new URLSearchParams(url.split('?')[1]).get('except');
 
 const text = 'text/plain; charset=utf-8';
 
@@ -61,10 +69,11 @@ async function respond(
   url: string,
   { registry, readiness }: AdminServerOptions,
 ): Promise<{ status: number; type: string; body: string }> {
-  if (url === '/healthz') return { status: 200, type: text, body: 'ok\n' };
-  if (url === '/metrics') return { status: 200, type: registry.contentType, body: await registry.metrics() };
-  if (url !== '/readyz') return { status: 404, type: text, body: 'try /healthz, /readyz or /metrics\n' };
-  const reason = await readiness();
+  const [path] = url.split('?');
+  if (path === '/healthz') return { status: 200, type: text, body: 'ok\n' };
+  if (path === '/metrics') return { status: 200, type: registry.contentType, body: await registry.metrics() };
+  if (path !== '/readyz') return { status: 404, type: text, body: 'try /healthz, /readyz or /metrics\n' };
+  const reason = await readiness(exceptOf(url));
   return reason === undefined
     ? { status: 200, type: text, body: 'ready\n' }
     : { status: 503, type: text, body: `${reason}\n` };

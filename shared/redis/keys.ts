@@ -1,4 +1,4 @@
-import type { Lane } from '../contract/lanes.js';
+import type { InteractiveLane, Lane } from '../contract/lanes.js';
 
 /** All Redis keys of Leadscore. Braces are hash tags: the keys of one script share a tag, as Redis Cluster requires. */
 
@@ -33,8 +33,11 @@ export const workerRegisterKey = (lane: Lane): string => `leadscore:worker-proce
 /** Redis's time when a process joined the register of a lane last. */
 export const latestJoinKey = (lane: Lane): string => `{${workerRegisterKey(lane)}}:latest-join`;
 
-/** The last ms that a chunk of singles or batches waited in a gateway; exists for half a second after such a wait. */
-export const heldKey = 'leadscore:held-ms';
+/** The last ms that a chunk of a lane waited in a gateway; exists for half a second after such a wait. */
+export const heldKey = (lane: InteractiveLane): string => `leadscore:held-ms:${lane}`;
+
+/** Hash of the backlogs of the lanes; see shared/messages/backlog.ts. */
+export const backlogKey = 'leadscore:backlog';
 
 /** Hash of the running processes by id; see process-register.ts. */
 export const processesKey = 'leadscore:processes';

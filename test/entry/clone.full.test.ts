@@ -8,6 +8,7 @@ import { freshClone, setUpLimitMs } from '../support/entry/fresh-clone.js';
 import { demoModel, scoredRecords } from '../support/entry/scored-call.js';
 import { anyPort, noServers, ownCache } from '../support/entry/settings.js';
 import { StartedCommand } from '../support/entry/started-command.js';
+import { eventually } from '../support/eventually.js';
 import { runProgram } from '../support/run-program.js';
 import { freshDatabases } from '../support/service/servers.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -84,7 +85,7 @@ describe('a clone of the project after npm run setup', () => {
     const [, url = '', consoleUrl = ''] = await all.prints(/"url":"([^"]+)","console":"([^"]+)","msg":"ready"/);
     const pids = (await readServerRecord(join(directory, '.local/data')))?.serverPids ?? [];
     expect(pids).to.have.length(2);
-    expect((await fetch(`${url}/readyz`)).status).to.equal(200);
+    await eventually(async () => expect((await fetch(`${url}/readyz`)).status).to.equal(200));
     expect((await fetch(consoleUrl)).status).to.equal(200);
     expect(await leadscore(['org', 'list'], noServers)).to.include('organisation');
     expect((await all.stop()).how, all.output).to.equal(0);

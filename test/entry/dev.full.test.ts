@@ -5,6 +5,7 @@ import { readServerRecord } from '../../scripts/servers/private-servers.js';
 import { isAlive } from '../../scripts/servers/server-process.js';
 import { anyPort, noServers } from '../support/entry/settings.js';
 import { StartedCommand } from '../support/entry/started-command.js';
+import { eventually } from '../support/eventually.js';
 import { projectCopy } from '../support/project-copy.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
@@ -23,12 +24,12 @@ describe('npm run dev', () => {
     });
     try {
       const [, firstUrl] = await dev.prints(/"url":"(http:[^"]+)","msg":"ready"/, startTimeoutMs);
-      expect((await fetch(`${firstUrl}/readyz`)).status).to.equal(200);
+      await eventually(async () => expect((await fetch(`${firstUrl}/readyz`)).status).to.equal(200));
       const now = new Date();
       await utimes(join(copy.directory, 'dist/worker/child.js'), now, now);
       await dev.prints(/"file":"dist\/worker\/child.js","msg":"file changed/, startTimeoutMs);
       const [, secondUrl] = await dev.prints(/file changed.*"url":"(http:[^"]+)","msg":"ready"/s, startTimeoutMs);
-      expect((await fetch(`${secondUrl}/readyz`)).status).to.equal(200);
+      await eventually(async () => expect((await fetch(`${secondUrl}/readyz`)).status).to.equal(200));
       expect(await fetch(`${firstUrl}/readyz`).catch(() => 'refused')).to.equal('refused');
       const pids = (await readServerRecord(join(copy.directory, '.local/data')))?.serverPids ?? [];
       expect(pids).to.have.length(2);

@@ -2,6 +2,7 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { type Lane, lanes } from '../../shared/contract/lanes.js';
+import { type Backlog, readBacklogs } from '../../shared/messages/backlog.js';
 import { laneQueueName } from '../../shared/messages/score-job.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { SweepCounts } from '../../shared/quota/sweep.js';
@@ -114,7 +115,7 @@ export function observePool(registry: Registry, { pools, partitions, redis }: Po
   ).flat();
   new Gauge({
     name: 'leadscore_lane_depth',
-    help: 'Chunks that wait in a lane for a worker of any pool. Scale pools by it.',
+    help: 'Chunks that wait in Redis for a worker of any pool, by lane and partition.',
     labelNames: ['lane', 'partition'],
     registers,
     async collect() {
@@ -126,6 +127,7 @@ export function observePool(registry: Registry, { pools, partitions, redis }: Po
       await Promise.all(read);
     },
   });
+  observeBacklogs(registers, redis);
   new Gauge({
     name: 'leadscore_quarantined_versions',
     help: 'Quarantined versions of models, which crashed or hung their workers and are not run.',
@@ -142,6 +144,32 @@ export function observePool(registry: Registry, { pools, partitions, redis }: Po
       await Promise.all(queues.map(({ queue }) => queue.close()));
     },
   };
+}
+
+/** One pool measures the backlogs, and all show the same figures. */
+function observeBacklogs(registers: Registry[], redis: Redis): void {
+  const figures = {
+    leadscore_backlog_seconds: {
+      help: 'Seconds that a chunk which arrives now waits for a worker, over all partitions. Scale pools by it.',
+      of: (backlog: Backlog) => backlog.backlogSeconds,
+    },
+    leadscore_oldest_chunk_seconds: {
+      help: 'Age of the chunk of a lane that has waited longest, over all partitions.',
+      of: (backlog: Backlog) => backlog.oldestChunkSeconds,
+    },
+  };
+  for (const [name, { help, of }] of Object.entries(figures))
+    new Gauge({
+      name,
+      help,
+      labelNames: ['lane'],
+      registers,
+      async collect() {
+        this.reset();
+        const backlogs = await readBacklogs(redis).catch(() => undefined);
+        if (backlogs !== undefined) for (const lane of lanes) this.set({ lane }, of(backlogs[lane]));
+      },
+    });
 }
 
 /** Registers the counter of the sweep. Returns the function that counts a sweep. */

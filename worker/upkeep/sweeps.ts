@@ -9,6 +9,7 @@ import { voidCall } from '../../shared/store/calls/void-call.js';
 import { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import { laneTimings } from '../lanes/lane-worker.js';
 import { clearStuckStalledChecks } from '../lanes/stalled-jobs.js';
+import { measureBacklogs } from './backlog.js';
 import type { UpkeepConnections } from './connect.js';
 import { startSweeper } from './sweeper.js';
 
@@ -25,7 +26,8 @@ const maxClaimMs = 500;
  * Starts the sweep. Each run claims Redis again, and then does these at once:
  * - ends expired leases, and voids calls that are to be voided;
  * - evicts latest scores when Redis is short of memory;
- * - clears stuck checks for stalled jobs.
+ * - clears stuck checks for stalled jobs;
+ * - measures the backlogs of the lanes.
  */
 export function startSweeps(
   connections: UpkeepConnections,
@@ -55,6 +57,12 @@ export function startSweeps(
     const calls = await voids.sweep();
     if (calls > 0) logger.info({ calls }, 'noted calls voided');
   };
+  // A full Redis refuses the figures.
+  const measure = async (): Promise<void> => {
+    await measureBacklogs(redis, partitions).catch((error: unknown) => {
+      logger.debug({ error }, 'could not measure the backlogs of the lanes');
+    });
+  };
   return startSweeper({
     redis,
     everyMs: sweepEveryMs,
@@ -62,7 +70,7 @@ export function startSweeps(
       await connections.claim(maxClaimMs);
       // One that fails, as when a node of a cluster is away, must not stop the others.
       const clearing = clearStuckStalledChecks(redis, { partitions, ...laneTimings });
-      await settledOrThrow([clearing, sweepCounters(), sweepVoids(), evict()]);
+      await settledOrThrow([clearing, sweepCounters(), sweepVoids(), evict(), measure()]);
     },
     logger,
   });

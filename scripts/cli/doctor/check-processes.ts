@@ -60,7 +60,7 @@ function missingPool(processes: readonly NotedProcess[]): Finding[] {
     {
       code: 'no_pool',
       problem: 'No worker pool is running on this Redis',
-      harm: 'Nothing scores: calls wait until their deadline and get 500.',
+      harm: 'Nothing scores: calls get 500, and bulk jobs wait.',
       remedy: 'Start a pool with the same REDIS_URL and MONGODB_URL.',
     },
   ];
@@ -129,7 +129,7 @@ function ofProcess(noted: NotedProcess): Finding[] {
     findings.push({
       code: 'no_worker',
       problem: `No worker process of ${nameOf(noted)} is ready for ${idle.map(([lane]) => lane).join(', ')}`,
-      harm: 'Calls of these lanes wait for other pools, or until their deadline.',
+      harm: 'Other pools score the calls of these lanes. Without one, these calls get 500.',
       remedy: 'Look for "a worker died" in the log of that pool.',
     });
   return findings;

@@ -53,6 +53,7 @@ function dispatcherThatRefuses(refuses: (size: number) => boolean) {
     partitions: 1,
     windowSize: () => 100,
     workersOf: () => 4,
+    isWithoutWorkers: () => false,
     add: async (lane: string, payload: OutgoingPayload) => {
       sent.push({ lane, payload });
       const { chunk, parts } = payload;
@@ -134,6 +135,7 @@ describe('the lane of bulk jobs', () => {
       partitions: 1,
       windowSize: (lane: string) => (lane === 'bulk' ? 1 : 100),
       workersOf: () => 4,
+      isWithoutWorkers: () => false,
       add: async (lane: string) => void sent.push(lane),
       cancel: () => undefined,
     };

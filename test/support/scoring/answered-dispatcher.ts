@@ -38,6 +38,7 @@ export function dispatcherWith(
     partitions,
     windowSize: () => windowSize,
     workersOf: () => workers,
+    isWithoutWorkers: () => false,
     add: async (_lane: string, payload: OutgoingPayload) => {
       sent.push(payload);
       const { chunk } = payload;

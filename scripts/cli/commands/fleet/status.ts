@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { lanes } from '../../../../shared/contract/lanes.js';
+import type { Backlogs } from '../../../../shared/messages/backlog.js';
 import type { SweepRecord } from '../../../../shared/quota/sweep-log.js';
 import type { NotedProcess } from '../../../../shared/redis/process-register.js';
 import { processNames } from '../../../../shared/redis/running-processes.js';
@@ -22,21 +23,27 @@ export function addStatusCommand(program: Command, context: CliContext): void {
 const sweepsShown = 3;
 
 async function status(context: CliContext): Promise<CommandResult> {
-  const [{ ProcessRegister }, { latestSweeps, sweepDocument }] = await Promise.all([
+  const [{ ProcessRegister }, { latestSweeps, sweepDocument }, { readBacklogs }] = await Promise.all([
     import('../../../../shared/redis/process-register.js'),
     import('../../../../shared/quota/sweep-log.js'),
+    import('../../../../shared/messages/backlog.js'),
   ]);
   const redis = await context.connections.redis();
-  const [processes, latest] = await Promise.all([new ProcessRegister(redis).list(), latestSweeps(redis)]);
+  const [processes, latest, backlogs] = await Promise.all([
+    new ProcessRegister(redis).list(),
+    latestSweeps(redis),
+    readBacklogs(redis),
+  ]);
+  const ofLanes = lanesOf(processes, backlogs);
   const sweeps = latest.slice(0, sweepsShown);
   const width = lineWidth(context.stdout);
   return {
     document: {
       processes: processes.map(documentOf),
-      lanes: lanesOf(processes),
+      lanes: ofLanes,
       sweeps: sweeps.map(sweepDocument),
     },
-    text: [processTable(processes, width), laneTable(processes), sweepTable(sweeps, context.clock.now())].join('\n\n'),
+    text: [processTable(processes, width), laneTable(ofLanes), sweepTable(sweeps, context.clock.now())].join('\n\n'),
   };
 }
 
@@ -59,24 +66,33 @@ const processTable = (processes: readonly NotedProcess[], width: number): string
     { width, none: 'No process is running on this Redis.' },
   );
 
-/** The worker processes of each lane, summed over all pools. */
-function lanesOf(processes: readonly NotedProcess[]) {
+/** The worker processes of each lane, summed over all pools, and its backlog. */
+function lanesOf(processes: readonly NotedProcess[], backlogs: Backlogs | undefined) {
   const partitions = [...new Set(processes.map(({ settings }) => Number(settings.LANES)))].sort((a, b) => a - b);
   return lanes.map((lane) => {
     const counts = processes.flatMap(({ workers }) => (workers === undefined ? [] : [workers[lane]]));
     const sumOf = (state: 'wanted' | 'ready') => counts.reduce((sum, each) => sum + each[state], 0);
-    return { lane, partitions, workers_ready: sumOf('ready'), workers_wanted: sumOf('wanted') };
+    return {
+      ...{ lane, partitions, workers_ready: sumOf('ready'), workers_wanted: sumOf('wanted') },
+      backlog_seconds: backlogs?.[lane].backlogSeconds ?? null,
+      oldest_chunk_seconds: backlogs?.[lane].oldestChunkSeconds ?? null,
+    };
   });
 }
 
-const laneTable = (processes: readonly NotedProcess[]): string =>
-  tableOf(lanesOf(processes), [
+const laneTable = (ofLanes: ReturnType<typeof lanesOf>): string =>
+  tableOf(ofLanes, [
     ['Lane', ({ lane }) => lane],
     // More than one number is a mistake, which `doctor` explains.
     ['Partitions', ({ partitions }) => partitions.join(' or ') || '–', 'right'],
     ['Workers ready', ({ workers_ready: ready }) => countText(ready), 'right'],
     ['wanted', ({ workers_wanted: wanted }) => countText(wanted), 'right'],
+    ['Backlog', ({ backlog_seconds: backlog }) => secondsText(backlog), 'right'],
+    ['Oldest chunk', ({ oldest_chunk_seconds: oldest }) => secondsText(oldest), 'right'],
   ]);
+
+/** A dash where no pool has measured within 30 s. */
+const secondsText = (seconds: number | null): string => (seconds === null ? '–' : readableDuration(1_000 * seconds));
 
 const sweepTable = (sweeps: readonly SweepRecord[], nowMs: number): string =>
   tableOf(

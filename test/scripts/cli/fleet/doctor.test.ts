@@ -264,6 +264,8 @@ describe('leadscore doctor', () => {
           partitions: [1],
           workers_ready: 2,
           workers_wanted: 2,
+          backlog_seconds: 0,
+          oldest_chunk_seconds: 0,
         });
         expect(document.sweeps.length).to.be.greaterThan(0);
         return document;
@@ -282,7 +284,7 @@ describe('leadscore doctor', () => {
       const { stdout } = await callCli(['status'], settings);
       expect(stdout).to.match(/^Process +Machine +PID +Release +Up +Noted\n/);
       expect(stdout).to.match(/\ngateway +\S+ +\d+ +\d\S+ +\S+ (s|min \d\d s) +\d+\.\d s ago\n/);
-      expect(stdout).to.match(/\nsingles +1 +2 +2\n/);
+      expect(stdout).to.match(/\nsingles +1 +2 +2 +0\.0 s +0\.0 s\n/);
     }).timeout(40_000);
 
     it('names a further gateway with other settings, which status forgets when it has stopped', async () => {
