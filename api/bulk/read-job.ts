@@ -10,6 +10,7 @@ import type { WorkspaceCache } from '../admission/workspace-cache.js';
 import type { ScoringServices } from '../services.js';
 import { quotaNotice } from './quota-notice.js';
 import { InputFault, readInput } from './reading/read-input.js';
+import { countedFields, unreadInput } from './rows/input-counts.js';
 
 export interface ReadJobDeps extends Pick<ScoringServices, 'metering'> {
   readonly jobs: JobStore;
@@ -56,6 +57,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       slices: count,
       header_line,
       notices: ofFile,
+      unknown,
     } = await readInput(uploads.read(job._id), job.options, {
       knownFields: compiled.knownFields,
       onSlices: (added) =>
@@ -69,10 +71,18 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       signal,
       limits: await limitsOf(job, deps),
     });
-    const file = { shape, rows, slices: count, header_line };
+    const model = { id: job.model, version: job.version, knownFields: compiled.knownFields };
+    const file = { shape, rows, slices: count, header_line, fields: countedFields(model) };
+    const input = unreadInput(model, unknown);
     const notices = [...ofFile, ...(await quotaNoticesOf(job, rows, deps))];
     const running = await jobs.change(job._id, ['reading'], {
-      $set: { state: 'running', file, started_at: new Date(clock.now()), ...(notices.length > 0 && { notices }) },
+      $set: {
+        state: 'running',
+        file,
+        input,
+        started_at: new Date(clock.now()),
+        ...(notices.length > 0 && { notices }),
+      },
     });
     if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was stored');
     logger.info({ job: job._id, rows, slices: count }, 'bulk job read');

@@ -11,6 +11,7 @@ import { acceptedCall } from '../call/score-outcome.js';
 import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 import type { CallDays } from '../http/call-days.js';
 import type { ScoringServices } from '../services.js';
+import { sliceInput } from './rows/input-counts.js';
 import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
 import { unusedValues } from './rows/unused-values.js';
 import type { ReserveTicket } from './turns/reserve-order.js';
@@ -66,6 +67,7 @@ export async function scoreSlice(
   const call = acceptedCall(whole, scored);
   const output = await sliceOutput(formOf(job), rows, scored);
   if (call.records.length === 0) return await finishWithoutCall(job, slice, rows, deps, output);
+  const input = await sliceInput(call, model, scored);
   const stopAt = job.options.stop_at === 'limit' ? 'limit' : 'hardStop';
   await ticket.reached();
   const reservation = await metering.reserve(call, organisation, stopAt);
@@ -74,6 +76,7 @@ export async function scoreSlice(
   const outcome: SliceOutcome = {
     ...output.outcome,
     call_id: call.id,
+    input,
     ...(notices.length > 0 && { notices }),
     done_at: new Date(call.atMs),
   };
@@ -128,6 +131,7 @@ async function callOf(
     records,
     nameOfRecord: (index) => `row ${rowOfRecord(index)}`,
     explain: job.options.explain,
+    inputReport: 'summary',
     lane: 'bulk',
     tolerant: true,
     withoutLookups: !job.options.previous,

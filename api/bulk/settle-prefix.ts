@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/contract/dates.js';
+import { withSlice } from '../../shared/store/jobs/input-sums.js';
 import {
   endedAt,
   type Job,
@@ -48,10 +49,12 @@ export async function settlePrefix(
   const hasEnded = ({ _id, outcome }: JobSlice): boolean =>
     ended.has(_id) || (outcome !== undefined && outcome.done_at.getTime() + endedAfterLeases * leaseMs < clock.now());
   let totals = job.settled;
+  let input = job.input;
   for (;;) {
     const next = await slices.list(job._id, { from: totals.slices, limit: slicesPerStep });
     const ready: Settling[] = [];
     let sums = totals;
+    let inputSums = input;
     let notices: readonly string[] = [];
     for (const slice of next) {
       if (numberOfSlice(slice._id) !== sums.slices || slice.outcome === undefined) break;
@@ -60,6 +63,7 @@ export async function settlePrefix(
       ready.push({ slice, start: startAfter(sums) });
       if (sums.scored === 0 && slice.outcome.scored > 0) notices = slice.outcome.notices ?? [];
       sums = totalsWith(sums, slice);
+      inputSums &&= withSlice(inputSums, slice.outcome.input);
     }
     if (ready.length === 0) return totals;
     // A slice was voided since it was read. The slices before it are settled by the next turn.
@@ -68,8 +72,8 @@ export async function settlePrefix(
     // Before the prefix moves: a runner that dies in between repeats both.
     await slices.removeInputs(settled);
     // Another runner may have done the same, with the same sums.
-    if (!(await jobs.advance({ ...job, settled: totals }, sums, notices))) return totals;
-    totals = sums;
+    if (!(await jobs.advance({ ...job, settled: totals }, sums, { input: inputSums, notices }))) return totals;
+    [totals, input] = [sums, inputSums];
     if (settled.length < slicesPerStep) return totals;
   }
 }

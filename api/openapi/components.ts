@@ -13,6 +13,8 @@ import {
   inputFieldSchema,
   inputSchema,
   inputSummarySchema,
+  jobInputFieldSchema,
+  jobInputSummarySchema,
   unreadValueSchema,
   unseenValueSchema,
 } from '../schemas/scoring/input-report.js';
@@ -91,6 +93,8 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   V1OutcomesResponse: outcomesReplySchema,
   JobRequest: jobRequestSchema,
   V1Job: jobSchema,
+  V1JobInputSummary: jobInputSummarySchema,
+  V1JobInputField: jobInputFieldSchema,
   V1JobList: jobListSchema,
   LegacyScoreResponse: legacyScoreResponseSchema,
   LegacyScoreRow: legacyScoreRowSchema,

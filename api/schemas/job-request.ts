@@ -69,6 +69,11 @@ export const jobRequestSchema = describedObject(
         'sent. False is faster. Absent: true.',
       flag,
     ),
+    'strict?': described(
+      'True refuses a file with a column that the model does not know, or such a member in the first 1000 records: the ' +
+        'job becomes `failed`, and nothing is counted. Absent: false.',
+      flag,
+    ),
   },
   { additionalProperties: false },
 );

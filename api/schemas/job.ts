@@ -1,5 +1,6 @@
 import { count, described, describedObject, flag, instant, list, text } from '../../shared/contract/schema.js';
 import { jobStates, pauseReasons } from '../../shared/store/jobs/job-documents.js';
+import { jobInputSummarySchema } from './scoring/input-report.js';
 import { modelIdSchema } from './scoring/score-request.js';
 import { testSchema } from './scoring/score-response.js';
 import { usageSchema } from './usage.js';
@@ -80,7 +81,12 @@ export const jobSchema = describedObject('A bulk job: one file that is scored.',
   stop_at: { type: 'string', enum: ['limit', 'backstop'], description: 'Where the job pauses in the month.' },
   max_errors: described('The job pauses when more rows than this have failed.', count),
   previous: described('Whether the earlier scores of leads are looked up.', flag),
+  strict: described('Whether a file with columns or members that the model does not know is refused.', flag),
   progress: progressSchema,
+  'input_summary?': described(
+    'How the fields of the scored rows were read. Absent in lists, and until the file has been read.',
+    jobInputSummarySchema,
+  ),
   'pause?': pauseSchema,
   'error?': failureSchema,
   'notices?': described(

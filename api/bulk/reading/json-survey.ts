@@ -7,7 +7,7 @@ import { listedNames, shownName } from '../../../shared/files/reading/csv-column
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import { IdMember, idOfJson } from '../../../shared/files/reading/row-ids.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
-import { idOption } from './read-header.js';
+import { idOption, refuseUnknown } from './read-header.js';
 
 /** Records whose names are compared with the fields of the model. */
 const maxRecords = 1_000;
@@ -52,6 +52,11 @@ export class JsonSurvey {
     if (this.wanted === undefined || this.member.wasFound || this.records === 0) return;
     const has = `No record has the member ${shownName(this.wanted)} for the crm_id`;
     throw new InputFault(`${has}. Members of the first record: ${listedNames(this.firstNames)}`);
+  }
+
+  /** @throws InputFault for a member that the model does not know */
+  refuseUnknown(): void {
+    refuseUnknown(this.match.report(), { kind: 'key', fields: this.knownFields });
   }
 
   notices(): string[] {

@@ -1,7 +1,7 @@
 import { setImmediate as nextStep } from 'node:timers/promises';
-import { FieldMatch } from '../../../shared/files/field-match.js';
+import { FieldMatch, type FieldReport } from '../../../shared/files/field-match.js';
 import type { FileShape } from '../../../shared/files/file-form.js';
-import { nameNotices } from '../../../shared/files/notices/header-notices.js';
+import { type NameKind, nameNotices, unknownNames } from '../../../shared/files/notices/header-notices.js';
 import {
   columnOf,
   noKnownColumn,
@@ -20,13 +20,15 @@ const charactersPerStep = 16 * 1024;
 export interface HeaderOptions {
   readonly delimiter: string;
   readonly line: number;
-  readonly options: Pick<JobOptions, 'crm_id_field'>;
+  readonly options: Pick<JobOptions, 'crm_id_field' | 'strict'>;
   readonly knownFields: KnownFields;
 }
 
 export interface ReadHeader {
   readonly shape: FileShape;
   readonly crmIdColumn: number | undefined;
+  /** Columns that the model does not know; at most `maxUnknown`. */
+  readonly unknown: readonly string[];
   /** Sentences for people about the names of the columns. */
   readonly notices: readonly string[];
 }
@@ -34,13 +36,13 @@ export interface ReadHeader {
 /**
  * The form of the rows of a CSV, by the cells of its header.
  * @throws InputFault for two columns of one name that the model reads, for no column with the crm_id, or for none that
- * the model knows
+ * the model knows; with `strict` also for one that it does not know
  */
 export async function shapeOfHeader(
   columns: readonly string[],
   { delimiter, line, options, knownFields }: HeaderOptions,
 ): Promise<ReadHeader> {
-  const { crm_id_field: wanted } = options;
+  const { crm_id_field: wanted, strict = false } = options;
   const crmIdColumn = await columnOf(columns, { wanted: wanted ?? 'crm_id', line, purpose: 'crm_id' });
   const names = columns.filter((name) => name.trim() !== '');
   if (wanted !== undefined && crmIdColumn === undefined)
@@ -59,10 +61,30 @@ export async function shapeOfHeader(
   refuseRepeated(columns, { line, isRead: (name) => sent.targetsOf(name).length > 0 });
   if (!match.hasMatch) throw noKnownColumn({ names, line, delimiter }, knownFields);
   const shape: FileShape = { format: 'csv', columns, delimiter, crm_id_field: crmIdField };
-  const notices = nameNotices(match.report(), {
+  const report = match.report();
+  if (strict) refuseUnknown(report, { kind: 'column', fields: knownFields, line });
+  const notices = nameNotices(report, {
     ...{ names, hasIds: crmIdColumn !== undefined, kind: 'column', fields: knownFields, option: idOption },
   });
-  return { shape, crmIdColumn, notices };
+  return { shape, crmIdColumn, unknown: report.unknown, notices };
+}
+
+/**
+ * Refuses names that the model does not know.
+ * @param line of the header; undefined for members of JSONL
+ * @throws InputFault
+ */
+export function refuseUnknown(
+  report: FieldReport,
+  { kind, fields, line }: { readonly kind: NameKind; readonly fields: KnownFields; readonly line?: number },
+): void {
+  const names = unknownNames(report, kind, fields);
+  if (names === undefined) return;
+  throw new InputFault(
+    `${names}. Nothing was scored or counted, because the job is strict. Rename or remove each ${kind}, or create the ` +
+      'job without "strict"',
+    line === undefined ? {} : { line },
+  );
 }
 
 /** How a job names the column or key with the ids. */

@@ -27,6 +27,8 @@ export interface ReadFile {
    * columns.
    */
   readonly notices: readonly string[];
+  /** Columns of a CSV that the model does not know: see `ReadHeader`. */
+  readonly unknown: readonly string[];
 }
 
 /** The limits of jobs; tests lower them. */
@@ -64,6 +66,7 @@ export async function readInput(
   const json = new JsonSurvey(knownFields, options.crm_id_field);
   let shape: FileShape | undefined;
   let nameNotices: readonly string[] = [];
+  let unknown: readonly string[] = [];
   if (format === 'jsonl')
     shape = { format, columns: [], delimiter: '', crm_id_field: options.crm_id_field ?? 'crm_id' };
   const names = knownFields.sentNames();
@@ -77,6 +80,7 @@ export async function readInput(
       const read = await shapeOfHeader(columns, { ...start, options, knownFields });
       shape = read.shape;
       nameNotices = read.notices;
+      unknown = read.unknown;
       return read.crmIdColumn;
     },
   });
@@ -94,6 +98,7 @@ export async function readInput(
     if (shape === undefined || cutter.rows === 0) throw nothingInIt(format, records.hasHeader);
     if (!survey.hasContent) throw nothingInIt(format, true, ' with content');
     json.refuseWithoutIds();
+    if (options.strict === true) json.refuseUnknown();
     await cutter.end();
     const { footer, surplus } = survey;
     const hasMark = format === 'csv' && form.hasMark;
@@ -108,6 +113,7 @@ export async function readInput(
       slices: cutter.slices,
       header_line: resultHeader({ ...shape, hasMark }, options),
       notices: [...survey.notices(), ...nameNotices, ...json.notices()],
+      unknown,
     };
   } finally {
     await cutter.settled();

@@ -8,8 +8,8 @@ import type { AdmittedModel } from '../../call/scoring-call.js';
 const remedy = 'Send some of these rows to POST /v1/score with "input_report": true to see why';
 
 /**
- * Sentences about fields of whose values in a slice the model could use none: a job has no report on its input. They
- * quote no value.
+ * Sentences about fields of whose values in a slice the model could use none. They come with the first rows,
+ * and quote no value.
  */
 export function unusedValues(
   { parts }: Pick<ScoredRows, 'parts'>,

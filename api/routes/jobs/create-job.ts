@@ -131,6 +131,7 @@ function newJob({ callId, apiKey, atMs, idempotency }: ReceivedCall, request: Jo
       stop_at: request.stop_at ?? 'limit',
       max_errors: request.max_errors ?? jobLimits.defaultMaxErrors,
       previous: request.previous ?? true,
+      ...(request.strict === true && { strict: true }),
     },
     state: 'awaiting_upload',
     ...(idempotency === undefined ? {} : { idempotency: { key: idempotency.key, body_hash: idempotency.bodyHash } }),

@@ -4,6 +4,7 @@ import type { Job } from '../../../shared/store/jobs/job-documents.js';
 import type { ModelVerdicts } from '../../../shared/store/validation/model-verdicts.js';
 import type { Metering } from '../../admission/metering.js';
 import type { Reader } from '../reading.js';
+import { inputSummaryOf } from './input-summary.js';
 
 export interface JobReplyDeps {
   readonly metering: Pick<Metering, 'usage'>;
@@ -11,7 +12,7 @@ export interface JobReplyDeps {
   readonly nowMs: () => number;
 }
 
-type JobForReply = Omit<Job, 'file'> & { readonly file?: Pick<NonNullable<Job['file']>, 'rows'> };
+type JobForReply = Omit<Job, 'file'> & { readonly file?: Pick<NonNullable<Job['file']>, 'rows' | 'fields'> };
 
 /** The jobs of one caller as V1Job. The usage is read once. */
 export async function jobReplies(
@@ -55,7 +56,11 @@ function jobReply(
     stop_at: options.stop_at,
     max_errors: options.max_errors,
     previous: options.previous,
+    strict: options.strict ?? false,
     progress: progressOf(job, nowMs),
+    ...(job.file?.fields === undefined || job.input === undefined
+      ? {}
+      : { input_summary: inputSummaryOf(job.file.fields, job.input) }),
     ...(pause === undefined ? {} : { pause: pauseOf(pause) }),
     ...(failure === undefined ? {} : { error: failureOf(failure) }),
     ...(job.notices === undefined ? {} : { notices: job.notices }),

@@ -55,7 +55,7 @@ export const inputSchema = describedObject(
   },
 );
 
-export const inputFieldSchema = describedObject('How the values of one field were read.', {
+const fieldCounts = {
   field,
   sent: described('Records that sent the field with a value.', count),
   unread: described('Records whose value could not be read. It counts as missing.', count),
@@ -66,9 +66,15 @@ export const inputFieldSchema = describedObject('How the values of one field wer
     count,
   ),
   'date_order?': dateOrder,
-  examples: shortList(value, 'Different values that were not read or not seen, the most frequent first.'),
   'reason?': reason,
+} as const;
+
+export const inputFieldSchema = describedObject('How the values of one field were read.', {
+  ...fieldCounts,
+  examples: shortList(value, 'Different values that were not read or not seen, the most frequent first.'),
 });
+
+export const jobInputFieldSchema = describedObject('How the values of one field of a file were read.', fieldCounts);
 
 export const ignoredNameSchema = describedObject('A name that the model does not know.', {
   name: ignoredName,
@@ -94,5 +100,24 @@ export const inputSummarySchema = describedObject(
       'Names that the model does not know: first those that look misspelt, then the most frequent.',
     ),
     'ignored_more?': described('Further such names, when there are more than 20.', count),
+  },
+);
+
+/** The member `input_summary` of a job. */
+export const jobInputSummarySchema = describedObject(
+  'How the fields of the scored rows were read, up to the last row whose result can be downloaded. It has no values. ' +
+    'An unread or unseen value may also come from an earlier prediction, with which a missing field was filled in.',
+  {
+    records: described('Rows that were scored.', count),
+    fields: described('The fields of the model.', list(jobInputFieldSchema)),
+    ignored: shortList(
+      ignoredNameSchema,
+      'Columns or members that the model does not know: first those that look misspelt, then the most frequent.',
+    ),
+    'ignored_more?': described(
+      'Further such names, when there are more than 20. Members of a JSONL file may have more: the service counts those ' +
+        'of each slice alone.',
+      count,
+    ),
   },
 );

@@ -1,15 +1,21 @@
 import { countText, readableBytes, readableDate, readableDuration } from '../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../output/table.js';
+import { readInputSummary } from '../score/output/input-sums.js';
+import { inputTable } from '../score/output/input-table.js';
 import { usageText } from '../score/output/run-summary.js';
 import { type JobReply, rowsDone, shareDone } from './job-reply.js';
 
-/** The fields of a job as text. @param more further lines, such as where the results are */
+/**
+ * The members of a job as text, and below them how the fields of its rows were read.
+ * @param more further lines, such as where the results are
+ */
 export function jobText(
   job: JobReply,
   { width, more = [] }: { readonly width: number; readonly more?: readonly (readonly [string, string])[] },
 ): string {
   const { usage, validation, expires_at: expiresAt } = job;
-  return renderFields(
+  const input = readInputSummary(job);
+  const fields = renderFields(
     [
       ['Job', job.job_id],
       ['State', job.state],
@@ -31,6 +37,8 @@ export function jobText(
     ],
     { width },
   );
+  const table = input === undefined ? '' : inputTable(input, { width });
+  return table === '' ? fields : `${fields}\n\n${table}`;
 }
 
 /** A table of jobs, one a line. The reasons of pauses have a column if there is one. */

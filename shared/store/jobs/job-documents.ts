@@ -2,6 +2,7 @@ import type { Binary } from 'mongodb';
 import { callIdPrefix } from '../../contract/identifiers.js';
 import type { FileFormat, FileShape } from '../../files/file-form.js';
 import type { UsageBucket } from '../../redis/keys.js';
+import type { CountedField, InputSums } from './input-sums.js';
 
 /*
  * The documents of bulk jobs. A job is one file that is scored; docs/bulk.md describes its life. Its file is cut into
@@ -60,6 +61,8 @@ export interface JobOptions {
   readonly max_errors: number;
   /** Whether earlier scores of leads are looked up, for `previous_score`, `enriched` and fill-in. */
   readonly previous: boolean;
+  /** Whether a file with names that the model does not know is refused. Absent: false. */
+  readonly strict?: boolean;
 }
 
 /** Sums over the slices from the first to the last one of the settled prefix. */
@@ -126,7 +129,11 @@ export interface Job {
     readonly slices: number;
     /** The line of a CSV that begins the results. */
     readonly header_line: string;
+    /** The fields of the model that `input` counts, in its order. */
+    readonly fields?: readonly CountedField[];
   };
+  /** How the fields were read in the settled prefix. Set at the end of reading, and changed with `settled` alone. */
+  readonly input?: InputSums;
   /** Sentences about the file: see `ReadFile` and `SliceOutcome`. They quote no value. Absent without one. */
   readonly notices?: readonly string[];
   /** Sums over the settled prefix. Results and progress come from it, so both only grow. */
@@ -166,6 +173,8 @@ export interface SliceOutcome extends SliceBytes {
   readonly scored: number;
   readonly failed: number;
   readonly empty: number;
+  /** How the fields of its scored rows were read. Absent without one. */
+  readonly input?: InputSums;
   /** Sentences about its values, which the job gets with its first scored row. Absent without one. */
   readonly notices?: readonly string[];
   readonly done_at: Date;

@@ -1,6 +1,7 @@
 import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
 import type { UsageBucket } from '../../redis/keys.js';
 import { type WriteOptions, withMongoTimeout } from '../connection/connect.js';
+import type { InputSums } from './input-sums.js';
 import { idsOfOrganisation, type Job, type JobState, type JobTotals, type SliceBytes } from './job-documents.js';
 import { namedIn } from './job-slices.js';
 
@@ -59,7 +60,7 @@ export class JobStore {
   }
 
   /**
-   * Jobs of a key, newest first, without the header and the columns of their files.
+   * Jobs of a key, newest first, without the columns and fields of their files.
    * @param before id of the last job of the previous page
    */
   async list(
@@ -71,7 +72,7 @@ export class JobStore {
     return await withMongoTimeout(timeoutMs, () =>
       this.collection
         .find({ _id: ids, org: organisationId, bucket })
-        .project<Job>({ 'file.shape': 0, 'file.header_line': 0 })
+        .project<Job>({ 'file.shape': 0, 'file.header_line': 0, 'file.fields': 0, input: 0 })
         .sort({ _id: -1 })
         .limit(limit)
         .toArray(),
@@ -152,17 +153,20 @@ export class JobStore {
 
   /**
    * Moves the end of the settled prefix forward.
-   * @param notices that the job gets
+   * @param more the sums of its input up to there, and notices that the job gets
    * @returns false if another process has moved it, or an erasure has changed results, since the job was read
    */
   async advance(
     { _id, settled, revision }: Pick<Job, '_id' | 'settled' | 'revision'>,
     to: JobTotals,
-    notices: readonly string[] = [],
+    { input, notices = [] }: { readonly input?: InputSums | undefined; readonly notices?: readonly string[] } = {},
   ): Promise<boolean> {
     const { matchedCount } = await this.collection.updateOne(
       { _id, 'settled.slices': settled.slices, revision },
-      { $set: { settled: to }, ...(notices.length > 0 && { $push: { notices: { $each: [...notices] } } }) },
+      {
+        $set: { settled: to, ...(input !== undefined && { input }) },
+        ...(notices.length > 0 && { $push: { notices: { $each: [...notices] } } }),
+      },
       majority,
     );
     return matchedCount === 1;

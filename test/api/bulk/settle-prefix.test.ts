@@ -5,7 +5,7 @@ import { connectMongo, type Mongo } from '../../../shared/store/connection/conne
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { inTransaction } from '../../../shared/store/connection/transaction.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
-import { type Job, type SliceOutcome, sliceId } from '../../../shared/store/jobs/job-documents.js';
+import { type Job, noTotals, type SliceOutcome, sliceId } from '../../../shared/store/jobs/job-documents.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';
@@ -15,6 +15,7 @@ import { profile } from '../../support/service/shard-keys.js';
 
 const leaseMs = 30_000;
 const nowMs = Date.UTC(2026, 1, 10);
+const noInput = { records: 0, counts: [], ignored: [{ name: 'column' }], different: 1 };
 const sizes = { result_bytes: 10, result_gzip_bytes: 7, error_bytes: 3, error_gzip_bytes: 2 };
 
 describe('the settled prefix of a bulk job', () => {
@@ -38,6 +39,7 @@ describe('the settled prefix of a bulk job', () => {
     const job = sampleJob({
       _id,
       org: 'org_prefix',
+      input: noInput,
       file: { shape, rows: 2 * ages.length, slices: ages.length, header_line: 'a\n' },
     });
     await createJob(mongo.database, job, 1_000);
@@ -135,6 +137,29 @@ describe('the settled prefix of a bulk job', () => {
     await finish(job._id, 3, 0, { notices: ['four'] });
     await settle(job, [3]);
     expect((await read(job._id)).notices).to.deep.equal(['one', 'two']);
+  });
+
+  it('adds how the fields were read once, by whichever runner settles, and after one that died', async () => {
+    const inputs = [
+      { records: 2, counts: [0, 2, 5, 1], ignored: [{ name: 'a', records: 2, meant: ['A'] }], different: 1 },
+      { records: 1, counts: [5, 4], ignored: [{ name: 'a', records: 1, meant: ['A'] }], different: 1 },
+      { records: 3, counts: [0, 1, 7, 3], ignored: [{ name: 'b', records: 3 }], different: 7 },
+    ];
+    const job = await jobWith([undefined, undefined, undefined, undefined]);
+    for (const [number, input] of inputs.entries()) await finish(job._id, number, 0, { input });
+    await finish(job._id, 3, 0, { scored: 0, failed: 2 });
+    // A runner that dies here has settled the slice, and has not added its counts.
+    const [first] = await slices.list(job._id, { from: 0, limit: 1 });
+    await slices.settle(first === undefined ? [] : [{ slice: first, start: noTotals }]);
+    await Promise.all([settle(job, [0, 1]), settle(job, [0, 1]), settle(job, [0])]);
+    await settle(job, [0, 1]);
+    const two = [{ name: 'column' }, { name: 'a', records: 3, meant: ['A'] }];
+    const sums = { records: 3, counts: [0, 2, 5, 5], ignored: two, different: 2 };
+    expect((await read(job._id)).input).to.deep.equal(sums);
+    await Promise.all([settle(job, [2, 3]), settle(job, [2, 3])]);
+    const { input } = await read(job._id);
+    expect(input).to.deep.include({ records: 6, counts: [0, 3, 5, 5, 7, 3], different: 7 });
+    expect(input?.ignored).to.deep.equal([...two, { name: 'b', records: 3 }]);
   });
 
   it('does not move over sums that an erasure has changed since they were read', async () => {

@@ -49,6 +49,7 @@ describe('/v1/jobs', () => {
         stop_at: 'limit',
         max_errors: 10_000,
         previous: true,
+        strict: false,
       });
       expect(job.usage.limit).to.equal(10_000);
       expect(job.validation.state).to.equal('too_early_to_grade');
@@ -84,7 +85,7 @@ describe('/v1/jobs', () => {
         [{ input: { crmIdField: 'Lead ID' } }, 'input.crmIdField is not known. Perhaps input.crm_id_field is meant.'],
         [
           { output: { url: 'x' } },
-          'output.url is not known. Known: model_id, input.format, input.crm_id_field, input.bytes, output.include_input, explain, stop_at, max_errors, previous.',
+          'output.url is not known. Known: model_id, input.format, input.crm_id_field, input.bytes, output.include_input, explain, stop_at, max_errors, previous, strict.',
         ],
       ] as const) {
         const reply = await own.call('/v1/jobs', { body: { model_id: own.model._id, ...body } });

@@ -38,7 +38,7 @@ const fateOf = (line: string): string => {
 
 /**
  * Asserts that a job is complete and exact:
- * - each row of its file is in the results once, in order, and the sums count them;
+ * - each row of its file is in the results once, in order, and the sums count them, also those of its input;
  * - the ledger has one row for each slice with a call, and no other row of the job; they count the scored rows;
  * - Redis counts what the ledger counts, and each counted record has its prediction;
  * - neither input nor upload is left.
@@ -46,12 +46,13 @@ const fateOf = (line: string): string => {
  */
 export async function expectJobExact(job: BulkJob, file: JobFile, within: number): Promise<void> {
   const { owner } = job;
-  const { state, settled } = await job.read();
+  const { state, settled, input } = await job.read();
   const scored = file.rows - file.failed - file.empty;
   expect({ state, ...settled }).to.include({
     state: 'completed',
     ...{ rows: file.rows, scored, failed: file.failed, empty: file.empty },
   });
+  expect(input?.records, 'rows in the sums of the input').to.equal(scored);
   const text = await job.text();
   expect(Buffer.byteLength(text), 'bytes of the results').to.equal(settled.result_bytes);
   const expected = file.text.split('\n').slice(1, -1).map(expectedFate);

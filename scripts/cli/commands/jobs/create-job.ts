@@ -40,7 +40,6 @@ export async function createJob(context: CliContext, path: string, options: Crea
     );
   if (options.out !== undefined && options.wait !== true)
     throw usageError('--out needs --wait. Without it, download later: npx leadscore job results JOB --out FILE');
-  if (options.strict === true && options.wait !== true) throw usageError('--strict needs --wait');
   if (options.out !== undefined && resolve(options.out) === resolve(path))
     throw usageError('--out must not be the input file');
   const input = await openInput(path);
@@ -138,8 +137,7 @@ class CreateRun {
     if (job.state === 'canceled')
       return ['To score the same file again, delete the job first:', this.command(job, 'delete')];
     const failed = job.progress?.failed ?? 0;
-    const strict = this.options.wait === true ? '--strict' : '--wait --strict';
-    const code = this.options.strict === true ? '' : ` The exit code is 0: with ${strict} it is 1.`;
+    const code = this.options.strict === true ? '' : ' The exit code is 0.';
     return [
       ...(sink === undefined ? ['Download the results:', this.command(job, 'results')] : []),
       ...(failed === 0
@@ -170,6 +168,7 @@ const bodyOf = ({ format }: InputFile, options: CreateJobOptions) => ({
   stop_at: options.stopAt,
   max_errors: options.maxErrors,
   previous: options.previous,
+  ...(options.strict === true && { strict: true }),
 });
 
 /** A file with another size or time of change is another job. */

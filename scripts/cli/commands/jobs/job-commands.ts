@@ -50,7 +50,7 @@ function addCreate(jobs: Command, context: CliContext): void {
     .option('--no-previous', 'do not look up earlier scores: faster, without previous_score and fill-in')
     .option('--no-input', 'leave the columns of the file out of the results')
     .option('--wait', 'wait for the end of the job')
-    .option('--strict', 'with --wait: exit with 1 if a row failed')
+    .option('--strict', 'refuse a file with unknown columns; with --wait, exit with 1 if a row failed')
     .option('--out <file>', 'with --wait: download the results to this file; gzipped if it ends in .gz')
     .action(async (path: string, options: CreateJobOptions) => {
       const { createJob } = await import('./create-job.js');
@@ -65,7 +65,10 @@ or option makes another job. To score an unchanged file twice, delete its job.
 
 --wait also waits while the job is paused. Ctrl-C ends the wait, not the job.
 The exit code is 1 if the job failed or was canceled. Rows that failed change it
-with --strict alone; \`job results JOB --errors\` lists them with the reasons.`;
+with --strict alone; \`job results JOB --errors\` lists them with the reasons.
+
+--strict also refuses a file with columns that the model does not know, or with
+such members in its first 1000 records. The job fails before a row is counted.`;
 
 function addList(jobs: Command, context: CliContext): void {
   const command = defineCommand(jobs, {

@@ -14,7 +14,8 @@ export interface SummedField {
   readonly date_order?: DateOrder;
   /** The value that was expected, if one was not read. */
   readonly reason?: string;
-  readonly examples: readonly string[];
+  /** Absent in the summary of a job. */
+  readonly examples?: readonly string[];
 }
 
 interface IgnoredName {
@@ -40,8 +41,15 @@ export function readInputSummary(reply: unknown): InputSums | undefined {
   if (typeof member(summary, 'records') !== 'number' || !Array.isArray(fields) || !Array.isArray(ignored))
     return undefined;
   const isNamed = (each: unknown, name: string): boolean => typeof member(each, name) === 'string';
-  const areKnown = fields.every((each) => isNamed(each, 'field') && Array.isArray(member(each, 'examples')));
+  const hasExamples = (each: unknown): boolean => [undefined, true].includes(isListIn(each, 'examples'));
+  const areKnown = fields.every((each) => isNamed(each, 'field') && hasExamples(each));
   return areKnown && ignored.every((each) => isNamed(each, 'name')) ? (summary as InputSums) : undefined;
+}
+
+/** Whether a member is a list; undefined without it. */
+function isListIn(each: unknown, name: string): boolean | undefined {
+  const value = member(each, name);
+  return value === undefined ? undefined : Array.isArray(value);
 }
 
 /** Adds the summary of a further call. */
@@ -63,7 +71,7 @@ export function withSummary(sums: InputSums | undefined, summary: InputSums): In
 
 function sumOf(
   before: SummedField | undefined,
-  { field, sent, unread, unseen, ambiguous, date_order, reason, examples }: SummedField,
+  { field, sent, unread, unseen, ambiguous, date_order, reason, examples = [] }: SummedField,
 ): SummedField {
   const cut = examples.slice(0, maxExamples).map((each) => shortenedText(each, maxExample));
   const expected = reason ?? before?.reason;

@@ -15,7 +15,7 @@ const maxLines = 20;
 export function inputTable(sums: InputSums, { width }: { readonly width: number }): string {
   const told = sums.fields.filter(({ unread, unseen }) => unread + unseen > 0);
   told.sort((one, other) => other.unread + other.unseen - (one.unread + one.unseen));
-  const table = told.length === 0 ? [] : [tableOf(told.slice(0, maxLines), columnsOf(sums.records), { width })];
+  const table = told.length === 0 ? [] : [tableOf(told.slice(0, maxLines), columnsOf(sums), { width })];
   const more = told.length - maxLines;
   const lines = [
     ...table,
@@ -32,12 +32,14 @@ export function inputTable(sums: InputSums, { width }: { readonly width: number 
     .join('\n\n');
 }
 
-const columnsOf = (records: number): Columns<SummedField> => [
+const columnsOf = ({ records, fields }: InputSums): Columns<SummedField> => [
   ['Field', ({ field }) => shown(field)],
   ['Sent', ({ sent }) => shareText(sent, records), 'right'],
   ['Unread', ({ unread }) => (unread === 0 ? '' : countText(unread)), 'right'],
   ['Unseen', ({ unseen }) => (unseen === 0 ? '' : countText(unseen)), 'right'],
-  ['Example', ({ examples }) => shown(examples[0] ?? '')],
+  ...(fields.some(({ examples }) => examples !== undefined)
+    ? [['Example', ({ examples = [] }: SummedField) => shown(examples[0] ?? '')] as const]
+    : []),
   ['Unread because', ({ unread, reason = '' }) => (unread === 0 ? '' : reason)],
 ];
 

@@ -40,11 +40,11 @@ describe('leadscore job create --wait', () => {
     expect(stdout)
       .to.include('3 failed')
       .and.match(/Download the results:\n {2}npx leadscore job results job_1 --out FILE /)
-      .and.include('3 rows have no score, and are not counted. The exit code is 0: with --strict it is 1.')
+      .and.include('3 rows have no score, and are not counted. The exit code is 0.')
       .and.match(/See them with the reasons:\n {2}npx leadscore job results job_1 --errors /);
   });
 
-  it('ends with 1 after failed rows with --strict, which needs --wait', async () => {
+  it('ends with 1 after failed rows with --strict, which makes the job strict', async () => {
     await desk.writeRows('leads.csv', 2_000);
     desk.scoresInPolls(2);
     const { polled } = desk.service;
@@ -55,9 +55,35 @@ describe('leadscore job create --wait', () => {
     const { exitCode, stdout } = await desk.create('leads.csv', '--wait', '--strict');
     expect(exitCode).to.equal(1);
     expect(stdout).to.include('1 row has no score, and is not counted.\nSee it with the reasons:\n');
-    const early = await desk.create('leads.csv', '--strict');
-    expect(early.exitCode).to.equal(2);
-    expect(early.stderr).to.include('--strict needs --wait');
+    expect(desk.service.job.body).to.include({ strict: true });
+  });
+
+  it('shows at the end how the fields of the rows were read', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(2);
+    const { polled } = desk.service;
+    const size = { field: 'Size', sent: 1_500, unread: 3, unseen: 0, reason: 'expected a number' };
+    const date = {
+      field: 'When',
+      sent: 9,
+      unread: 1,
+      unseen: 0,
+      ambiguous: 5,
+      date_order: 'mdy',
+      reason: 'expected a date',
+    };
+    const fields = [size, date, { field: 'Visits', sent: 0, unread: 0, unseen: 0 }];
+    const ignored = [{ name: 'Visit', records: 2_000, did_you_mean: 'Visits' }];
+    desk.service.polled = (job, poll) => {
+      polled(job, poll);
+      job.shown = { input_summary: { records: 2_000, fields, ignored } };
+    };
+    const { stdout } = await desk.create('leads.csv', '--wait');
+    expect(stdout)
+      .to.match(/Values and names that the model does not know\nField +Sent +Unread +Unseen +Unread because\n/)
+      .and.match(/\nSize +75 % +3 +expected a number\n/)
+      .and.include('Visit: did you mean Visits?')
+      .and.match(/When: the model reads .*: 1 of 9 unread, 5 ambiguous/);
   });
 
   it('says each notice of the file once while it waits, also a later one', async () => {
