@@ -89,12 +89,12 @@ function valuesInside(value: unknown, levels: number): number {
  * @throws ApiError unreadableRequest for a body that nests too deep
  */
 export function sizeOf(body: unknown): BodySize {
-  const { records, ...others } = (body ?? {}) as { readonly records?: unknown };
+  const { records } = (body ?? {}) as { readonly records?: unknown };
   if (!Array.isArray(records)) {
     const count = valuesInside(body, maxLevels);
     return { count, records: 0, maxOfRecord: count };
   }
-  const outside = valuesInside({ ...others, records: [] }, maxLevels);
+  const outside = valuesInside({ ...(body as object), records: [] }, maxLevels);
   let count = outside;
   let maxOfRecord = outside;
   for (const [index, record] of records.entries()) {

@@ -115,8 +115,7 @@ export class PoolChild {
         clearTimeout(force);
         resolve();
       });
-      // A second SIGTERM would end it at once.
-      if (!this.isLeaving) process.kill('SIGTERM');
+      this.askToLeave();
     });
   }
 }

@@ -160,7 +160,7 @@ export class WorkerPool {
     if (!this.children.delete(child)) return;
     const successor = this.successorOf(child);
     if (successor !== undefined) successor.replaces = undefined;
-    const isSucceeded = [...this.children].some(({ id, isReady }) => isReady && id === child.id);
+    const isSucceeded = [...this.children].some((other) => other.isReady && !other.isLeaving && other.id === child.id);
     if (!isSucceeded) this.options.onExit?.(child.id);
     const inHand = child.crashNote.read();
     child.crashNote.close();

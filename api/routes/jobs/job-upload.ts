@@ -244,7 +244,10 @@ const noRoom = (max: number): ApiError =>
   );
 
 const beyondLength = (): ApiError =>
-  new ApiError('refusedRequest', 'The upload goes beyond its Upload-Length. The bytes before are kept.');
+  new ApiError(
+    'refusedRequest',
+    'The upload goes beyond its Upload-Length. HEAD on this address has the number of bytes that are kept.',
+  );
 
 const otherOffset = (offset: number): ApiError =>
   new ApiError('jobStateConflict', `Upload-Offset must be ${offset}, the number of bytes that are stored.`);

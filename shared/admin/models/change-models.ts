@@ -115,8 +115,11 @@ export async function changeModel(
   const { database, session, record, announce } = context;
   const { changes, reason } = how;
   const removed = [...(how.removed ?? []), ...endedBy(before, changes)];
-  if (changes.version !== undefined && changes.version !== before.version)
-    await requireServable(context, { ...before, ...changes });
+  if (changes.version !== undefined && changes.version !== before.version) {
+    const { override, ...others } = { ...before, ...changes };
+    const isKept = override !== undefined && !removed.includes('override');
+    await requireServable(context, isKept ? { ...others, override } : others);
+  }
   if (Object.keys(changes).length + removed.length > 0)
     await new ModelStore(database, session).update(before._id, changes, removed);
   const after = await requireModel(context, { model_id: before._id });

@@ -76,6 +76,7 @@ export const importModel = defineAction({
       const model = newModel({ organisationId, modelId, bundle, now, ...(liveApi === undefined ? {} : { liveApi }) });
       await models.create({ ...model, name, ...given });
     } else {
+      if (use === 'candidate') requireNoOther(before, version);
       const changes = use === 'candidate' ? { candidate: candidateOf(context, version) } : { name, version, ...given };
       const live = liveApi === undefined ? {} : { live_api: liveApi };
       await models.update(modelId, { ...changes, ...live }, endedBy(before, changes));
@@ -94,7 +95,7 @@ export const importModel = defineAction({
 });
 
 /** Refuses members that exclude or lack each other. A version that serves at once may take a passed model offline. */
-function checkUse({ model_id: modelId, use, override, new: isNew }: ShapeOf<typeof importModelInput>): void {
+function checkUse({ model_id: modelId, use, override, name, new: isNew }: ShapeOf<typeof importModelInput>): void {
   if (modelId === undefined) {
     if (use === 'candidate') throw invalid('use', 'must be absent or serve for a new model, which serves at once.');
     return;
@@ -105,6 +106,8 @@ function checkUse({ model_id: modelId, use, override, new: isNew }: ShapeOf<type
       'use',
       'is missing: candidate stores the version for a comparison, serve lets it score calls at once.',
     );
+  if (use === 'candidate' && name !== undefined)
+    throw invalid('name', 'is that of the model, which a candidate does not change.');
   if (use === 'candidate' && override !== undefined)
     throw invalid('override', 'lets a version score, and a candidate scores no calls.');
 }
