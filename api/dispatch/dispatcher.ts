@@ -134,8 +134,8 @@ export class Dispatcher {
    * Scores the records of a call.
    * @param ended resolves at the end of the call, whatever its outcome
    * @throws ApiError refusedRequest naming the records that cannot be featurized, or for too many field names;
-   * internalError when no answer came in time, or at once while the lane has no worker process. A tolerant call gets
-   * only the latter
+   * internalError when no answer came in time. A tolerant call gets only the latter. Without worker processes in the
+   * lane, that error comes at once
    */
   async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
     if (this.options.queues.isWithoutWorkers(call.lane)) throw withoutWorkers(call.lane);

@@ -148,17 +148,19 @@ export function observePool(registry: Registry, { pools, partitions, redis }: Po
 
 /** One pool measures the backlogs, and all show the same figures. */
 function observeBacklogs(registers: Registry[], redis: Redis): void {
-  const figures = {
-    leadscore_backlog_seconds: {
+  const figures = [
+    {
+      name: 'leadscore_backlog_seconds',
       help: 'Seconds that a chunk which arrives now waits for a worker, over all partitions. Scale pools by it.',
       of: (backlog: Backlog) => backlog.backlogSeconds,
     },
-    leadscore_oldest_chunk_seconds: {
+    {
+      name: 'leadscore_oldest_chunk_seconds',
       help: 'Age of the chunk of a lane that has waited longest, over all partitions.',
       of: (backlog: Backlog) => backlog.oldestChunkSeconds,
     },
-  };
-  for (const [name, { help, of }] of Object.entries(figures))
+  ];
+  for (const { name, help, of } of figures)
     new Gauge({
       name,
       help,
