@@ -22,7 +22,7 @@ import { beginChunk } from './scoring/score-chunk.js';
  * MongoDB, so a job that stalls or runs twice does no harm.
  */
 
-/** The limit of all loaded models. With WORKERS=2 a pool has up to six processes in 4 GB, and more for the moment of a replacement. */
+/** The limit of all loaded models. With WORKERS=2 a pool has up to six processes in 4 GB, and more in a replacement. */
 const maxModelBytes = 512 * 1024 * 1024;
 const maxLoads = 1_000; // ONNX leaks some memory with every model; the process is replaced after this many
 const lookupTimeoutMs = 5_000;

@@ -58,7 +58,7 @@ export function requestLatestScores(chunk: ChunkPayload, latest: Pick<LatestScor
 
 /**
  * Looks up the leads of a chunk in Redis. Asks MongoDB for those that Redis does not know, and for the own scores of
- * those that it does not know under the chunk's model. Reads the stored fields of leads only where these may fill a gap.
+ * those that it does not know under the chunk's model. Reads stored fields only where these may fill a gap.
  * @param gaps of the records of each lead; leads without a gap are left out
  */
 export async function findKnownLeads(
@@ -96,7 +96,7 @@ export async function findKnownLeads(
   return { byCrmId, epoch: isOvertaken(chunk, latestIds) ? '' : epoch };
 }
 
-/** A lead as Redis knows it, with its own score from MongoDB. That may be of a call that is not settled yet. */
+/** A lead as Redis knows it, with its own score from MongoDB, which may be of an unsettled call. */
 function withOwn(cached: CachedLead | undefined, own: OwnScore | undefined): CachedLead | undefined {
   if (cached === undefined || own === undefined) return cached;
   return own.id > cached.latestId ? { latestId: own.id, own } : { ...cached, own };
@@ -104,8 +104,8 @@ function withOwn(cached: CachedLead | undefined, own: OwnScore | undefined): Cac
 
 /**
  * Whether MongoDB has a prediction of a lead that is later than the chunk. Redis does not know it, so the chunk's score
- * must not become the latest. Of a lead that Redis knows, only the own prediction is read: the first item of its entry is
- * its latest prediction under any model already.
+ * must not become the latest. A lead that Redis knows needs only its own prediction: the first item of its entry is its
+ * latest prediction under any model.
  */
 function isOvertaken({ parts, organisation }: ChunkPayload, latestIds: readonly string[]): boolean {
   const earliestId = callIdFloor(Math.min(...parts.map(({ now }) => now)), organisation);

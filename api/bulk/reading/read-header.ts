@@ -35,8 +35,8 @@ export interface ReadHeader {
 
 /**
  * The form of the rows of a CSV, by the cells of its header.
- * @throws InputFault for two columns of one name that the model reads, for no column with the crm_id, or for none that
- * the model knows; with `strict` also for one that it does not know
+ * @throws InputFault for two columns of one name that the model reads. Also for no column with the crm_id, and for none
+ * that the model knows. With `strict` also for one that it does not know
  */
 export async function shapeOfHeader(
   columns: readonly string[],

@@ -72,8 +72,8 @@ const latestSegments = ({ organisationId, modelId, crmIds }: LeadQuery): Documen
 
 /**
  * Segments per lead that are read at once. MongoDB reads a segment in some 10 us, but takes 300 for each sub-pipeline
- * of a `$lookup`. Leads that share segments have up to a hundred index keys for each, at 2 us. Those of one model are
- * sought in some 180 us a lead, so fewer segments are worth reading.
+ * of a `$lookup`. Leads that share segments have up to a hundred index keys for each, at 2 us. A seek
+ * under one model takes some 180 us a lead, so fewer segments are worth reading.
  */
 const shortHistory = { ofAnyModel: 4, ofOne: 1 };
 /** Organisations, and models, whose leads have longer histories. For some time these are not tried at once again. */

@@ -102,7 +102,7 @@ describe('the calls of a fleet', () => {
     expect(model_id).to.equal('mdl_2');
   });
 
-  it('of models in turn score the same leads, none of them new, under each model after the other', () => {
+  it('score the same known leads under each model after the other, for models in turn', () => {
     const modelIds = Array.from({ length: 5 }, (_, model) => `mdl_${model}`);
     const called = { organisations: [{ ...organisation, modelIds }], hotLeads: 250 };
     const calls = new FleetCalls({ ...called, modelAt: 1, inTurn: 3, firstLead: 250 });
