@@ -229,7 +229,7 @@ describe('histories of leads with and without the latest scores of Redis', () =>
         reads.with += withCache.fieldReads;
         reads.without += without.fieldReads;
       }),
-      { numRuns: runsOfTier(25, 150) },
+      { numRuns: runsOfTier(25, 75) },
     );
     expect(reads.with).to.be.above(0).and.below(reads.without);
   }).timeout(120_000);
