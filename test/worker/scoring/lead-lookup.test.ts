@@ -156,7 +156,8 @@ describe('the lookup of the leads of a chunk', () => {
   it('reads the fields of leads whose latest prediction MongoDB has told', async () => {
     const { read } = await lookedUp({
       cached: [{ ...elsewhere('01-1.0000'), gaps: 0b1 }, undefined, undefined],
-      latest: { 'L-1': scored('01-2.0000', 50), 'L-2': scored('01-3.0000', 50) },
+      latest: { 'L-2': scored('01-3.0000', 50) },
+      own: { 'L-1': { id: '01-2.0000', score: 50 } },
     });
     expect(read).to.deep.equal(['01-2.0000', '01-3.0000']);
   });
