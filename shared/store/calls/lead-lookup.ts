@@ -145,8 +145,8 @@ export async function readLatestSegments(
   return await readSegments<ScoreColumns>(database, wanted, { fields: scoreColumns, signal }).toArray();
 }
 
-/** Documents of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
-const batchSize = 1_000;
+/** Documents of one reply, more than a chunk has leads: with as many, or MongoDB's 101, it takes a round trip more. */
+const batchSize = 1_001;
 
 export type ScoreColumns = Pick<PredictionSegment, '_id' | 'model' | 'crm_ids' | 'scores'>;
 export const scoreColumns = { model: 1, crm_ids: 1, scores: 1 };

@@ -54,7 +54,7 @@ function addImport(models: Command, context: CliContext): void {
     description: 'Check a bundle (folder or .tar.gz) and store it as a new model or a new version of a model',
     examples: [
       'model import ./bundle --org org_4fzyo82mVYHgQ1bT',
-      'model import ./bundle-v2.tar.gz --org org_4fzyo82mVYHgQ1bT --model mdl_7Gx2dQpW0aZrTn5K --candidate',
+      'model import ./v2.tar.gz --org org_4fzyo82mVYHgQ1bT --model mdl_7Gx2dQpW0aZrTn5K --candidate',
     ],
     notes:
       'Nothing is stored if the bundle is invalid. If a model of the organisation has the\nsame bundle, the command names it, and asks for --model or --new.',

@@ -238,7 +238,7 @@ describe('leadscore doctor', () => {
 
     before(async function () {
       this.timeout(startTimeoutMs);
-      service = await runningService({ withRunner: true });
+      service = await runningService({ withRunner: true, environment: { LANES: '1' } });
       const url = new URL((await testServers()).mongoUrl);
       url.pathname = service.stores.database.databaseName;
       settings = {
