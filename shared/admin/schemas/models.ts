@@ -222,23 +222,24 @@ export const rollbackInput = closedObject({
 export const candidateInput = closedObject({ 'org_id?': organisationId, model_id: modelId, version });
 
 /** Members of an import, of a bundle that was uploaded as of one that was read. */
-export const importMembers = {
-  org_id: organisationId,
-  /** Makes the bundle a version of this model; otherwise it becomes a new model. */
-  'model_id?': modelId,
-  /**
-   * With `model_id`, whether the version scores calls at once, or is a candidate that scores none. Required then,
-   * because a version that has not passed may be blocked.
-   */
-  'use?': { type: 'string', enum: ['candidate', 'serve'] },
-  'override?': givenOverride,
-  /** Makes a new model although a model of the organisation has the same bundle. */
-  'new?': flag,
-  'name?': name,
-  'live_api?': flag,
-} as const;
+export const importMembers = () =>
+  ({
+    org_id: organisationId,
+    /** Makes the bundle a version of this model; otherwise it becomes a new model. */
+    'model_id?': modelId,
+    /**
+     * With `model_id`, whether the version scores calls at once, or is a candidate that scores none. Required then,
+     * because a version that has not passed may be blocked.
+     */
+    'use?': { type: 'string', enum: ['candidate', 'serve'] },
+    'override?': givenOverride,
+    /** Makes a new model although a model of the organisation has the same bundle. */
+    'new?': flag,
+    'name?': name,
+    'live_api?': flag,
+  }) as const;
 
-export const importModelInput = closedObject(importMembers);
+export const importModelInput = closedObject(importMembers());
 /**
  * `is_new_version` is false if the model had this version already, with the same content. `blocked` is the validation
  * state for which the deploy policy refuses the calls of a new model.

@@ -30,4 +30,4 @@ export const uploadSchema = closedObject({
 
 export const createUploadInput = closedObject({ org_id: organisationId });
 export const uploadInput = closedObject({ org_id: organisationId, upload_id: uploadId });
-export const importUploadInput = closedObject({ ...importMembers, upload_id: uploadId });
+export const importUploadInput = closedObject({ ...importMembers(), upload_id: uploadId });
