@@ -114,7 +114,13 @@ export const badSyntax = rowsAs('422 bad_request', [
   ],
   ['arrays of depth 100,000', sent('['.repeat(100_000) + ']'.repeat(100_000)), /deeper than 32/],
   ['objects of depth 100,000', sent(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`), /deeper than 32/],
-  ['one million unclosed arrays', sent('['.repeat(1_000_000)), /deeper than 32/],
+  ['one million unclosed arrays', sent('['.repeat(1_000_000)), /ends too early/],
+  [
+    'two million unclosed arrays, which are counted before they are parsed',
+    sent('['.repeat(2_000_000)),
+    /deeper than 32/,
+  ],
+  ['arrays half a million levels deep', sent('['.repeat(500_000) + ']'.repeat(500_000)), /deeper than 32/],
   ['NUL in a key', sent('{"model_id":"m","records":[{"a\\u0000":1}]}'), /key in the body contains a NUL/],
   ['NUL in a nested key', sent('{"x":[{"y":{"\\u0000":1}}]}'), /key in the body contains a NUL/],
   [
