@@ -11,7 +11,7 @@ describe('the large calls of one organisation, beside small calls of another', (
 
   before(async function () {
     this.timeout(30_000);
-    fleet = await PretendedFleet.start({ lanes: { batches: { processes, chunkMs: 20 } } });
+    fleet = await PretendedFleet.start({ lanes: { batches: { processes, chunkMs: 80 } } });
   });
   after(async function () {
     this.timeout(30_000);
