@@ -11,6 +11,7 @@ import { hasCallsInFlight } from '../shared/quota/calls-in-flight.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
 import { type Redis, redisNowMs } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
+import { ProcessRegister } from '../shared/redis/process-register.js';
 import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
 import { ErasureStore, erasingStores } from '../shared/store/calls/erasures.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
@@ -22,6 +23,7 @@ import { AuthAttempts } from './auth/auth-attempts.js';
 import { Authenticator } from './auth/authenticate.js';
 import { callerAddressBehind } from './auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from './auth/key-settings.js';
+import { openTurnQueue, turnQueues } from './bulk/turns/turns.js';
 import {
   type Connections,
   commandTimeoutMs,
@@ -169,8 +171,8 @@ async function serve(gateway: Gateway, connections: GatewayConnections, services
 }
 
 /** The services in the form in which the routes take them. */
-function appServices(gateway: Gateway, { commands, mongo }: Connections, services: Services) {
-  const { config, clock, logger } = gateway;
+function appServices(gateway: Gateway, { commands, jobs, mongo }: Connections, services: Services) {
+  const { config, clock, logger, lifecycle } = gateway;
   const { database } = mongo;
   const { keys, workspaces, queues, largeCalls } = services;
   const common = {
@@ -199,6 +201,8 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
       logger,
       reading,
       score,
+      waiting: lifecycle.add(openTurnQueue({ queue: turnQueues.reading, commands: jobs, logger })),
+      processes: new ProcessRegister(commands),
       retentionMs: config.jobRetentionDays * dayMs,
       bodyTimeoutMs: config.bodyTimeoutMs,
     }),

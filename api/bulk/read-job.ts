@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError, messageOf } from '../../shared/contract/errors.js';
 import { allowanceOf } from '../../shared/contract/plans.js';
@@ -23,7 +24,7 @@ export interface ReadJobDeps extends Pick<ScoringServices, 'metering'> {
   /** Aborted when the process stops. Reading begins again elsewhere. */
   readonly stopping: AbortSignal;
   /** Called when the rows of the job can be scored, before its upload is removed. */
-  readonly onRunning: () => void;
+  readonly onRunning: (file: NonNullable<Job['file']>) => void;
 }
 
 const progressEveryMs = 1_000;
@@ -44,6 +45,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
   const left = new AbortController();
   const signal = AbortSignal.any([stopping, left.signal]);
   let readBytes = 0;
+  const digest = createHash('sha256');
   const timer = setInterval(() => void storeProgress(), progressEveryMs);
   const storeProgress = async (): Promise<void> => {
     const changed = await jobs.change(job._id, ['reading'], { $set: { read_bytes: readBytes } }).catch(() => job);
@@ -58,7 +60,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       header_line,
       notices: ofFile,
       unknown,
-    } = await readInput(uploads.read(job._id), job.options, {
+    } = await readInput(hashed(uploads.read(job._id), digest), job.options, {
       knownFields: compiled.knownFields,
       onSlices: (added) =>
         slices.add(
@@ -71,6 +73,8 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       signal,
       limits: await limitsOf(job, deps),
     });
+    const sha256 = digest.digest('hex');
+    refuseOtherFile(job, sha256);
     const model = { id: job.model, version: job.version, knownFields: compiled.knownFields };
     const file = { shape, rows, slices: count, header_line, fields: countedFields(model) };
     const input = unreadInput(model, unknown);
@@ -80,13 +84,14 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
         state: 'running',
         file,
         input,
+        'upload.sha256': sha256,
         started_at: new Date(clock.now()),
         ...(notices.length > 0 && { notices }),
       },
     });
     if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was stored');
     logger.info({ job: job._id, rows, slices: count }, 'bulk job read');
-    deps.onRunning();
+    deps.onRunning(file);
   } catch (error) {
     if (error instanceof NoLongerReading) return await removeUnused(job, deps);
     if (!(error instanceof InputFault || error instanceof ApiError)) throw error;
@@ -95,6 +100,22 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
     clearInterval(timer);
   }
   await uploads.removeInSteps(job._id, stopping);
+}
+
+async function* hashed(pieces: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
+}
+
+/** @throws InputFault when the creation named another file */
+function refuseOtherFile({ options: { sha256: named } }: Job, sha256: string): void {
+  if (named === undefined || named === sha256) return;
+  throw new InputFault(
+    `The upload is not the file that the job names: its SHA-256 is ${sha256}, and "sha256" of "input" is ${named}. ` +
+      'Create a job for this file',
+  );
 }
 
 /**

@@ -3,13 +3,13 @@ import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { markBulkDemand } from '../../shared/redis/bulk-demand.js';
 import type { Redis } from '../../shared/redis/connect.js';
-import type { Job } from '../../shared/store/jobs/job-documents.js';
+import { type Job, needsBulkWorkers } from '../../shared/store/jobs/job-documents.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
 import { type ReadJobDeps, readJob } from './read-job.js';
 import { cancelAbandoned, type ResumeDeps, resumeJobs, settleCanceled } from './resume-jobs.js';
 import { JobRound } from './turns/job-round.js';
 import { type JobTurnDeps, JobTurns } from './turns/job-turn.js';
-import { startTurns, type Turns } from './turns/turns.js';
+import { startTurns, type TurnQueue, turnQueues } from './turns/turns.js';
 
 export interface RunnerDeps extends JobTurnDeps, Omit<ReadJobDeps, 'onRunning'>, ResumeDeps {
   readonly jobs: JobStore;
@@ -31,8 +31,8 @@ const resumeEveryMs = 5_000;
 export class Runner implements Stoppable {
   readonly name = 'bulk runner';
   private readonly scoring: JobTurns;
-  private readonly turns: Turns;
-  private readonly reads: Turns;
+  private readonly turns: TurnQueue;
+  private readonly reads: TurnQueue;
   private repeated: readonly Repeated[] = [];
   private readonly failing = new Set<string>();
   private readonly round = new JobRound();
@@ -43,7 +43,7 @@ export class Runner implements Stoppable {
     this.scoring = new JobTurns(deps);
     const { commands } = redis;
     this.turns = startTurns({
-      queue: 'bulk-job-turns',
+      queue: turnQueues.scoring,
       atOnce: turnsAtOnce,
       take: (jobId) => this.score(jobId),
       commands,
@@ -51,7 +51,7 @@ export class Runner implements Stoppable {
       logger,
     });
     this.reads = startTurns({
-      queue: 'bulk-reads',
+      queue: turnQueues.reading,
       atOnce: readsAtOnce,
       take: (organisationId) => this.read(organisationId),
       commands,
@@ -82,7 +82,7 @@ export class Runner implements Stoppable {
   private async poll(): Promise<void> {
     const { jobs, redis } = this.deps;
     const found = await jobs.inStates(['reading', 'running']);
-    if (found.length > 0) await markBulkDemand(redis.commands);
+    if (found.some(needsBulkWorkers)) await markBulkDemand(redis.commands);
     const ofState = (state: Job['state']) => found.filter((job) => job.state === state);
     await this.reads.add(new Set(ofState('reading').map(({ org }) => org)));
     const running = ofState('running').filter(({ _id }) => !this.scoring.isWaiting(_id));
@@ -100,12 +100,15 @@ export class Runner implements Stoppable {
   }
 
   private async read(organisationId: string): Promise<boolean> {
-    const { jobs } = this.deps;
+    const { jobs, redis } = this.deps;
     const [oldest, ...others] = await jobs.readingOf(organisationId);
     const job = oldest === undefined ? undefined : await jobs.findById(oldest);
     if (job?.state === 'reading') {
       // Not awaited: without Redis, the next poll adds the job.
-      const onRunning = () => void this.turns.add([job._id]).catch(() => undefined);
+      const onRunning = (file: NonNullable<Job['file']>) => {
+        if (needsBulkWorkers({ ...job, file })) markBulkDemand(redis.commands).catch(() => undefined);
+        this.turns.add([job._id]).catch(() => undefined);
+      };
       await readJob(job, { ...this.deps, onRunning });
     }
     return others.length > 0;

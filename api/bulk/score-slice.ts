@@ -4,7 +4,7 @@ import type { FileForm } from '../../shared/files/file-form.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 import type { MongoClient } from '../../shared/store/connection/connect.js';
 import { inTransaction } from '../../shared/store/connection/transaction.js';
-import type { Job, JobSlice, SliceOutcome } from '../../shared/store/jobs/job-documents.js';
+import { type Job, type JobSlice, needsBulkWorkers, type SliceOutcome } from '../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import type { WorkspaceCache } from '../admission/workspace-cache.js';
 import { acceptedCall } from '../call/score-outcome.js';
@@ -40,7 +40,7 @@ const hasHungUp = (): boolean => false;
  *
  * 1. Reads the rows.
  * 2. Admission, as for each call: a trial may have ended meanwhile, or Live API was switched off.
- * 3. Dispatch, in the lane `bulk`.
+ * 3. Dispatch, in the lane `bulk`. A file of one slice goes to the lane `batches`.
  * 4. Reserve, up to the limit or the backstop.
  * 5. Record, in one transaction with the outcome of the slice.
  * 6. Settle.
@@ -132,7 +132,8 @@ async function callOf(
     nameOfRecord: (index) => `row ${rowOfRecord(index)}`,
     explain: job.options.explain,
     inputReport: 'summary',
-    lane: 'bulk',
+    // A small file ends before worker processes of bulk jobs would have started.
+    lane: needsBulkWorkers(job) ? 'bulk' : 'batches',
     tolerant: true,
     withoutLookups: !job.options.previous,
     idempotency: undefined,

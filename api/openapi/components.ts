@@ -3,7 +3,7 @@ import { jobLimits } from '../../shared/store/jobs/job-documents.js';
 import { coverageDaysSchema, coverageSchema, fieldCoverageSchema } from '../schemas/coverage.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
 import { jobLimitSchema, jobListSchema, jobSchema } from '../schemas/job.js';
-import { jobRequestSchema } from '../schemas/job-request.js';
+import { inputNameSchema, inputSha256Schema, jobRequestSchema } from '../schemas/job-request.js';
 import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
 import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
@@ -228,6 +228,8 @@ export const parameters = {
   cursor: parameter('query', 'cursor', 'The `next_cursor` of the previous page.', { type: 'string', minLength: 1 }),
   jobId: parameter('path', 'job_id', 'The job.', { type: 'string', minLength: 1 }, 'job_4kTq9Z01kb3f7q0h8m2v5t6w9x'),
   jobLimit: parameter('query', 'limit', 'The maximum number of jobs on a page.', jobLimitSchema),
+  jobInputName: parameter('query', 'input_name', 'Lists only jobs whose file has this name.', inputNameSchema),
+  jobInputSha256: parameter('query', 'input_sha256', 'Lists only jobs of this file.', inputSha256Schema),
   compression: parameter(
     'query',
     'compression',

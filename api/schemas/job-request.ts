@@ -1,11 +1,31 @@
 import { described, describedObject, flag, type ShapeOf } from '../../shared/contract/schema.js';
 import { jobLimits } from '../../shared/store/jobs/job-documents.js';
 import { modelIdSchema } from './scoring/score-request.js';
+import { sha256Pattern } from './validator.js';
 
 const formatSchema = {
   type: 'string',
   enum: ['csv', 'jsonl'],
   description: 'The format of the file, and of its results. Absent: `csv`.',
+} as const;
+
+/** Also a filter of `GET /v1/jobs`. */
+export const inputNameSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[^\\u0000]*$',
+  format: 'well-formed-text',
+  description: 'The name of the file, for people.',
+  examples: ['leads.csv'],
+} as const;
+
+/** Also a filter of `GET /v1/jobs`. */
+export const inputSha256Schema = {
+  type: 'string',
+  pattern: sha256Pattern,
+  description: 'SHA-256 of the file as you send it, in lower-case hex. Another file makes the job `failed`.',
+  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 } as const;
 
 const inputSchema = describedObject(
@@ -30,6 +50,8 @@ const inputSchema = describedObject(
         'length is refused.',
       examples: [81_264_402],
     },
+    'name?': inputNameSchema,
+    'sha256?': inputSha256Schema,
   },
   { additionalProperties: false },
 );

@@ -15,6 +15,8 @@ const formatSchema = {
 const inputSchema = describedObject('The file and its upload.', {
   format: formatSchema,
   'crm_id_field?': described('The column or member with your ids, if you named one.', text),
+  'name?': described('The name of the file, if you gave one.', text),
+  'sha256?': described('SHA-256 of the file in hex: as you named it, or as it was read.', text),
   bytes_received: described('Bytes of the file that are stored.', count),
   'bytes?': described('Bytes of the whole file, once they are known.', count),
 });

@@ -6,6 +6,8 @@ import { shortenedText } from '../../shared/contract/texts.js';
 import { nearestName, renameAdvice } from '../call/notices.js';
 
 const maxProblemsNamed = 5;
+/** Other patterns exclude characters that no text may have. */
+export const sha256Pattern = '^[0-9a-f]{64}$';
 
 /**
  * Compiles a schema into a function that returns a valid body.
@@ -46,6 +48,8 @@ function describe({ instancePath, keyword, params, message, parentSchema, data }
   if (keyword === 'type' && Array.isArray(parentSchema?.enum)) return `${path} must be ${listed(parentSchema.enum)}`;
   if (keyword === 'type') return `${path} must be of type ${[params.type].flat().join(' or ')}`;
   if (keyword === 'enum') return `${path} must be ${listed(params.allowedValues)}`;
+  if (keyword === 'pattern' && parentSchema?.pattern === sha256Pattern)
+    return `${path} must be the SHA-256 of the file: 64 characters of 0-9 and a-f`;
   if (keyword === 'pattern' || keyword === 'format')
     return `${path} contains a character that is not allowed (NUL or half of a surrogate pair)`;
   if (keyword === 'maxLength') return `${path} must have at most ${String(params.limit)} characters`;

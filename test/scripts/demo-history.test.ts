@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ScoreRow } from '../../scripts/cli/score/calls/api-reply.js';
+import type { ScoreRow } from '../../scripts/cli/calls/api-reply.js';
 import { type PastStates, pastRows, pastSpan, pastStates } from '../../scripts/demo/tour/past-states.js';
 import { type GeneratedLead, generateLeads } from '../../scripts/leads/lead-generator.js';
 import { readBundle } from '../../shared/bundle/archive/read-bundle.js';

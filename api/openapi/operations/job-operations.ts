@@ -54,7 +54,10 @@ export const listJobsOperation = (docsUrl: string): Operation => ({
   summary: 'List bulk jobs',
   description: "Returns the jobs of the workspace and of the key's kind (live or test), newest first, in pages.",
   tags,
-  parameters: [parameters.jobLimit, parameters.cursor, parameters.requestId],
+  parameters: [
+    ...[parameters.jobLimit, parameters.cursor, parameters.jobInputName, parameters.jobInputSha256],
+    parameters.requestId,
+  ],
   responses: {
     200: jsonReply({ description: 'A page of jobs.', headers: readHeaders }, jobListSchema, 'jobs'),
     ...errorsWith(['unreadableRequest'], { docsUrl }),

@@ -126,6 +126,8 @@ function newJob({ callId, apiKey, atMs, idempotency }: ReceivedCall, request: Jo
       format: input.format ?? 'csv',
       ...(input.crm_id_field === undefined ? {} : { crm_id_field: input.crm_id_field }),
       ...(input.bytes === undefined ? {} : { bytes: input.bytes }),
+      ...(input.name === undefined ? {} : { name: input.name }),
+      ...(input.sha256 === undefined ? {} : { sha256: input.sha256 }),
       include_input: output.include_input ?? true,
       explain: request.explain ?? false,
       stop_at: request.stop_at ?? 'limit',

@@ -7,6 +7,7 @@ import type { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import type { JobOwner } from '../../../shared/store/jobs/jobs.js';
 import type { UploadStores } from '../../../shared/store/jobs/upload-session.js';
 import type { Admission } from '../../admission/admission.js';
+import type { TurnQueue } from '../../bulk/turns/turns.js';
 import type { TransferPermits } from '../../request/uploads/transfer-permits.js';
 import type { Reader, ReadingDeps } from '../reading.js';
 import { pathParameter } from '../reading.js';
@@ -25,6 +26,8 @@ export interface JobDeps {
   readonly retentionMs: number;
   /** An upload ends after this time without a byte. */
   readonly uploadSilenceMs: number;
+  /** Organisations with files to read. */
+  readonly waiting: Pick<TurnQueue, 'add'>;
   readonly uploads: TransferPermits;
   readonly downloads: TransferPermits;
   readonly logger: Logger;

@@ -10,6 +10,8 @@ export interface JobReplyDeps {
   readonly metering: Pick<Metering, 'usage'>;
   readonly verdicts: Pick<ModelVerdicts, 'of'>;
   readonly nowMs: () => number;
+  /** Whether a runner of bulk jobs runs. */
+  readonly hasRunner: () => Promise<boolean>;
 }
 
 type JobForReply = Omit<Job, 'file'> & { readonly file?: Pick<NonNullable<Job['file']>, 'rows' | 'fields'> };
@@ -18,7 +20,7 @@ type JobForReply = Omit<Job, 'file'> & { readonly file?: Pick<NonNullable<Job['f
 export async function jobReplies(
   jobs: readonly JobForReply[],
   { organisation, apiKey, models }: Reader,
-  { metering, verdicts, nowMs }: JobReplyDeps,
+  { metering, verdicts, nowMs, hasRunner }: JobReplyDeps,
 ): Promise<Record<string, unknown>[]> {
   if (jobs.length === 0) return [];
   const { month: _, ...usage } = await metering.usage(organisation, apiKey.kind);
@@ -27,16 +29,30 @@ export async function jobReplies(
       const model = models.find(({ _id }) => _id === job.model);
       // A removed model has no verdict.
       const verdict = model === undefined ? unresolved : await verdicts.of({ ...model, version: job.version });
-      return jobReply(job, { usage, verdict, nowMs: nowMs() });
+      const waitsForRunner = runnable.has(job.state) && !(await hasRunner());
+      return jobReply(job, { usage, verdict, nowMs: nowMs(), waitsForRunner });
     }),
   );
 }
 
-function jobReply(
-  job: JobForReply,
-  { usage, verdict, nowMs }: { readonly usage: UsageReport; readonly verdict: Verdict; readonly nowMs: number },
-): Record<string, unknown> {
+/** The states in which a runner works on a job, and the one before them. */
+const runnable: ReadonlySet<Job['state']> = new Set(['awaiting_upload', 'reading', 'running']);
+
+/** Stands before the notices about the file, and goes when a runner runs. */
+const withoutRunner =
+  'No runner of bulk jobs runs, so the job waits. The operator of the service starts one: npm run start:bulk';
+
+interface ReplyState {
+  readonly usage: UsageReport;
+  readonly verdict: Verdict;
+  readonly nowMs: number;
+  readonly waitsForRunner: boolean;
+}
+
+function jobReply(job: JobForReply, { usage, verdict, nowMs, waitsForRunner }: ReplyState): Record<string, unknown> {
   const { options, upload, pause, failure } = job;
+  const notices = [...(waitsForRunner ? [withoutRunner] : []), ...(job.notices ?? [])];
+  const sha256 = upload.sha256 ?? options.sha256;
   return {
     job_id: job._id,
     state: job.state,
@@ -48,6 +64,8 @@ function jobReply(
     input: {
       format: options.format,
       ...(options.crm_id_field === undefined ? {} : { crm_id_field: options.crm_id_field }),
+      ...(options.name === undefined ? {} : { name: options.name }),
+      ...(sha256 === undefined ? {} : { sha256 }),
       bytes_received: upload.complete_at === undefined ? (upload.bytes ?? 0) : (upload.length ?? 0),
       ...(upload.length === undefined ? {} : { bytes: upload.length }),
     },
@@ -63,7 +81,7 @@ function jobReply(
       : { input_summary: inputSummaryOf(job.file.fields, job.input) }),
     ...(pause === undefined ? {} : { pause: pauseOf(pause) }),
     ...(failure === undefined ? {} : { error: failureOf(failure) }),
-    ...(job.notices === undefined ? {} : { notices: job.notices }),
+    ...(notices.length > 0 && { notices }),
     usage,
     validation: verdict,
     expires_at: job.purge_at.toISOString(),

@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import type { Db } from 'mongodb';
 import type { Clock } from '../../../shared/contract/dates.js';
 import type { Logger } from '../../../shared/process/logger.js';
+import type { ProcessRegister } from '../../../shared/redis/process-register.js';
 import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
@@ -15,6 +16,7 @@ import type { JobReplyDeps } from './job-reply.js';
 import { jobFileRoute } from './job-results.js';
 import { headInputRoute, inputOptionsRoute, patchInputRoute, postInputRoute, putInputRoute } from './job-upload.js';
 import { commandRoute, deleteJobRoute, jobRoute, jobsRoute } from './jobs.js';
+import { runnerWatch } from './runner-watch.js';
 
 /** Adds the endpoints of bulk jobs. */
 export function addJobs(router: Router, deps: JobDeps): void {
@@ -47,18 +49,33 @@ export const jobDeps = (from: {
   readonly admission: JobDeps['admission'];
   readonly metering: JobReplyDeps['metering'];
   readonly verdicts: JobReplyDeps['verdicts'];
+  readonly waiting: JobDeps['waiting'];
+  readonly processes: ProcessRegister;
   readonly retentionMs: number;
   /** Timeout of other bodies, ms. A shorter one shortens the silence that an upload may have. */
   readonly bodyTimeoutMs: number;
 }): JobDeps => {
-  const { database, clock, logger, reading, score, admission, metering, verdicts, retentionMs, bodyTimeoutMs } = from;
+  const {
+    database,
+    clock,
+    logger,
+    reading,
+    score,
+    admission,
+    metering,
+    verdicts,
+    waiting,
+    processes,
+    retentionMs,
+    bodyTimeoutMs,
+  } = from;
   const { uploadsAtOnce, uploadSilenceMs } = jobLimits;
   const perOrganisation = uploadsAtOnce / organisationsAtOnce;
   return {
     reading,
     score,
     admission,
-    replies: { metering, verdicts, nowMs: () => clock.now() },
+    replies: { metering, verdicts, nowMs: () => clock.now(), hasRunner: runnerWatch(processes) },
     stores: {
       database,
       jobs: new JobStore(database),
@@ -67,6 +84,7 @@ export const jobDeps = (from: {
     },
     clock,
     logger,
+    waiting,
     retentionMs,
     uploadSilenceMs: Math.min(uploadSilenceMs, bodyTimeoutMs),
     uploads: new TransferPermits({ name: 'uploads', inTotal: uploadsAtOnce, perOrganisation, ...slow }),

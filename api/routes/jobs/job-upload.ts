@@ -51,7 +51,7 @@ export function putInputRoute(deps: JobDeps): Middleware {
         if (session.offset === 0) throw emptyFile();
         // A body in chunks says no length.
         if (named !== undefined && session.offset !== named) throw otherLength(named);
-        return await session.complete(new Date(deps.clock.now()));
+        return await complete(session, deps);
       });
     },
     answer: (_context, reader, job) => oneJob(job, reader, deps),
@@ -82,7 +82,7 @@ export function patchInputRoute(deps: JobDeps): Middleware {
           return begun;
         };
         const session = await receive(context, reader, deps, { begin, maxBytes, tooLarge: beyond });
-        if (session.offset === length) await session.complete(new Date(deps.clock.now()));
+        if (session.offset === length) await complete(session, deps);
         return session.offset;
       });
     },
@@ -141,9 +141,17 @@ async function uploadOf(context: Context, reader: Reader, deps: JobDeps): Promis
   if (state === 'awaiting_upload' && offset > 0 && offset === length)
     await withConflicts(context, reader, deps, async () => {
       const session = await UploadSession.fromEnd(deps.stores, _id, undefined);
-      if (session.offset === length) await session.complete(new Date(deps.clock.now()));
+      if (session.offset === length) await complete(session, deps);
     });
   return { offset, ...(length === undefined ? {} : { length }) };
+}
+
+/** Ends an upload, and wakes a runner. */
+async function complete(session: UploadSession, { clock, waiting }: JobDeps): Promise<Job> {
+  const job = await session.complete(new Date(clock.now()));
+  // Not awaited: without Redis, the poll of a runner finds the file within a second.
+  waiting.add([job.org]).catch(() => undefined);
+  return job;
 }
 
 /** The room for the file of a job among the files of its organisation. */

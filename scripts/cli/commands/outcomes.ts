@@ -6,13 +6,13 @@ import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
 import { runThroughFile } from '../context/file-run.js';
+import { openInput } from '../files/input-file.js';
 import { ConvertedValues, usualWords, type ValueOptions, valueList } from '../outcomes/converted-values.js';
 import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
 import { mistakeSentences } from '../outcomes/mistakes.js';
 import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { wrapText } from '../output/wrap-text.js';
-import { openInput } from '../score/input/input-file.js';
 import { defineCommand, nonBlank } from './define-command.js';
 import { requireOrganisation } from './organisations.js';
 

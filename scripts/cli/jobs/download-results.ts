@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { type ApiFailure, failureOf } from '../calls/api-reply.js';
+import { readWholeReply } from '../calls/http-connections.js';
 import { CliError } from '../context/cli-error.js';
-import { type ApiFailure, failureOf } from '../score/calls/api-reply.js';
-import { readWholeReply } from '../score/calls/http-connections.js';
 import { type JobClient, NoAnswer, pathOf, refusal } from './job-client.js';
 import { mayPass, Patience } from './patience.js';
 import type { ResultsSink } from './results-sink.js';
@@ -61,12 +61,31 @@ export class ResultsDownload {
     }
   }
 
+  /**
+   * Whether the sink has the first bytes of what the service has, judged by its last ones.
+   * @throws AbortError when the command is stopped
+   */
+  async isBeginning(): Promise<boolean> {
+    const { client, jobId, kind, sink } = this.download;
+    const tail = await sink.tail(overlapBytes);
+    const from = sink.bytes - tail.length;
+    const range = `bytes=${from}-${sink.bytes - 1}`;
+    const reply = await client.open({ method: 'GET', path: pathOfFile(jobId, kind, sink), headers: { range } });
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of reply as AsyncIterable<Buffer>) chunks.push(chunk);
+    } catch (error) {
+      throw client.lost(error);
+    }
+    return reply.statusCode === 206 && Buffer.concat(chunks).equals(tail);
+  }
+
   /** @returns the failure; undefined when the sink has all that the service has */
   private async attempt(onBytes: OnBytes): Promise<ApiFailure | undefined> {
     const { client, jobId, kind, sink } = this.download;
     const tail = await sink.tail(overlapBytes);
     const from = sink.bytes - tail.length;
-    const path = `${pathOf(jobId)}/${kind}${/\.gz$/i.test(sink.name) ? '?compression=gzip' : ''}`;
+    const path = pathOfFile(jobId, kind, sink);
     const headers = from + tail.length === 0 ? {} : { range: `bytes=${from}-` };
     try {
       const response = await client.open({ method: 'GET', path, headers });
@@ -149,6 +168,9 @@ export class ResultsDownload {
     );
   }
 }
+
+const pathOfFile = (jobId: string, kind: ResultsKind, { name }: ResultsSink): string =>
+  `${pathOf(jobId)}/${kind}${/\.gz$/i.test(name) ? '?compression=gzip' : ''}`;
 
 /** Reads the header Content-Range. A length that is not known is a star. */
 function rangeOf(header: string | string[] | undefined): {

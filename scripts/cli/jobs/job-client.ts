@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { type ApiFailure, failureOf, member, parse } from '../calls/api-reply.js';
+import { connectionFailure } from '../calls/connection-failure.js';
+import { type HttpReply, type HttpSend, readWholeReply } from '../calls/http-connections.js';
 import { CliError } from '../context/cli-error.js';
-import { type ApiFailure, failureOf, parse } from '../score/calls/api-reply.js';
-import { type HttpReply, type HttpSend, readWholeReply } from '../score/calls/http-connections.js';
-import { connectionFailure } from '../score/calls/score-client.js';
 import { isJob, isJobPage, type JobPage, type JobReply } from './job-reply.js';
 import { mayPass, Patience, type WaitMeans } from './patience.js';
 
@@ -19,6 +19,8 @@ export interface JobRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below `/v1/jobs`, such as `/job_1/input`. */
   readonly path: string;
+  /** Another resource than `jobs`. */
+  readonly of?: 'models';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Readable;
 }
@@ -42,6 +44,8 @@ const wantedStates: Readonly<Record<JobCommand, readonly string[]>> = {
   cancel: ['canceled'],
 };
 
+/** Jobs of a page, at most. */
+export const maxPage = 100;
 const maxSilenceMs = 45_000;
 
 /**
@@ -88,12 +92,36 @@ export class JobClient {
   }
 
   /** @param cursor `next_cursor` of the page before. @throws CliError */
-  async page(limit: number, cursor: string | undefined): Promise<JobPage> {
-    const query = new URLSearchParams({ limit: String(limit), ...(cursor === undefined ? {} : { cursor }) });
+  async page(
+    limit: number,
+    cursor: string | undefined,
+    filter: Readonly<Record<string, string>> = {},
+  ): Promise<JobPage> {
+    const query = new URLSearchParams({ ...filter, limit: String(limit), ...(cursor !== undefined && { cursor }) });
     const reply = await this.ask(() => ({ method: 'GET', path: `?${query}` }));
     const body = parse(reply.body);
     if (reply.status === 200 && isJobPage(body)) return body;
     throw refusal(failureOf(reply));
+  }
+
+  /** All jobs whose file has a name or a digest, newest first. @throws CliError */
+  async jobsOf(filter: { readonly input_name: string } | { readonly input_sha256: string }): Promise<JobReply[]> {
+    const jobs: JobReply[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.page(maxPage, cursor, filter);
+      jobs.push(...page.jobs);
+      cursor = page.jobs.length === 0 ? undefined : page.next_cursor;
+    } while (cursor !== undefined);
+    return jobs;
+  }
+
+  /** The version of a model that scores calls now; undefined if the reply has none. @throws CliError */
+  async modelVersion(modelId: string): Promise<string | undefined> {
+    const reply = await this.ask(() => ({ method: 'GET', of: 'models', path: pathOf(modelId) }));
+    if (reply.status !== 200) throw refusal(failureOf(reply));
+    const version = member(parse(reply.body), 'version');
+    return typeof version === 'string' ? version : undefined;
   }
 
   /** @throws CliError when the job's state does not allow it */
@@ -135,11 +163,11 @@ export class JobClient {
   }
 
   /** Sends one request; its reply's body is not read yet. @throws NoAnswer; AbortError when the command is stopped */
-  async open({ path, headers, ...request }: JobRequest): Promise<IncomingMessage> {
+  async open({ path, of, headers, ...request }: JobRequest): Promise<IncomingMessage> {
     const { apiKey, send, signal } = this.options;
     const all = { authorization: `Bearer ${apiKey}`, accept: '*/*', 'accept-encoding': 'identity', ...headers };
     try {
-      const response = await send(this.url(path), { ...request, headers: all, signal });
+      const response = await send(this.url(path, of), { ...request, headers: all, signal });
       this.hasEverAnswered = true;
       return response;
     } catch (error) {
@@ -154,8 +182,8 @@ export class JobClient {
     return new NoAnswer(connectionFailure(error, this.url(''), this.hasEverAnswered));
   }
 
-  private url(path: string): URL {
-    return new URL(`${this.options.baseUrl.replace(/\/+$/, '')}/v1/jobs${path}`);
+  private url(path: string, of: 'jobs' | 'models' = 'jobs'): URL {
+    return new URL(`${this.options.baseUrl.replace(/\/+$/, '')}/v1/${of}${path}`);
   }
 
   /** @returns the first reply that is not a passing failure. @throws CliError when none comes in time */

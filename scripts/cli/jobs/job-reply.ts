@@ -1,4 +1,4 @@
-import { member, type ReplyUsage, type ReplyValidation } from '../score/calls/api-reply.js';
+import { member, type ReplyUsage, type ReplyValidation } from '../calls/api-reply.js';
 
 /** A bulk job as the API shows it: the members that the command uses. `--json` prints all. */
 export interface JobReply {
@@ -9,11 +9,18 @@ export interface JobReply {
   readonly created_at?: string;
   readonly input?: {
     readonly format?: string;
+    readonly crm_id_field?: string;
+    readonly name?: string;
+    readonly sha256?: string;
     /** Bytes of the upload that the service has stored. */
     readonly bytes_received?: number;
     /** Bytes of the complete upload, once they are known. */
     readonly bytes?: number;
   };
+  readonly output?: { readonly include_input?: boolean };
+  readonly explain?: boolean;
+  readonly stop_at?: string;
+  readonly previous?: boolean;
   readonly progress?: JobProgress;
   readonly pause?: { readonly reason: string; readonly message: string; readonly resumes_at?: string };
   /** Why a failed job cannot be read. */

@@ -1,8 +1,8 @@
+import type { ReplyUsage } from '../calls/api-reply.js';
+import { readInputSummary } from '../output/input-summary.js';
+import { inputTable } from '../output/input-table.js';
 import { countText, readableBytes, readableDate, readableDuration } from '../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../output/table.js';
-import { readInputSummary } from '../score/output/input-sums.js';
-import { inputTable } from '../score/output/input-table.js';
-import { usageText } from '../score/output/run-summary.js';
 import { type JobReply, rowsDone, shareDone } from './job-reply.js';
 
 /**
@@ -79,7 +79,7 @@ function failureText({ message, line, column }: NonNullable<JobReply['error']>):
 }
 
 /** An instant of the API, in UTC. */
-function instantText(text: string): string {
+export function instantText(text: string): string {
   const date = new Date(text);
   return Number.isNaN(date.getTime()) ? text : readableDate(date);
 }
@@ -113,4 +113,12 @@ function paceText(job: JobReply): string | undefined {
   if (perSecond === undefined || perSecond === null) return undefined;
   const pace = `${countText(Math.round(perSecond))} rows/s`;
   return left === undefined || left === null ? pace : `${pace}, ${readableDuration(1000 * left)} left`;
+}
+
+/** The usage of the month in words. */
+export function usageText({ current, limit, remaining, backstop }: ReplyUsage): string {
+  const used = `${countText(current)} of ${countText(limit)} this month`;
+  if (remaining >= 0) return `${used}, ${countText(remaining)} left`;
+  const stop = backstop === null ? '' : `, hard stop at ${countText(backstop)}`;
+  return `${used}, ${countText(-remaining)} into the grace band${stop}`;
 }

@@ -1,11 +1,14 @@
 import { createReadStream, type ReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
+import { type ApiFailure, failureOf, headerOf } from '../calls/api-reply.js';
+import type { HttpReply } from '../calls/http-connections.js';
 import { CliError, codeOf, fileProblem } from '../context/cli-error.js';
-import { type ApiFailure, failureOf, headerOf } from '../score/calls/api-reply.js';
-import type { HttpReply } from '../score/calls/http-connections.js';
-import { badInput, type InputFile } from '../score/input/input-file.js';
+import { badInput, type InputFile } from '../files/input-file.js';
+import { readableBytes } from '../output/readable-numbers.js';
 import { type JobClient, NoAnswer, pathOf, refusal } from './job-client.js';
 import type { JobReply } from './job-reply.js';
+import type { JobScreen } from './job-screen.js';
 import { mayPass, Patience } from './patience.js';
 
 const maxStallMs = 5 * 60_000;
@@ -28,6 +31,30 @@ export interface Upload {
   readonly input: InputFile;
   /** Called with the bytes that are stored or on their way. */
   readonly onBytes: (bytes: number) => void;
+}
+
+/** @throws CliError for a file that no job takes */
+export function requireSize({ name, bytes }: InputFile): void {
+  if (bytes === 0) throw badInput(`${name} is empty`);
+  if (bytes <= jobLimits.uploadBytes) return;
+  const max = readableBytes(jobLimits.uploadBytes);
+  throw badInput(
+    `${name} has ${readableBytes(bytes)}, and a job takes at most ${max}. Compress it with gzip, or split it`,
+  );
+}
+
+/** Uploads the file of a job that has not got it, and shows the progress. @returns the job as it is then */
+export async function uploadFile({
+  client,
+  screen,
+  job,
+  input,
+}: Omit<Upload, 'onBytes'> & { readonly screen: JobScreen }): Promise<JobReply> {
+  if (job.state !== 'awaiting_upload') return job;
+  const onBytes = (bytes: number): void => screen.update('Uploading', { done: bytes, fraction: bytes / input.bytes });
+  onBytes(job.input?.bytes_received ?? 0);
+  await uploadInput({ client, job, input, onBytes });
+  return await client.job(job.job_id);
 }
 
 /**

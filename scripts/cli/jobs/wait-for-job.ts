@@ -56,7 +56,7 @@ export async function waitForJob(jobId: string, { client, screen, download }: Jo
 /** Shows each state of a job: a bar for its rows, and a sentence when it pauses or goes on. */
 class StateNotes {
   private pause = '';
-  private noticesShown = 0;
+  private readonly noticesShown = new Set<string>();
   private last = '';
 
   constructor(private readonly screen: JobScreen) {}
@@ -74,10 +74,11 @@ class StateNotes {
         ...(failed === 0 ? {} : { detail: `${countText(failed)} failed` }),
       });
     this.last = counts;
-    const { notices = [] } = job;
-    // One about values follows those about the file.
-    for (const notice of notices.slice(this.noticesShown)) this.screen.say(`Note: ${notice}.`);
-    this.noticesShown = notices.length;
+    for (const notice of job.notices ?? []) {
+      if (this.noticesShown.has(notice)) continue;
+      this.noticesShown.add(notice);
+      this.screen.say(`Note: ${notice}.`);
+    }
     const pause = job.pause === undefined || job.state !== 'paused' ? '' : pauseText(job.pause);
     if (pause !== this.pause) this.screen.say(pause === '' ? 'The job goes on.' : `The job is paused. ${pause}`);
     this.pause = pause;

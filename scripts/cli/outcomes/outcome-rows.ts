@@ -6,8 +6,8 @@ import type { HeaderStart } from '../../../shared/files/reading/file-records.js'
 import { idOfText } from '../../../shared/files/reading/row-ids.js';
 import { valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
-import { formatAdvice, type InputFile } from '../score/input/input-file.js';
-import { tableRows } from '../score/input/table-rows.js';
+import { formatAdvice, type InputFile } from '../files/input-file.js';
+import { tableRows } from '../files/table-rows.js';
 import type { ConvertedValues } from './converted-values.js';
 import type { Mistake } from './mistakes.js';
 

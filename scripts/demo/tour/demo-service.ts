@@ -5,7 +5,6 @@ import { join, relative } from 'node:path';
 import { childEnvironment, type OperatorConfig, readOperatorConfig } from '../../../shared/config/config.js';
 import { messageOf } from '../../../shared/contract/errors.js';
 import { projectFile } from '../../../shared/process/project-root.js';
-import { progressFolder } from '../../cli/score/progress/progress-files.js';
 import { endLeftoverServers, type PrivateServers, privateServers } from '../../servers/private-servers.js';
 import { acceptsConnections } from '../../servers/server-process.js';
 import { notInherited, type Settings } from '../../servers/service-process.js';
@@ -20,13 +19,9 @@ const clearedSettings: Settings = {
 
 const filesIn = (directory: string) => ({
   leads: join(directory, 'leads.csv'),
-  scores: join(directory, 'leads.scored.jsonl'),
   changes: join(directory, 'changes.csv'),
-  rescored: join(directory, 'changes.scored.jsonl'),
   partner: join(directory, 'partner.csv'),
-  partner_scores: join(directory, 'partner.scored.jsonl'),
   corrected: join(directory, 'partner.corrected.csv'),
-  corrected_scores: join(directory, 'partner.corrected.scored.jsonl'),
   gateway_log: join(directory, 'gateway.log'),
   workers_log: join(directory, 'workers.log'),
   console_log: join(directory, 'console.log'),
@@ -68,13 +63,11 @@ export class DemoService {
 
   /** Removes everything that a demo creates, nothing else, and the directory when it is empty then. */
   async removeFiles(): Promise<void> {
-    const { scores, rescored, partner_scores, corrected_scores } = this.files;
-    const scoredByReader = join(this.directory, 'leads.scored.csv'); // by the command that --keep shows
     const paths = [
       ...Object.values(this.files),
       ...['mongo', 'redis', 'pepper', 'servers.json', 'servers.env'].map((entry) => join(this.directory, entry)),
-      scoredByReader,
-      ...[scores, rescored, partner_scores, corrected_scores, scoredByReader].map(progressFolder),
+      // By the command that --keep shows.
+      ...['leads.scored.csv', 'leads.errors.csv'].map((name) => join(this.directory, name)),
     ];
     await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true, maxRetries: 3 })));
     await rmdir(this.directory).catch(() => undefined); // it holds other files, or was never made

@@ -1,4 +1,4 @@
-import type { ScoreRow } from '../../cli/score/calls/api-reply.js';
+import type { ScoreRow } from '../../cli/calls/api-reply.js';
 import type { GeneratedLead, LeadChange } from '../../leads/lead-generator.js';
 
 export interface ScoredLead {

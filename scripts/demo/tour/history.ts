@@ -165,7 +165,7 @@ async function reportOutcomes(
   }));
   for (let from = 0; from < outcomes.length; from += outcomesPerCall) {
     const body = JSON.stringify({ outcomes: outcomes.slice(from, from + outcomesPerCall) });
-    await post({ url: `${target.baseUrl}/v1/outcomes`, headers, body, curl: '' }, signal);
+    await post({ url: `${target.baseUrl}/v1/outcomes`, headers, body }, signal);
   }
 }
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
-import type { ScoreRow } from '../../cli/score/calls/api-reply.js';
-import type { InputSums } from '../../cli/score/output/input-sums.js';
+import type { ScoreRow } from '../../cli/calls/api-reply.js';
+import type { InputSums } from '../../cli/output/input-summary.js';
 import { generateLeads } from '../../leads/lead-generator.js';
 import { type LeadRecord, leadsCsv } from '../../leads/lead-record.js';
 import type { DemoService } from './demo-service.js';
@@ -45,10 +45,9 @@ export async function scorePartnerFile(
   const misfits = sent.map((record, index) => misfit(record, index % 3 === 0));
   await writeFile(files.partner, leadsCsv(misfits));
   await writeFile(files.corrected, leadsCsv(sent));
-  const pass = (path: string, outputPath: string) =>
-    scorePass({ ...target, path, outputPath, label: 'Scoring' }, stream, signal);
-  const first = await pass(files.partner, files.partner_scores);
-  const second = await pass(files.corrected, files.corrected_scores);
+  const pass = (records: readonly LeadRecord[]) => scorePass({ ...target, records, label: 'Scoring' }, stream, signal);
+  const first = await pass(misfits);
+  const second = await pass(sent);
   return {
     unknown: misfits.filter(({ Industry }) => Industry === unknownIndustry).length,
     input: first.input,

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eachAtOnce } from '../../../shared/async/at-once.js';
+import type { ReplyUsage, ScoreRow } from '../../cli/calls/api-reply.js';
+import { type InputSums, withSummary } from '../../cli/output/input-summary.js';
 import { Progress } from '../../cli/output/progress.js';
 import { fillLines } from '../../cli/output/wrap-text.js';
-import type { ScoreRow } from '../../cli/score/calls/api-reply.js';
-import { batchLimits } from '../../cli/score/input/record-batches.js';
-import { scoreFile } from '../../cli/score/score-file.js';
 import type { LeadRecord } from '../../leads/lead-record.js';
 import type { ScreenStream } from './screen.js';
 
@@ -16,41 +16,63 @@ export interface ScoreTarget {
 
 export type ScoredPass = Awaited<ReturnType<typeof scorePass>>;
 
+/** The records of a call, at most, and the calls in flight. */
+const [recordsPerCall, callsAtOnce] = [1_000, 4];
+
+interface BatchReply {
+  readonly scores: readonly ScoreRow[];
+  readonly input_summary: InputSums;
+  readonly usage?: ReplyUsage;
+}
+
 /**
- * Scores a CSV file over HTTP with the code of `npx leadscore score`, and shows the progress.
- * @param pass.outputPath JSONL: a line for each record, as the API answered
- * @returns the rows, their figures, and how the fields of the file were read
- * @throws CliError when the service refuses a call; the signal's reason when it is aborted
+ * Scores records over HTTP in batches, and shows the progress. Values are sent as the cells of a CSV: as text, and empty
+ * ones not at all.
+ * @returns the rows, their figures, and how the fields were read
+ * @throws Error when the service refuses a call; the signal's reason when it is aborted
  */
 export async function scorePass(
-  pass: ScoreTarget & { readonly path: string; readonly outputPath: string; readonly label: string },
+  pass: ScoreTarget & { readonly records: readonly LeadRecord[]; readonly label: string },
   stream: ScreenStream,
   signal: AbortSignal,
 ) {
-  const progress = new Progress({ stream, label: pass.label, unit: 'records', lineEveryMs: 2_000 });
-  const listener = {
-    started: () => progress.start(),
-    progress: progress.update.bind(progress),
-    waiting: progress.waiting.bind(progress),
+  const { records, modelId, label } = pass;
+  const progress = new Progress({ stream, label, unit: 'records', lineEveryMs: 2_000 });
+  const beganMs = performance.now();
+  const rows: ScoreRow[] = new Array(records.length);
+  let input: InputSums | undefined;
+  let done = 0;
+  const scoreFrom = async (start: number): Promise<void> => {
+    const batch = records.slice(start, start + recordsPerCall).map(cellsOf);
+    const body = JSON.stringify({ model_id: modelId, records: batch, input_report: 'summary' });
+    const reply = await post<BatchReply>({ ...singleCall(pass, {}), body }, signal);
+    for (const [index, row] of reply.scores.entries()) rows[start + index] = row;
+    input = withSummary(input, reply.input_summary);
+    done += batch.length;
+    progress.update({ done, fraction: done / records.length });
   };
-  const output = { path: pass.outputPath, stream, restart: true };
-  const settings = { crmIdField: undefined, explain: false, onlyScores: true, concurrency: 4 };
-  const { figures } = await scoreFile({ ...pass, ...settings, output, signal, listener }).finally(() =>
-    progress.stop(),
-  );
-  signal.throwIfAborted();
-  const lines = (await readFile(pass.outputPath, 'utf8')).trimEnd().split('\n');
-  const rows = lines.map((line): ScoreRow => JSON.parse(line));
+  const starts = Array.from({ length: Math.ceil(records.length / recordsPerCall) }, (_, call) => call * recordsPerCall);
+  progress.start();
+  await eachAtOnce(starts, callsAtOnce, scoreFrom).finally(() => progress.stop());
+  const elapsedMs = performance.now() - beganMs;
   const summary = {
     records: rows.length,
-    calls: Math.ceil(rows.length / batchLimits.records),
-    seconds: Math.round(figures.elapsedMs) / 1000,
-    records_per_second: Math.round((1000 * rows.length) / figures.elapsedMs),
+    calls: starts.length,
+    seconds: Math.round(elapsedMs) / 1000,
+    records_per_second: Math.round((1000 * rows.length) / elapsedMs),
     enriched: rows.filter((row) => row.enriched).length,
     with_warnings: rows.filter((row) => (row.warnings ?? []).length > 0).length,
   };
-  return { rows, summary, input: figures.input };
+  return { rows, summary, input };
 }
+
+/** The values of a record as the cells of a CSV have them. */
+const cellsOf = (record: LeadRecord): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(record)
+      .map(([name, value]) => [name, value === null ? '' : String(value)] as const)
+      .filter(([, cell]) => cell !== ''),
+  );
 
 export type ScoreCall = ReturnType<typeof singleCall>;
 
@@ -72,13 +94,25 @@ export function singleCall({ baseUrl, modelId, apiKey }: ScoreTarget, record: Le
   return { url, headers, body, curl };
 }
 
+/** A longer wait is for the quota. */
+const maxWaitSeconds = 5;
+
 /** Within single quotes a shell changes nothing. A single quote stands between two such parts, escaped. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** @throws Error when the service refuses the call; the signal's reason when it is aborted */
-export async function post<Reply>({ url, headers, body }: ScoreCall, signal: AbortSignal): Promise<Reply> {
+/**
+ * Sends a call, again after 429.
+ * @throws Error when the service refuses the call; the signal's reason when it is aborted
+ */
+export async function post<Reply>(call: Omit<ScoreCall, 'curl'>, signal: AbortSignal): Promise<Reply> {
+  const { url, headers, body } = call;
   const response = await fetch(url, { method: 'POST', headers, body, signal });
   const text = await response.text();
+  const waitSeconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  if (response.status === 429 && waitSeconds <= maxWaitSeconds) {
+    await pause(1000 * waitSeconds, undefined, { signal });
+    return await post(call, signal);
+  }
   if (response.status !== 200) throw new Error(`POST ${url} was refused (${response.status}): ${text}`);
   return JSON.parse(text);
 }

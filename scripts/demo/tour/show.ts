@@ -1,9 +1,9 @@
+import type { ReplyUsage, ScoreRow } from '../../cli/calls/api-reply.js';
 import { bar, gauge, type HistogramBin, renderHistogram } from '../../cli/output/charts.js';
+import { inputTable } from '../../cli/output/input-table.js';
 import { countText, readableDuration } from '../../cli/output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../../cli/output/table.js';
 import { wrapJson } from '../../cli/output/wrap-text.js';
-import type { ReplyUsage, ScoreRow } from '../../cli/score/calls/api-reply.js';
-import { inputTable } from '../../cli/score/output/input-table.js';
 import type { DemoService } from './demo-service.js';
 import type { Workspace } from './demo-workspace.js';
 import type { Movement, Ranking, ScoredLead } from './figures.js';
@@ -211,7 +211,7 @@ npx leadscore console login ${organisation._id} --name Ada --role owner
 `);
   const listed = renderFields([
     ['Logs', `${service.shown(files.gateway_log)}, ${service.shown(files.workers_log)}`],
-    ['Files', `${service.shown(files.leads)}, ${service.shown(files.scores)}`],
+    ['Files', `${service.shown(files.leads)}`],
     ['Reference', `${url}/docs`],
   ]);
   screen.block(`${listed}\n`);

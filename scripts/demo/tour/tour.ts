@@ -38,8 +38,8 @@ export async function tour(deps: TourDeps) {
   const target = { baseUrl: url, modelId: model._id, apiKey };
 
   screen.print();
-  const firstFile = { label: 'Scoring', path: files.leads, outputPath: files.scores };
-  const first = await scorePass({ ...target, ...firstFile }, screen.stream, signal);
+  const sent = leads.map((lead) => lead.record);
+  const first = await scorePass({ ...target, label: 'Scoring', records: sent }, screen.stream, signal);
   show.pass(screen, first);
   const ranked = rankedLeads(leads, first.rows);
   const best = ranked.slice(0, 8);
@@ -57,13 +57,12 @@ export async function tour(deps: TourDeps) {
   const ranking = rankingQuality(outcomes);
   show.ranking(screen, ranking);
 
-  const sent = leads.map((lead) => lead.record);
   const changes = changedLeads(sent, { seed: options.seed, now: new Date() });
-  await writeFile(files.changes, leadsCsv(changes.map((change) => change.record)));
+  const again = changes.map((change) => change.record);
+  await writeFile(files.changes, leadsCsv(again));
   const changed = changes.filter(({ what }) => what !== undefined).length;
   screen.heading(`Then something happens to ${changed === 0 ? 'none' : countText(changed)} of the leads`);
-  const secondFile = { label: 'Scoring again', path: files.changes, outputPath: files.rescored };
-  const second = await scorePass({ ...target, ...secondFile }, screen.stream, signal);
+  const second = await scorePass({ ...target, label: 'Scoring again', records: again }, screen.stream, signal);
   show.pass(screen, second);
   const { biggest, ...moves } = movementOf(leads, changes, second.rows);
   show.movement(screen, second, { biggest, ...moves });

@@ -53,6 +53,10 @@ export interface JobOptions {
   readonly crm_id_field?: string;
   /** Bytes of the upload that the creation named; absent if it named none. */
   readonly bytes?: number;
+  /** Name of the file, for people; absent if the creation named none. */
+  readonly name?: string;
+  /** SHA-256 of the upload that the creation named, in hex; absent if it named none. */
+  readonly sha256?: string;
   /** Whether a result has the columns of its input row. */
   readonly include_input: boolean;
   readonly explain: boolean;
@@ -119,6 +123,8 @@ export interface Job {
     readonly writer?: string;
     /** Set when all bytes have arrived. */
     readonly complete_at?: Date;
+    /** SHA-256 of the upload as sent, in hex. Set at the end of reading. */
+    readonly sha256?: string;
   };
   /** Bytes of the input as sent that the reader has read, for progress. */
   readonly read_bytes?: number;
@@ -150,6 +156,13 @@ export interface Job {
   /** When all its documents are removed. */
   readonly purge_at: Date;
 }
+
+/** A longer upload has probably more than one slice. */
+const maxSmallUploadBytes = 128 * 1024;
+
+/** Whether worker processes of bulk jobs score a job: its file has more than one slice, or may have. */
+export const needsBulkWorkers = ({ file, upload }: Pick<Job, 'file' | 'upload'>): boolean =>
+  file === undefined ? (upload.length ?? 0) > maxSmallUploadBytes : file.slices > 1;
 
 /** The members that a job gets at its end. */
 export const endedAt = (nowMs: number, retentionMs: number): Required<Pick<Job, 'ended_at' | 'purge_at'>> => ({

@@ -14,6 +14,16 @@ export interface JobOwner {
   readonly bucket: UsageBucket;
 }
 
+/** Of the file only its slices, and of the upload only its length. */
+type JobInState = Pick<Job, '_id' | 'org' | 'state' | 'pause' | 'created_at' | 'upload' | 'file'>;
+
+interface JobPageRequest {
+  readonly before?: string;
+  readonly limit: number;
+  readonly name?: string;
+  readonly sha256?: string;
+}
+
 /** Bulk jobs. Every change names the states from which it is allowed, so concurrent changes exclude each other. */
 export class JobStore {
   private readonly collection: Collection<Job>;
@@ -62,16 +72,21 @@ export class JobStore {
   /**
    * Jobs of a key, newest first, without the columns and fields of their files.
    * @param before id of the last job of the previous page
+   * @param name of the file, if only such jobs are wanted
+   * @param sha256 of the file, named or read, if only such jobs are wanted
    */
-  async list(
-    { organisationId, bucket }: JobOwner,
-    { before, limit }: { readonly before?: string; readonly limit: number },
-  ): Promise<Job[]> {
+  async list({ organisationId, bucket }: JobOwner, { before, limit, name, sha256 }: JobPageRequest): Promise<Job[]> {
     const range = idsOfOrganisation(organisationId);
     const ids = before === undefined ? range : { ...range, $lt: before };
     return await withMongoTimeout(timeoutMs, () =>
       this.collection
-        .find({ _id: ids, org: organisationId, bucket })
+        .find({
+          _id: ids,
+          org: organisationId,
+          bucket,
+          ...(name !== undefined && { 'options.name': name }),
+          ...(sha256 !== undefined && { $or: [{ 'options.sha256': sha256 }, { 'upload.sha256': sha256 }] }),
+        })
         .project<Job>({ 'file.shape': 0, 'file.header_line': 0, 'file.fields': 0, input: 0 })
         .sort({ _id: -1 })
         .limit(limit)
@@ -98,10 +113,10 @@ export class JobStore {
   }
 
   /** The jobs in some states, of all organisations, oldest first in each. Without the options and the file's header. */
-  async inStates(states: readonly JobState[]): Promise<Pick<Job, '_id' | 'org' | 'state' | 'pause' | 'created_at'>[]> {
+  async inStates(states: readonly JobState[]): Promise<JobInState[]> {
     return await this.collection
       .find({ state: { $in: [...states] } })
-      .project<Job>({ org: 1, state: 1, pause: 1, created_at: 1 })
+      .project<Job>({ org: 1, state: 1, pause: 1, created_at: 1, 'upload.length': 1, 'file.slices': 1 })
       .sort({ _id: 1 })
       .toArray();
   }

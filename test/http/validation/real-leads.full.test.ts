@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
+import { openInput } from '../../../scripts/cli/files/input-file.js';
+import { tableRows } from '../../../scripts/cli/files/table-rows.js';
 import { ConvertedValues } from '../../../scripts/cli/outcomes/converted-values.js';
 import { importOutcomes } from '../../../scripts/cli/outcomes/import-run.js';
-import { csvRecords } from '../../../scripts/cli/score/input/csv-records.js';
-import { openInput } from '../../../scripts/cli/score/input/input-file.js';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
@@ -91,10 +91,18 @@ async function scoreFile(own: TestWorkspace, url: string | undefined): Promise<n
     if (batch.length > 0) count += scored(await own.score(batch, { url })).scores.length;
     batch = [];
   };
-  for await (const { text } of csvRecords(await openInput(leadsFile), { crmIdField: leadId })) {
-    if (text === undefined) continue;
-    const { Converted: _outcome, ...record } = JSON.parse(text) as Record<string, unknown>;
-    batch.push(record);
+  let columns: readonly string[] = [];
+  const rules = {
+    canBeHeader: undefined,
+    readHeader: async (names: readonly string[]) => {
+      columns = names.map((name) => (name === leadId ? 'crm_id' : name));
+      return names.indexOf(leadId);
+    },
+  };
+  for await (const { cells, isEmpty } of tableRows(await openInput(leadsFile), rules)) {
+    if (isEmpty) continue;
+    const values = columns.map((name, index) => [name, cells[index] ?? ''] as const);
+    batch.push(Object.fromEntries(values.filter(([name, cell]) => cell !== '' && name !== 'Converted')));
     if (batch.length === 1000) await send();
   }
   await send();

@@ -1,9 +1,9 @@
-import { type Command, Option } from 'commander';
-import { jobLimits } from '../../../../shared/store/jobs/job-documents.js';
+import type { Command } from 'commander';
 import { addAccessOptions } from '../../context/api-access.js';
 import type { CliContext } from '../../context/cli-context.js';
 import type { JobCommand } from '../../jobs/job-client.js';
 import { defineCommand, nonBlank, wholeNumber } from '../define-command.js';
+import { addFileOptions } from '../score.js';
 import type { CreateJobOptions } from './create-job.js';
 import type { AccessOptions } from './job-options.js';
 import type { ListJobsOptions, ResultsOptions } from './show-jobs.js';
@@ -27,31 +27,11 @@ function addCreate(jobs: Command, context: CliContext): void {
   const command = defineCommand(jobs, {
     usage: 'create <file>',
     description: 'Upload a CSV or JSONL file (or .gz) as a job, which scores it on the service',
-    examples: [
-      'job create leads.csv.gz --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --crm-id "Lead ID"',
-      'job create leads.csv --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --wait --out scored.csv',
-    ],
+    examples: ['job create leads.csv.gz --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --crm-id "Lead ID"'],
     notes: createNotes.trim(),
   }).requiredOption('--model <model>', 'model id', nonBlank);
-  addAccessOptions(command, context.config)
-    .option('--crm-id <column>', 'column that identifies a record (default: crm_id, if it exists)')
-    .option('--explain', 'add reasons: top_reason_1 to 3')
-    .addOption(
-      new Option('--stop-at <stop>', 'where in the quota of the month the job pauses')
-        .choices(['limit', 'backstop'])
-        .default('limit'),
-    )
-    .option(
-      '--max-errors <rows>',
-      'failed rows after which the job pauses',
-      wholeNumber({ min: 0, max: jobLimits.maxErrors }),
-      jobLimits.defaultMaxErrors,
-    )
-    .option('--no-previous', 'do not look up earlier scores: faster, without previous_score and fill-in')
+  addFileOptions(addAccessOptions(command, context.config))
     .option('--no-input', 'leave the columns of the file out of the results')
-    .option('--wait', 'wait for the end of the job')
-    .option('--strict', 'refuse a file with unknown columns; with --wait, exit with 1 if a row failed')
-    .option('--out <file>', 'with --wait: download the results to this file; gzipped if it ends in .gz')
     .action(async (path: string, options: CreateJobOptions) => {
       const { createJob } = await import('./create-job.js');
       await context.present(options, createJob(context, path, options));
@@ -59,15 +39,13 @@ function addCreate(jobs: Command, context: CliContext): void {
 }
 
 const createNotes = `
-The same command for the same file finds its job again. After any interruption
-run it again: it continues the upload, the wait or the download. A changed file
-or option makes another job. To score an unchanged file twice, delete its job.
+The job runs on without this command. \`score FILE\` with the same options waits
+for it, and downloads its results.
 
---wait also waits while the job is paused. Ctrl-C ends the wait, not the job.
-The exit code is 1 if the job failed or was canceled. Rows that failed change it
-with --strict alone; \`job results JOB --errors\` lists them with the reasons.
+The same content with the same options finds its job again, and the upload goes
+on where it was. To score it once more, add --again.
 
---strict also refuses a file with columns that the model does not know, or with
+--strict refuses a file with columns that the model does not know, or with
 such members in its first 1000 records. The job fails before a row is counted.`;
 
 function addList(jobs: Command, context: CliContext): void {

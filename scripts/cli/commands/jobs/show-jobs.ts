@@ -2,7 +2,7 @@ import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../
 import { declined, usageError } from '../../context/cli-error.js';
 import { perform } from '../../context/perform.js';
 import { type OnBytes, ResultsDownload } from '../../jobs/download-results.js';
-import type { JobClient, JobCommand } from '../../jobs/job-client.js';
+import { type JobClient, type JobCommand, maxPage } from '../../jobs/job-client.js';
 import { hasEnded, type JobReply } from '../../jobs/job-reply.js';
 import { jobsTable, jobText } from '../../jobs/job-text.js';
 import { fileSink, streamSink } from '../../jobs/results-sink.js';
@@ -21,8 +21,6 @@ export interface ResultsOptions extends AccessOptions {
   readonly out?: string;
   readonly errors?: boolean;
 }
-
-const maxPage = 100;
 
 export async function listJobs(context: CliContext, options: ListJobsOptions): Promise<CommandResult> {
   const { key, org, limit } = options;

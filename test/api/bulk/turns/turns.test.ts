@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { startTurns, type Turns } from '../../../../api/bulk/turns/turns.js';
+import { startTurns, type TurnQueue } from '../../../../api/bulk/turns/turns.js';
 import { createLogger } from '../../../../shared/process/logger.js';
 import { eventually } from '../../../support/eventually.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 
 describe('the turns of organisations', () => {
   const connections: Redis[] = [];
-  const started: Turns[] = [];
+  const started: TurnQueue[] = [];
   let redisUrl: string;
 
   before(async () => {
@@ -24,7 +24,7 @@ describe('the turns of organisations', () => {
     return redis;
   }
 
-  function start(queue: string, take: (organisationId: string) => Promise<boolean>, atOnce = 1): Turns {
+  function start(queue: string, take: (organisationId: string) => Promise<boolean>, atOnce = 1): TurnQueue {
     const logger = createLogger('silent', 'test');
     const turns = startTurns({ queue, atOnce, take, commands: connect(), blocking: connect(), logger });
     started.push(turns);

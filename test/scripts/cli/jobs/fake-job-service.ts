@@ -51,6 +51,8 @@ export class FakeJobService extends FakeService {
   partBytes = 1_000;
   /** Whether a reply to a complete upload is lost. */
   losesUploadReply = false;
+  /** The version of the model that scores calls now. */
+  modelVersion = '2026.11.0';
   /** Whether it answers requests with `Range`. */
   hasRanges = true;
   private polls = 0;
@@ -104,6 +106,7 @@ export class FakeJobService extends FakeService {
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    if (path.startsWith('/v1/models/')) return send(response, 200, { version: this.modelVersion });
     const { pathname, searchParams } = new URL(path, 'http://x/');
     const [, id = '', part = ''] = pathname.split('/');
     if (id === '') {
@@ -138,9 +141,15 @@ export class FakeJobService extends FakeService {
   private list(response: ServerResponse, query: URLSearchParams): void {
     const from = Number(query.get('cursor') ?? 0);
     const limit = Number(query.get('limit'));
+    const [name, sha256] = [query.get('input_name'), query.get('input_sha256')];
+    const documents = this.jobs.map(documentOf);
+    const found =
+      name === null && sha256 === null
+        ? documents
+        : documents.reverse().filter(({ input }) => input.name === name || input.sha256 === sha256);
     const end = from + limit;
-    const more = end < this.jobs.length ? { next_cursor: String(end) } : {};
-    send(response, 200, { jobs: this.jobs.slice(from, end).map(documentOf), ...more });
+    const more = end < found.length ? { next_cursor: String(end) } : {};
+    send(response, 200, { jobs: found.slice(from, end), ...more });
   }
 
   private async upload(job: FakeJob, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -178,7 +187,7 @@ export class FakeJobService extends FakeService {
   }
 
   private download(bytes: Buffer, request: IncomingMessage, response: ServerResponse): void {
-    const [, from] = /^bytes=(\d+)-$/.exec(request.headers.range ?? '') ?? [];
+    const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
     const start = from === undefined || !this.hasRanges ? 0 : Number(from);
     if (start > 0 && start >= bytes.length) {
       const headers = { 'content-range': `bytes */${bytes.length}` };
@@ -186,13 +195,14 @@ export class FakeJobService extends FakeService {
       return;
     }
     const isPart = from !== undefined && this.hasRanges;
+    const end = isPart && to ? Math.min(bytes.length, Number(to) + 1) : bytes.length;
     const headers = {
-      'content-length': bytes.length - start,
-      ...(isPart ? { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` } : {}),
+      'content-length': end - start,
+      ...(isPart ? { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` } : {}),
     };
     response.writeHead(isPart ? 206 : 200, headers);
     const breakAt = this.downloadBreaks.shift();
-    if (breakAt === undefined) response.end(bytes.subarray(start));
+    if (breakAt === undefined) response.end(bytes.subarray(start, end));
     else response.write(bytes.subarray(start, breakAt), () => setImmediate(() => response.destroy()));
   }
 }
@@ -204,14 +214,16 @@ function resetEveryOther({ socket }: IncomingMessage, number: number): void {
 }
 
 /** A job as the API shows it. */
-function documentOf(job: FakeJob): Record<string, unknown> {
+function documentOf(job: FakeJob) {
+  const { input = {}, ...options } = job.body as { readonly input?: Readonly<Record<string, unknown>> };
   return {
+    ...options,
     job_id: job.id,
     state: job.state,
     model_id: 'mdl_a',
     model_version: '2026.11.0',
     created_at: '2026-11-24T08:00:00.000Z',
-    input: { format: 'csv', bytes_received: job.input.length },
+    input: { format: 'csv', ...input, bytes_received: job.input.length } as Readonly<Record<string, unknown>>,
     progress: {
       rows: job.rows,
       scored: job.scored,

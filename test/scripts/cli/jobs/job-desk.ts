@@ -43,6 +43,20 @@ export class JobDesk extends FakeServiceDesk {
     return startCli(this.createWords(name, ...more));
   }
 
+  scoreWords(name: string, ...more: string[]): string[] {
+    const [, ...access] = this.words();
+    return ['score', this.file(name), '--model', 'mdl_a', ...access, ...more];
+  }
+
+  score(name: string, ...more: string[]): Promise<CliResult> {
+    return callCli(this.scoreWords(name, ...more));
+  }
+
+  /** Runs `score` as a child process. */
+  startScore(name: string, ...more: string[]): RunningCli {
+    return startCli(this.scoreWords(name, ...more));
+  }
+
   run(...words: string[]): Promise<CliResult> {
     return callCli(this.words(...words));
   }

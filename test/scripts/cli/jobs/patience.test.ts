@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
+import type { HttpSend } from '../../../../scripts/cli/calls/http-connections.js';
+import { openInput } from '../../../../scripts/cli/files/input-file.js';
 import { JobClient } from '../../../../scripts/cli/jobs/job-client.js';
 import { JobScreen } from '../../../../scripts/cli/jobs/job-screen.js';
 import { uploadInput } from '../../../../scripts/cli/jobs/upload-input.js';
 import { waitForJob } from '../../../../scripts/cli/jobs/wait-for-job.js';
-import type { HttpSend } from '../../../../scripts/cli/score/calls/http-connections.js';
-import { openInput } from '../../../../scripts/cli/score/input/input-file.js';
 
 const minuteMs = 60_000;
 

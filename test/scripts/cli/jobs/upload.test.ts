@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import { appendFile, utimes, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { callCli } from '../cli-call.js';
 import { JobDesk } from './job-desk.js';
+
+const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe('leadscore job create: the upload', () => {
   let desk: JobDesk;
@@ -24,7 +27,7 @@ describe('leadscore job create: the upload', () => {
     const { job, calls, requests } = desk.service;
     expect(job.body).to.deep.equal({
       model_id: 'mdl_a',
-      input: { format: 'csv', crm_id_field: 'crm_id' },
+      input: { format: 'csv', name: 'leads.csv', sha256: sha256Of(text), crm_id_field: 'crm_id' },
       output: { include_input: false },
       explain: true,
       stop_at: 'backstop',
@@ -32,8 +35,12 @@ describe('leadscore job create: the upload', () => {
       previous: false,
     });
     expect(job.input.toString()).to.equal(text);
-    expect(calls).to.deep.equal(['POST ', 'PUT /job_1/input', 'GET /job_1']);
-    expect(requests[1]?.headers).to.include({
+    expect(calls).to.deep.equal([
+      `GET ?input_sha256=${sha256Of(text)}&limit=100`,
+      'GET ?input_name=leads.csv&limit=100',
+      ...['POST ', 'PUT /job_1/input', 'GET /job_1'],
+    ]);
+    expect(requests[3]?.headers).to.include({
       authorization: 'Bearer leadscore_sk_secret',
       'content-length': String(text.length),
     });
@@ -48,7 +55,7 @@ describe('leadscore job create: the upload', () => {
     expect((await desk.create('leads.jsonl')).exitCode).to.equal(0);
     expect(desk.service.job.body).to.deep.equal({
       model_id: 'mdl_a',
-      input: { format: 'jsonl' },
+      input: { format: 'jsonl', name: 'leads.jsonl', sha256: sha256Of('{"crm_id":"1"}\n') },
       output: { include_input: true },
       explain: false,
       stop_at: 'limit',
@@ -131,13 +138,14 @@ describe('leadscore job create: the upload', () => {
 
   it('a refused creation ends the command without an upload', async () => {
     await desk.writeRows('leads.csv', 2_000);
-    desk.service.answering = () => ({ status: 429, code: 'job_limit_exceeded', message: '20 jobs are unfinished' });
+    const refused = { status: 429, code: 'job_limit_exceeded', message: '20 jobs are unfinished' };
+    desk.service.answering = ({ method }) => (method === 'POST' ? refused : undefined);
     const { exitCode, stderr } = await desk.create('leads.csv');
     expect(exitCode).to.equal(1);
     expect(stderr).to.equal(
       'Error: 20 jobs are unfinished (job_limit_exceeded, status 429)\nSee https://docs.example/errors#job_limit_exceeded\n',
     );
-    expect(desk.service.calls).to.deep.equal(['POST ']);
+    expect(desk.service.jobs).to.deep.equal([]);
   });
 
   it('a command that is killed during the upload continues it when it is run again', async function () {
@@ -178,22 +186,21 @@ describe('leadscore job create: the upload', () => {
     expect(desk.service.calls.some((call) => call.includes('cancel'))).to.equal(false);
   });
 
-  it('the same command finds its job; a changed file or option makes another one', async () => {
+  it('the same content finds its job; other content or another option makes another one', async () => {
     await desk.writeRows('leads.csv', 2_000);
     const { service } = desk;
     await desk.create('leads.csv');
+    await utimes(desk.file('leads.csv'), new Date(1_000), new Date(1_000));
     await desk.create('leads.csv');
     expect(service.jobs).to.have.length(1);
     expect(service.calls.filter((call) => call.startsWith('PUT'))).to.have.length(1);
     await desk.create('leads.csv', '--explain');
     expect(service.jobs).to.have.length(2);
-    await utimes(desk.file('leads.csv'), new Date(1_000), new Date(1_000));
+    await desk.create('leads.csv', '--stop-at', 'backstop', '--max-errors', '5');
+    expect(service.jobs, 'where it pauses does not change results').to.have.length(2);
+    await appendFile(desk.file('leads.csv'), '9999,crm-9999\n');
     await desk.create('leads.csv');
     expect(service.jobs).to.have.length(3);
-    await appendFile(desk.file('leads.csv'), '9999,crm-9999\n');
-    await utimes(desk.file('leads.csv'), new Date(1_000), new Date(1_000));
-    await desk.create('leads.csv');
-    expect(service.jobs).to.have.length(4);
   });
 
   it('a file that changes during the upload cancels its job', async () => {
@@ -209,7 +216,7 @@ describe('leadscore job create: the upload', () => {
     expect(desk.service.job.state).to.equal('canceled');
   });
 
-  it('refuses standard input, empty and missing files, and --out without --wait', async () => {
+  it('refuses standard input, empty and missing files', async () => {
     await writeFile(desk.file('empty.csv'), '');
     await desk.writeRows('leads.csv', 100);
     const standardInput = await callCli(desk.words('create', '-', '--model', 'mdl_a'));
@@ -217,8 +224,6 @@ describe('leadscore job create: the upload', () => {
     expect(standardInput.stderr).to.include('could not be read again');
     expect((await desk.create('empty.csv')).stderr).to.include('empty.csv is empty');
     expect((await desk.create('missing.csv')).stderr).to.include('no such file');
-    expect((await desk.create('leads.csv', '--out', desk.file('x.csv'))).exitCode).to.equal(2);
-    expect((await desk.create('leads.csv', '--wait', '--out', desk.file('leads.csv'))).exitCode).to.equal(2);
     expect(desk.service.calls).to.deep.equal([]);
   });
 

@@ -14,7 +14,7 @@ const fields = compileKnownFields({
 });
 
 const readers = readersOf(fields);
-const { 'leadscore score': scoreReader, 'a bulk job': bulkReader, 'outcomes import': outcomeReader } = readers;
+const { 'a bulk job': bulkReader, 'outcomes import': outcomeReader } = readers;
 
 describe('a file as people send it', () => {
   let directory: string;
@@ -80,22 +80,19 @@ describe('a file as people send it', () => {
     };
 
     for (const [name, records] of Object.entries(expected))
-      it(`is read or refused alike by leadscore score and a bulk job: ${name}`, async function () {
+      it(`is read or refused by a bulk job: ${name}`, async function () {
         const path = join(folder, name);
         const bytes = await readFile(path).catch(() =>
           leaveOut(this, `${name} is not beside the project`, 'put it into ../shared/cases'),
         );
-        for (const read of [scoreReader, bulkReader]) {
-          const reading = read({ path, bytes, crmId: idColumns[name] });
-          if (typeof records !== 'number') {
-            expect(await messageOf(reading)).to.match(records);
-            continue;
-          }
-          const found = await reading;
-          const ids = found.map((record) => (record as { crm_id?: string }).crm_id);
-          expect(new Set(ids).size, 'different leads').to.equal(records);
-          expect(ids).to.have.length(records).and.not.include(undefined);
+        const reading = bulkReader({ path, bytes, crmId: idColumns[name] });
+        if (typeof records !== 'number') {
+          expect(await messageOf(reading)).to.match(records);
+          return;
         }
+        const ids = (await reading).map((record) => (record as { crm_id?: string }).crm_id);
+        expect(new Set(ids).size, 'different leads').to.equal(records);
+        expect(ids).to.have.length(records).and.not.include(undefined);
       });
   });
 
@@ -120,10 +117,6 @@ describe('a file as people send it', () => {
     const expected = await Promise.all([bulkReader, outcomeReader].map((read) => read(tidy)));
     const file = await fileOf(header + rows, {});
     expect(await Promise.all([bulkReader, outcomeReader].map((read) => read(file)))).to.deep.equal(expected);
-    const [record] = await scoreReader(file);
-    const sent = fields.keysOf(record as Readonly<Record<string, unknown>>);
-    expect(sent.slice(0, 2)).to.deep.equal(['Lead\u200bSource', '\u202aIndustry\u202c']);
-    expect(record).to.include({ crm_id: 'a' });
   });
 
   it('has rows of units and of dashes failed by name', async () => {
@@ -144,18 +137,16 @@ describe('a file as people send it', () => {
   it('has a record of JSON failed that has its fields inside a member, or two ids', async () => {
     const text =
       '{"crm_id":"a","Industry":"x"}\n{"crm_id":"b","record":{"Industry":"x"}}\n{"CRM_ID":"c","Crm Id":"d"}\n';
-    for (const read of [scoreReader, bulkReader])
-      expect((await read(await fileOf(text, { format: 'jsonl' }))).slice(1)).to.deep.equal([
-        `The fields of the record are inside "record". Write them at its top, for example with jq -c '. + .["record"] | del(.["record"])' FILE`,
-        'Two members can be the crm_id: "CRM_ID" and "Crm Id". Rename one of them',
-      ]);
+    expect((await bulkReader(await fileOf(text, { format: 'jsonl' }))).slice(1)).to.deep.equal([
+      `The fields of the record are inside "record". Write them at its top, for example with jq -c '. + .["record"] | del(.["record"])' FILE`,
+      'Two members can be the crm_id: "CRM_ID" and "Crm Id". Rename one of them',
+    ]);
   });
 
   it('is refused without a column that the model knows, and the message names some', async () => {
     const file = await fileOf('a,b\n1,2\n', {});
     const message =
       'The header (line 1) has no column that the model knows. Its columns: "a", "b". Fields of the model: "Lead Source", "Industry", "Number of Employees", "Demo Requested", "Last Activity Date"';
-    expect(await messageOf(scoreReader(file))).to.equal(message);
     expect(await messageOf(bulkReader(file))).to.equal(message);
     expect(await messageOf(outcomeReader(file))).to.equal(
       'The header (line 1) has no column "crm_id". Name the column with --crm-id. Its columns: "a", "b"',

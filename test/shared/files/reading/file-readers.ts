@@ -1,11 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import { readInput } from '../../../../api/bulk/reading/read-input.js';
 import { parseRows } from '../../../../api/bulk/rows/parse-rows.js';
+import { openInput } from '../../../../scripts/cli/files/input-file.js';
 import { ConvertedValues } from '../../../../scripts/cli/outcomes/converted-values.js';
 import { outcomeRows } from '../../../../scripts/cli/outcomes/outcome-rows.js';
-import { csvRecords } from '../../../../scripts/cli/score/input/csv-records.js';
-import { openInput } from '../../../../scripts/cli/score/input/input-file.js';
-import { jsonlRecords } from '../../../../scripts/cli/score/input/jsonl-records.js';
 import type { KnownFields } from '../../../../shared/messages/field-slots.js';
 import { defaultOptions } from '../../../support/jobs/sample-job.js';
 
@@ -23,22 +21,9 @@ type Reader = (file: File) => Promise<unknown[]>;
 /** The readers of files, for a model with these fields. */
 export const readersOf = (fields: KnownFields) =>
   ({
-    'leadscore score': (file) => scoreReader(file, fields),
     'a bulk job': (file) => bulkReader(file, fields),
     'outcomes import': outcomeReader,
   }) as const satisfies Record<string, Reader>;
-
-async function scoreReader({ path, crmId, onNotice }: File, fields: KnownFields): Promise<unknown[]> {
-  const input = await openInput(path);
-  const reading = { crmIdField: crmId, fields, onNotice };
-  const found: unknown[] = [];
-  for await (const { text, problem } of input.format === 'csv'
-    ? csvRecords(input, reading)
-    : jsonlRecords(input, reading))
-    if (text !== undefined) found.push(JSON.parse(text));
-    else if (problem !== undefined) found.push(problem);
-  return found;
-}
 
 async function bulkReader({ path, bytes, crmId, onNotice }: File, fields: KnownFields): Promise<unknown[]> {
   const format = /\.jsonl(\.gz)?$/.test(path) ? 'jsonl' : 'csv';

@@ -16,7 +16,7 @@ interface ReadFile {
   readonly tidy: readonly string[];
   readonly failed?: readonly RegExp[];
   readonly crmId?: string;
-  /** A sentence about the file, by a job; `score` has those about rows too. */
+  /** A sentence about the file. */
   readonly notice?: RegExp;
 }
 
@@ -179,7 +179,7 @@ const failures = (rows: readonly unknown[]): string[] => rows.filter((row) => ty
 
 describe('the files of reports of other products', () => {
   let fields: KnownFields;
-  let readers: Pick<ReturnType<typeof readersOf>, 'leadscore score' | 'a bulk job'>;
+  let readers: Pick<ReturnType<typeof readersOf>, 'a bulk job'>;
   let directory: string;
 
   before(async () => {

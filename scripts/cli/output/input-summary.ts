@@ -1,5 +1,5 @@
-import type { DateOrder } from '../../../../shared/bundle/expected-values.js';
-import { shortenedText } from '../../../../shared/contract/texts.js';
+import type { DateOrder } from '../../../shared/bundle/expected-values.js';
+import { shortenedText } from '../../../shared/contract/texts.js';
 import { member } from '../calls/api-reply.js';
 
 /** One field of a summary of the input, as the service writes it. */

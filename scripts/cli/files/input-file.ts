@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { messageOf } from '../../../../shared/contract/errors.js';
-import { inflatedPieces } from '../../../../shared/files/reading/inflate-file.js';
-import { InputFault } from '../../../../shared/files/reading/input-fault.js';
-import { type TextForm, utf8Pieces } from '../../../../shared/files/reading/text-pieces.js';
-import type { KnownFields } from '../../../../shared/messages/field-slots.js';
-import { CliError, fileProblem } from '../../context/cli-error.js';
+import { messageOf } from '../../../shared/contract/errors.js';
+import { inflatedPieces } from '../../../shared/files/reading/inflate-file.js';
+import { InputFault } from '../../../shared/files/reading/input-fault.js';
+import { type TextForm, utf8Pieces } from '../../../shared/files/reading/text-pieces.js';
+import type { KnownFields } from '../../../shared/messages/field-slots.js';
+import { CliError, fileProblem } from '../context/cli-error.js';
 
 /** One record of the input file, ready to be sent. */
 export interface InputRecord {

@@ -1,8 +1,8 @@
-import { dateOrderText } from '../../../../shared/bundle/expected-values.js';
-import { countText } from '../../output/readable-numbers.js';
-import { type Columns, tableOf } from '../../output/table.js';
-import { wrapText } from '../../output/wrap-text.js';
-import type { InputSums, SummedField } from './input-sums.js';
+import { dateOrderText } from '../../../shared/bundle/expected-values.js';
+import type { InputSums, SummedField } from './input-summary.js';
+import { countText } from './readable-numbers.js';
+import { type Columns, tableOf } from './table.js';
+import { wrapText } from './wrap-text.js';
 
 /** Lines of the table, and of the names below it. */
 const maxLines = 20;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { callCli } from '../cli-call.js';
 import { JobDesk, resultsOf, settle } from './job-desk.js';
 
-describe('leadscore job create --wait', () => {
+describe('leadscore score', () => {
   let desk: JobDesk;
 
   beforeEach(async () => {
@@ -15,7 +15,7 @@ describe('leadscore job create --wait', () => {
   it('waits for the end, downloads the results and prints a summary', async () => {
     const text = await desk.writeRows('leads.csv', 2_000);
     desk.scoresInPolls(4);
-    const { exitCode, stdout, stderr } = await desk.create('leads.csv', '--wait', '--out', desk.file('scored.csv'));
+    const { exitCode, stdout, stderr } = await desk.score('leads.csv', '--out', desk.file('scored.csv'));
     expect(exitCode, stderr).to.equal(0);
     expect(await desk.read('scored.csv')).to.equal(resultsOf(text));
     const rows = resultsOf(text).split('\n').length - 2;
@@ -27,21 +27,42 @@ describe('leadscore job create --wait', () => {
     expect(stdout, 'the results are here already').to.not.include('job results');
   });
 
-  it('names the commands for results and errors when it downloads none', async () => {
+  it('writes the rows that failed with the header of the file, and says so', async () => {
     await desk.writeRows('leads.csv', 2_000);
+    await writeFile(desk.file('leads.csv'), `${'n;crm_id;"a;b"'}\r\n1;x;1\r\n"2\n";y;2\r\n3;z;3`);
     desk.scoresInPolls(2);
     const { polled } = desk.service;
     desk.service.polled = (job, poll) => {
       polled(job, poll);
-      job.failed = 3;
+      job.failed = 2;
+      job.errors = Buffer.from('row;line;crm_id;field;message;surplus\n2;3;y;;"odd\nrow";\n3;5;z;;bad;\n');
     };
-    const { exitCode, stdout } = await desk.create('leads.csv', '--wait');
-    expect(exitCode, 'failed rows do not fail the command').to.equal(0);
+    const { exitCode, stdout, stderr } = await desk.score('leads.csv');
+    expect(exitCode, stderr).to.equal(0);
+    expect(await desk.read('leads.errors.csv')).to.equal('n;crm_id;"a;b"\n"2\n";y;2\r\n3;z;3\n');
     expect(stdout)
-      .to.include('3 failed')
-      .and.match(/Download the results:\n {2}npx leadscore job results job_1 --out FILE /)
-      .and.include('3 rows have no score, and are not counted. The exit code is 0.')
-      .and.match(/See them with the reasons:\n {2}npx leadscore job results job_1 --errors /);
+      .to.include('2 failed')
+      .and.include('2 rows have no score, and are not counted.')
+      .and.include(`Correct them in ${desk.file('leads.errors.csv')}, then score that file.`)
+      .and.match(/^leads\.csv, line 3: odd\nrow\nleads\.csv, line 5: bad$/m);
+    expect(await desk.files()).to.deep.equal(['leads.csv', 'leads.errors.csv', 'leads.scored.csv']);
+  });
+
+  it('leaves a file with other content at the place of the failed rows as it is', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    await writeFile(desk.file('leads.errors.csv'), 'mine\n');
+    desk.scoresInPolls(2);
+    const { polled } = desk.service;
+    desk.service.polled = (job, poll) => {
+      polled(job, poll);
+      job.failed = 1;
+      job.errors = Buffer.from('row,line,crm_id,field,message,surplus\n1,2,crm-1,,bad,\n');
+    };
+    const { stdout } = await desk.score('leads.csv');
+    expect(stdout).to.include('leads.errors.csv exists, and is not from this job. Replace it with --force.');
+    expect(await desk.read('leads.errors.csv')).to.equal('mine\n');
+    await desk.score('leads.csv', '--force');
+    expect(await desk.read('leads.errors.csv')).to.equal('n,crm_id\n1,crm-1\n');
   });
 
   it('ends with 1 after failed rows with --strict, which makes the job strict', async () => {
@@ -51,10 +72,11 @@ describe('leadscore job create --wait', () => {
     desk.service.polled = (job, poll) => {
       polled(job, poll);
       job.failed = 1;
+      job.errors = Buffer.from('row,line,crm_id,field,message,surplus\n1,2,crm-1,,bad,\n');
     };
-    const { exitCode, stdout } = await desk.create('leads.csv', '--wait', '--strict');
+    const { exitCode, stdout } = await desk.score('leads.csv', '--strict');
     expect(exitCode).to.equal(1);
-    expect(stdout).to.include('1 row has no score, and is not counted.\nSee it with the reasons:\n');
+    expect(stdout).to.include('1 row has no score, and is not counted.\nleads.csv, line 2: bad\nCorrect it in ');
     expect(desk.service.job.body).to.include({ strict: true });
   });
 
@@ -78,7 +100,7 @@ describe('leadscore job create --wait', () => {
       polled(job, poll);
       job.shown = { input_summary: { records: 2_000, fields, ignored } };
     };
-    const { stdout } = await desk.create('leads.csv', '--wait');
+    const { stdout } = await desk.score('leads.csv');
     expect(stdout)
       .to.match(/Values and names that the model does not know\nField +Sent +Unread +Unseen +Unread because\n/)
       .and.match(/\nSize +75 % +3 +expected a number\n/)
@@ -95,7 +117,7 @@ describe('leadscore job create --wait', () => {
       const notices = ['The file has 9 rows, and this month has room for 5'];
       job.shown = { notices: poll < 3 ? notices : [...notices, 'No value of "a" in row 1 could be read'] };
     };
-    const { stderr } = await desk.create('leads.csv', '--wait');
+    const { stderr } = await desk.score('leads.csv');
     expect(stderr.split('Note: The file has 9 rows, and this month has room for 5.')).to.have.length(2);
     expect(stderr.split('Note: No value of "a" in row 1 could be read.')).to.have.length(2);
   });
@@ -104,7 +126,7 @@ describe('leadscore job create --wait', () => {
     await desk.writeRows('leads.csv', 2_000);
     desk.scoresInPolls(3);
     const out = desk.file('scored.csv');
-    const { exitCode, stdout, stderr } = await desk.create('leads.csv', '--wait', '--out', out, '--json');
+    const { exitCode, stdout, stderr } = await desk.score('leads.csv', '--out', out, '--json');
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
     const document = JSON.parse(stdout);
     expect(document).to.include({ job_id: 'job_1', state: 'completed' });
@@ -122,7 +144,7 @@ describe('leadscore job create --wait', () => {
       if (reads === 3) return 'hang up';
       return reads === 4 ? { status: 503, code: 'internal_error' } : undefined;
     };
-    const { exitCode, stderr } = await desk.create('leads.csv', '--wait');
+    const { exitCode, stderr } = await desk.score('leads.csv');
     expect(exitCode, stderr).to.equal(0);
     expect(stderr)
       .to.include('trying again after: no answer from')
@@ -142,7 +164,7 @@ describe('leadscore job create --wait', () => {
       const pause = { reason: 'quota_exceeded', message: 'The limit of the month is reached' };
       job.shown = { pause: { ...pause, resumes_at: '2026-12-01T00:00:00.000Z' } };
     };
-    const { exitCode, stderr } = await desk.create('leads.csv', '--wait');
+    const { exitCode, stderr } = await desk.score('leads.csv');
     expect(exitCode).to.equal(0);
     const told =
       'The job is paused. The limit of the month is reached. It goes on at 2026-12-01 UTC, or earlier if the cause is gone. (quota_exceeded)\n';
@@ -163,7 +185,7 @@ describe('leadscore job create --wait', () => {
       job.state = pause === undefined ? (poll < 1 ? 'running' : 'completed') : 'paused';
       job.shown = pause === undefined ? {} : { pause };
     };
-    const { stderr } = await desk.create('leads.csv', '--wait');
+    const { stderr } = await desk.score('leads.csv');
     expect(stderr)
       .to.include('10,001 rows failed. It goes on after `job resume`. (too_many_errors)')
       .and.include('Live API is off. It goes on by itself when the cause is gone. (api_disabled)');
@@ -176,14 +198,14 @@ describe('leadscore job create --wait', () => {
       job.shown = { error: { message: 'A quote is not closed', line: 17, column: 4 } };
     };
     const out = desk.file('scored.csv');
-    const { exitCode, stdout } = await desk.create('leads.csv', '--wait', '--out', out);
+    const { exitCode, stdout } = await desk.score('leads.csv', '--out', out);
     expect(exitCode).to.equal(1);
     expect(stdout).to.include('A quote is not closed. (line 17, column 4)').and.include('Correct the file');
-    desk.service.job.shown = {
-      error: { message: 'The file is not UTF-8 (line 1234, column 5). Save it', line: 1_234 },
+    desk.service.polled = (job) => {
+      job.state = 'failed';
+      job.shown = { error: { message: 'The file is not UTF-8 (line 1234, column 5). Save it', line: 1_234 } };
     };
-    desk.service.polled = () => undefined;
-    const again = await desk.create('leads.csv', '--wait');
+    const again = await desk.score('leads.csv');
     expect(again.stdout).to.match(/Failure +The file is not UTF-8 \(line 1234, column 5\)\. Save it\.\n/);
     expect(await desk.files()).to.deep.equal(['leads.csv']);
   });
@@ -194,9 +216,9 @@ describe('leadscore job create --wait', () => {
       settle(job, 0.5);
       job.state = 'canceled';
     };
-    const { exitCode, stdout } = await desk.create('leads.csv', '--wait', '--out', desk.file('scored.csv'));
+    const { exitCode, stdout } = await desk.score('leads.csv', '--out', desk.file('scored.csv'));
     expect(exitCode).to.equal(1);
-    expect(stdout).to.include('job delete job_1');
+    expect(stdout).to.include('add --again');
     const scored = await desk.read('scored.csv');
     expect(scored.length).to.be.above(100);
     expect(resultsOf(text).startsWith(scored)).to.equal(true);
@@ -209,7 +231,7 @@ describe('leadscore job create --wait', () => {
       settle(job, 0.5);
       job.state = 'running';
     };
-    const { process: child, ended } = desk.startCreate('leads.csv', '--wait', '--out', desk.file('scored.csv'));
+    const { process: child, ended } = desk.startScore('leads.csv', '--out', desk.file('scored.csv'));
     await desk.service.arrival(/results/);
     child.kill('SIGINT');
     const { exitCode, stderr } = await ended;
@@ -226,14 +248,14 @@ describe('leadscore job create --wait', () => {
       job.state = 'running';
     };
     const out = desk.file('scored.csv');
-    const first = desk.startCreate('leads.csv', '--wait', '--out', out);
+    const first = desk.startScore('leads.csv', '--out', out);
     await desk.service.arrival(/^GET .*results/);
     first.process.kill('SIGKILL');
     await first.ended;
     // The kill may come before or after the first bytes are written: both are partial files.
     await writeFile(out, resultsOf(text).slice(0, 9_000));
     desk.scoresInPolls(3);
-    const { exitCode, stderr } = await desk.create('leads.csv', '--wait', '--out', out);
+    const { exitCode, stderr } = await desk.score('leads.csv', '--out', out);
     expect(exitCode, stderr).to.equal(0);
     expect(await desk.read('scored.csv')).to.equal(resultsOf(text));
     expect(desk.service.jobs).to.have.length(1);
@@ -241,14 +263,107 @@ describe('leadscore job create --wait', () => {
     expect(ranges).to.include(`bytes=${9_000 - 4_096}-`);
   });
 
-  it('refuses before the upload an output that exists', async () => {
-    await desk.writeRows('leads.csv', 2_000);
-    await writeFile(desk.file('scored.csv'), 'n,score\n');
-    const { exitCode, stderr } = await desk.create('leads.csv', '--wait', '--out', desk.file('scored.csv'));
+  it('refuses before the upload an output that is not from this file, unless --force is there', async () => {
+    const text = await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(2);
+    await writeFile(desk.file('leads.scored.csv'), 'n,score\n');
+    const { exitCode, stderr } = await desk.score('leads.csv');
     expect(exitCode).to.equal(1);
-    expect(stderr).to.include('scored.csv exists, but job_1 has no results yet');
-    expect(desk.service.calls).to.deep.equal(['POST ']);
-    expect(await desk.read('scored.csv')).to.equal('n,score\n');
+    expect(stderr).to.include('leads.scored.csv exists, and is not from this file. Replace it with --force');
+    expect(desk.service.calls.filter((call) => call.startsWith('PUT'))).to.deep.equal([]);
+    expect(await desk.read('leads.scored.csv')).to.equal('n,score\n');
+    expect((await desk.score('leads.csv', '--force')).exitCode).to.equal(0);
+    expect(await desk.read('leads.scored.csv')).to.equal(resultsOf(text));
+  });
+
+  it('finds the results of the same content under another name, and counts nothing again', async () => {
+    const text = await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(2);
+    await desk.score('leads.csv');
+    await writeFile(desk.file('copy.csv'), text);
+    const { exitCode, stderr } = await desk.score('copy.csv');
+    expect(exitCode, stderr).to.equal(0);
+    expect(stderr).to.include('This file was scored by version 2026.11.0 (job_1, 2026-11-24 08:00).');
+    expect(stderr).to.include('Nothing is counted again. To score it once more, add --again.');
+    expect(await desk.read('copy.scored.csv')).to.equal(resultsOf(text));
+    expect(desk.service.jobs).to.have.length(1);
+  });
+
+  it('--again scores a file once more, replaces its results, and goes on after a Ctrl-C', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(2);
+    await desk.score('leads.csv');
+    desk.service.uploaded = () => undefined;
+    desk.service.answering = ({ method }) => (method === 'PUT' ? { status: 400, code: 'bad_request' } : undefined);
+    expect((await desk.score('leads.csv', '--again')).exitCode).to.equal(1);
+    expect(desk.service.jobs).to.have.length(2);
+    desk.service.answering = () => undefined;
+    desk.service.uploaded = (job) => {
+      job.state = 'reading';
+    };
+    const { exitCode, stderr } = await desk.score('leads.csv');
+    expect(exitCode, stderr).to.equal(0);
+    expect(desk.service.jobs.map(({ state }) => state)).to.deep.equal(['completed', 'completed']);
+    expect(desk.service.calls.filter((call) => call === 'PUT /job_2/input')).to.have.length(2);
+  });
+
+  it('says which version scores now, and asks on a terminal whether the file is scored again', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(2);
+    await desk.score('leads.csv');
+    desk.service.modelVersion = '2026.12.0';
+    const { stderr } = await desk.score('leads.csv');
+    expect(stderr).to.include('and version 2026.12.0 scores calls now. Nothing is counted again.');
+    expect(desk.service.jobs).to.have.length(1);
+    const asked = await callCli(desk.scoreWords('leads.csv'), {}, 'y\n');
+    expect(asked.exitCode, asked.stderr).to.equal(0);
+    expect(desk.service.jobs).to.have.length(2);
+  });
+
+  it('refuses a changed file of the same name without a terminal, unless --yes is there', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(2);
+    await desk.score('leads.csv');
+    const text = await desk.writeRows('leads.csv', 2_100);
+    const { exitCode, stderr } = await desk.score('leads.csv');
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.include('leads.csv has changed since it was scored (job_1, ').and.include('add --yes');
+    expect(desk.service.jobs).to.have.length(1);
+    expect((await desk.score('leads.csv', '--yes')).exitCode).to.equal(0);
+    expect(await desk.read('leads.scored.csv'), 'results of the earlier file are ours').to.equal(resultsOf(text));
+    expect(desk.service.jobs).to.have.length(2);
+  });
+
+  it('a file that could not be read is a new job at the next run', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    desk.service.polled = (job) => {
+      job.state = 'failed';
+    };
+    await desk.score('leads.csv');
+    desk.scoresInPolls(2);
+    expect((await desk.score('leads.csv')).exitCode).to.equal(0);
+    expect(desk.service.jobs.map(({ state }) => state)).to.deep.equal(['failed', 'completed']);
+  });
+
+  it('writes to standard output with --out -, and the rest to standard error', async () => {
+    const text = await desk.writeRows('leads.csv', 2_000);
+    desk.scoresInPolls(2);
+    const { exitCode, stdout, stderr } = await desk.score('leads.csv', '--out', '-');
+    expect(exitCode).to.equal(0);
+    expect(stdout).to.equal(resultsOf(text));
+    expect(stderr).to.match(/State +completed/);
+  });
+
+  it('refuses standard input, and an output of another format or on the input', async () => {
+    await desk.writeRows('leads.csv', 100);
+    const results = [
+      await callCli(desk.scoreWords('x').with(1, '-')),
+      await desk.score('leads.csv', '--out', desk.file('scored.jsonl')),
+      await desk.score('leads.csv', '--out', desk.file('leads.csv')),
+      await desk.score('leads.csv', '--out', '-', '--json'),
+    ];
+    expect(results.map(({ exitCode }) => exitCode)).to.deep.equal([2, 2, 2, 2]);
+    expect(desk.service.calls).to.deep.equal([]);
   });
 
   it('a revoked key ends the wait', async () => {
@@ -258,7 +373,7 @@ describe('leadscore job create --wait', () => {
       reads += method === 'GET' ? 1 : 0;
       return reads > 2 ? { status: 401, code: 'invalid_api_key' } : undefined;
     };
-    const { exitCode, stderr } = await desk.create('leads.csv', '--wait');
+    const { exitCode, stderr } = await desk.score('leads.csv');
     expect(exitCode).to.equal(1);
     expect(stderr).to.include('(invalid_api_key, status 401)');
   });
@@ -272,7 +387,7 @@ describe('leadscore job create --wait', () => {
       if (poll === 2) job.state = 'paused';
       job.shown = poll === 2 ? { pause: { reason: 'requested', message: 'It was paused by a call.' } } : {};
     };
-    const { exitCode, stderr } = await callCli(desk.createWords('leads.csv', '--wait'), {}, '');
+    const { exitCode, stderr } = await callCli(desk.scoreWords('leads.csv'), {}, '');
     expect(exitCode).to.equal(0);
     expect(stderr)
       .to.match(/Uploading .*100 %.*KiB/)

@@ -2,11 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { openInput } from '../../../../scripts/cli/files/input-file.js';
+import { tableRows } from '../../../../scripts/cli/files/table-rows.js';
 import { projectFile } from '../../../../shared/process/project-root.js';
 import { scoredRow } from '../../../support/http/score-reply.js';
 import { demoBundleWith } from '../../../support/http/tool-fixture.js';
 import { leaveOut } from '../../../support/leave-out.js';
-import { runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { sharedService, startTimeoutMs } from '../../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 import { type CliResult, callCli } from '../cli-call.js';
 
@@ -46,7 +48,7 @@ const readFiles: Readonly<Record<string, ReadFile>> = {
       'crm_id,Lead Source,Industry,Demo Requested',
       ...Array.from({ length: 6 }, (_, index) => `e${index},Referral,Software,true`),
     ),
-    told: /^Annual Revenue +100 % +6 +1\.250\.000,00 kr +expected a number\nLast Activity Date +100 % +6 +10\.11\.2026 +expected a date/m,
+    told: /^Annual Revenue +100 % +6 +expected a number\nLast Activity Date +100 % +6 +expected a date/m,
   },
   'csv-excel-sep-line-quoted-tab.csv': { tidy: one('s-4') },
   'csv-excel-sep-line.csv': { tidy: twoSized('s-1', 's-2,Website,Retail,12') },
@@ -98,13 +100,37 @@ const refusedFiles: Readonly<Record<string, { readonly message: RegExp; readonly
   },
 };
 
+type ScoreOfRow = readonly [crmId: string, score: string];
+
+const jsonRows = (text: string): ScoreOfRow[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((row): { crm_id?: string; score?: number } => JSON.parse(row))
+    .map(({ crm_id = '', score = '' }) => [crm_id, String(score)]);
+
+async function csvRows(path: string): Promise<ScoreOfRow[]> {
+  let names: readonly string[] = [];
+  const rules = {
+    canBeHeader: undefined,
+    readHeader: async (columns: readonly string[]) => {
+      names = columns;
+      return undefined;
+    },
+  };
+  const rows: ScoreOfRow[] = [];
+  for await (const { cells } of tableRows(await openInput(path), rules))
+    rows.push([cells[names.indexOf('crm_id')] ?? '', cells[names.indexOf('score')] ?? '']);
+  return rows;
+}
+
 describe('the reported files and calls, with the model of the demo', () => {
   let own: TestWorkspace;
   let directory: string;
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    own = await workspace(await runningService(), { bundle: await demoBundleWith({}) });
+    own = await workspace(await sharedService('bulk'), { bundle: await demoBundleWith({}) });
     directory = await mkdtemp(join(tmpdir(), 'leadscore-cases-'));
   });
   after(() => rm(directory, { recursive: true, force: true }));
@@ -113,19 +139,17 @@ describe('the reported files and calls, with the model of the demo', () => {
   const run = (path: string, output: string, crmId?: string): Promise<CliResult> =>
     callCli([
       ...['score', path, '--url', own.service.url(), '--model', own.model._id, '--key', own.test.secret],
-      ...['--out', output, ...(crmId === undefined ? [] : ['--crm-id', crmId])],
+      ...['--only-scores', '--yes', '--out', output, ...(crmId === undefined ? [] : ['--crm-id', crmId])],
     ]);
 
   /** The scores of a file by crm_id, and the end of the run. */
   async function scoresOf(path: string, crmId?: string) {
-    const output = join(await mkdtemp(join(directory, 'run-')), 'scored.jsonl');
+    const isJson = path.endsWith('.jsonl');
+    const output = join(await mkdtemp(join(directory, 'run-')), isJson ? 'scored.jsonl' : 'scored.csv');
     const { exitCode, stdout, stderr } = await run(path, output, crmId);
     expect(exitCode, stderr).to.equal(0);
-    const rows = (await readFile(output, 'utf8')).trimEnd().split('\n');
-    const scores = rows
-      .map((row): { crm_id?: string; score?: number } => JSON.parse(row))
-      .filter(({ score }) => score !== undefined)
-      .map(({ crm_id, score }) => [crm_id, score]);
+    const rows = isJson ? jsonRows(await readFile(output, 'utf8')) : await csvRows(output);
+    const scores = rows.filter(([, score]) => score !== '');
     return { scores, stdout };
   }
 
@@ -144,9 +168,9 @@ describe('the reported files and calls, with the model of the demo', () => {
     it(`refuses ${name} with a remedy, and counts nothing`, async function () {
       await caseFile(this, name);
       const before = await own.ledgerSum('test');
-      const { exitCode, stderr } = await run(join(folder, name), join(directory, `${name}.jsonl`), crmId);
+      const { exitCode, stdout } = await run(join(folder, name), join(directory, `scored.${name}`), crmId);
       expect(exitCode).to.equal(1);
-      expect(stderr.replaceAll('\n', ' ')).to.match(message);
+      expect(stdout.replaceAll(/\s+/g, ' ')).to.match(message);
       expect(await own.ledgerSum('test')).to.equal(before);
     });
 

@@ -1,16 +1,16 @@
-import { CsvRows } from '../../../../shared/files/csv-rows.js';
-import type { FormatAdvice } from '../../../../shared/files/other-format.js';
-import type { CanBeHeader } from '../../../../shared/files/reading/csv-start.js';
-import { FileRecords, type HeaderStart } from '../../../../shared/files/reading/file-records.js';
-import { InputFault } from '../../../../shared/files/reading/input-fault.js';
-import { textOf } from '../../../../shared/files/reading/record-ends.js';
-import { RowSurplus } from '../../../../shared/files/row-surplus.js';
-import { DecimalPoints } from '../../../../shared/files/rows/decimal-points.js';
-import { FooterWatch, footerNotice, type RowKind } from '../../../../shared/files/rows/footer-watch.js';
-import { oddRowProblem } from '../../../../shared/files/rows/odd-rows.js';
-import { RowKinds } from '../../../../shared/files/rows/row-kinds.js';
-import { ShortRows } from '../../../../shared/files/short-rows.js';
-import type { KnownFields } from '../../../../shared/messages/field-slots.js';
+import { CsvRows } from '../../../shared/files/csv-rows.js';
+import type { FormatAdvice } from '../../../shared/files/other-format.js';
+import type { CanBeHeader } from '../../../shared/files/reading/csv-start.js';
+import { FileRecords, type HeaderStart } from '../../../shared/files/reading/file-records.js';
+import { InputFault } from '../../../shared/files/reading/input-fault.js';
+import { textOf } from '../../../shared/files/reading/record-ends.js';
+import { RowSurplus } from '../../../shared/files/row-surplus.js';
+import { DecimalPoints } from '../../../shared/files/rows/decimal-points.js';
+import { FooterWatch, footerNotice, type RowKind } from '../../../shared/files/rows/footer-watch.js';
+import { oddRowProblem } from '../../../shared/files/rows/odd-rows.js';
+import { RowKinds } from '../../../shared/files/rows/row-kinds.js';
+import { ShortRows } from '../../../shared/files/short-rows.js';
+import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { formatAdvice, type InputFile, withFileName } from './input-file.js';
 
 /** A row of a CSV, without the header. */
