@@ -2,6 +2,7 @@ import { type Config, readConfig } from '../shared/config/config.js';
 import { dayMs, machineClock } from '../shared/contract/dates.js';
 import { messageOf } from '../shared/contract/errors.js';
 import { callIdGenerator } from '../shared/contract/identifiers.js';
+import { openTurnQueue, turnQueues } from '../shared/messages/turn-queue.js';
 import { createMetrics, type Readiness, startAdminServer } from '../shared/process/admin-server.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
@@ -23,7 +24,6 @@ import { AuthAttempts } from './auth/auth-attempts.js';
 import { Authenticator } from './auth/authenticate.js';
 import { callerAddressBehind } from './auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from './auth/key-settings.js';
-import { openTurnQueue, turnQueues } from './bulk/turns/turns.js';
 import {
   type Connections,
   commandTimeoutMs,

@@ -1,4 +1,5 @@
 import { type Repeated, repeatEvery } from '../../shared/async/repeat.js';
+import { type TurnQueue, turnQueues } from '../../shared/messages/turn-queue.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { markBulkDemand } from '../../shared/redis/bulk-demand.js';
@@ -9,7 +10,7 @@ import { type ReadJobDeps, readJob } from './read-job.js';
 import { cancelAbandoned, type ResumeDeps, resumeJobs, settleCanceled } from './resume-jobs.js';
 import { JobRound } from './turns/job-round.js';
 import { type JobTurnDeps, JobTurns } from './turns/job-turn.js';
-import { startTurns, type TurnQueue, turnQueues } from './turns/turns.js';
+import { startTurns } from './turns/turns.js';
 
 export interface RunnerDeps extends JobTurnDeps, Omit<ReadJobDeps, 'onRunning'>, ResumeDeps {
   readonly jobs: JobStore;

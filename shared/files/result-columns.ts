@@ -1,12 +1,12 @@
 import type { FileForm, FileShape } from './file-form.js';
 import { csvCell } from './spreadsheet-cell.js';
 
-export const scoreColumns = ['score', 'conversion_likelihood', 'enriched', 'previous_score', 'delta'] as const;
+const scoreColumns = ['score', 'conversion_likelihood', 'enriched', 'previous_score', 'delta'] as const;
 export const reasonColumns = ['top_reason_1', 'top_reason_2', 'top_reason_3'] as const;
 const errorColumns = ['row', 'line', 'crm_id', 'field', 'message', 'surplus'] as const;
 
 /** The columns that results add to those of the input. */
-export const addedColumns = (explain: boolean): string[] => [
+const addedColumns = (explain: boolean): string[] => [
   ...scoreColumns,
   'warnings',
   ...(explain ? reasonColumns : []),
@@ -17,7 +17,7 @@ export const addedColumns = (explain: boolean): string[] => [
 export const keptColumns = scoreColumns.length;
 
 /** The prefix of all added names: `leadscore_` if a column of the input has one of these names in any case. */
-export function addedPrefix(columns: readonly string[], added: readonly string[]): string {
+function addedPrefix(columns: readonly string[], added: readonly string[]): string {
   const taken = new Set(columns.map((name) => name.trim().toLowerCase()));
   let prefix = '';
   while (added.some((name) => taken.has(prefix + name))) prefix += 'leadscore_';

@@ -68,7 +68,7 @@ describe('a clone of the project after npm run setup', () => {
     const { model, key } = await demoModel(childEnvironment(environment));
     const file = join(directory, 'two.csv');
     await writeFile(file, 'crm_id,Lead Source\nNEW-1,Referral\nNEW-2,Webinar\n');
-    const words = ['job', 'create', file, '--model', model, '--key', key, '--url', url, '--wait', '--json'];
+    const words = ['score', file, '--model', model, '--key', key, '--url', url, '--json'];
     expect(await leadscore(words, environment)).to.match(/"scored": ?2\b/);
     expect(await scoredRecords(url, { model, key })).to.equal(1);
 

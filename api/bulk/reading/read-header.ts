@@ -36,7 +36,7 @@ export interface ReadHeader {
 /**
  * The form of the rows of a CSV, by the cells of its header.
  * @throws InputFault for two columns of one name that the model reads. Also for no column with the crm_id, and for none
- * that the model knows. With `strict` also for one that it does not know
+ * that the model knows beside others than the id. With `strict` also for one that it does not know
  */
 export async function shapeOfHeader(
   columns: readonly string[],
@@ -59,7 +59,9 @@ export async function shapeOfHeader(
       { line },
     );
   refuseRepeated(columns, { line, isRead: (name) => sent.targetsOf(name).length > 0 });
-  if (!match.hasMatch) throw noKnownColumn({ names, line, delimiter }, knownFields);
+  // A file of ids alone scores known leads again, from their earlier values.
+  const hasIdsAlone = crmIdColumn !== undefined && names.length === 1;
+  if (!match.hasMatch && !hasIdsAlone) throw noKnownColumn({ names, line, delimiter }, knownFields);
   const shape: FileShape = { format: 'csv', columns, delimiter, crm_id_field: crmIdField };
   const report = match.report();
   if (strict) refuseUnknown(report, { kind: 'column', fields: knownFields, line });

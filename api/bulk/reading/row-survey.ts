@@ -38,7 +38,7 @@ function idIn(cell: string): string | null {
   return 'id' in read ? read.id : null;
 }
 
-/** Reads the rows of a file in bounded memory, for the sentences about them that `leadscore score` writes too. */
+/** Reads the rows of a file in bounded memory, for the sentences about them. */
 export class RowSurvey {
   private readonly watch = new FooterWatch();
   private readonly short = new ShortRows();

@@ -1,49 +1,8 @@
-import { Queue, Worker } from 'bullmq';
+import { Worker } from 'bullmq';
+import { openTurnQueue, type TurnQueue, type TurnQueueOptions } from '../../../shared/messages/turn-queue.js';
 import { errorLog } from '../../../shared/process/error-log.js';
-import type { Stoppable } from '../../../shared/process/lifecycle.js';
-import type { Logger } from '../../../shared/process/logger.js';
 import type { Redis } from '../../../shared/redis/connect.js';
-import { queuePrefix, queueStreams } from '../../../shared/redis/keys.js';
-
-/** The queues of turns: jobs that are scored, and organisations whose files are read. */
-export const turnQueues = { scoring: 'bulk-job-turns', reading: 'bulk-reads' } as const;
-
-export interface TurnQueueOptions {
-  /** Name of the BullMQ queue. */
-  readonly queue: string;
-  readonly commands: Redis;
-  readonly logger: Logger;
-}
-
-/** Owners that wait for a turn: organisations or jobs. */
-export interface TurnQueue extends Stoppable {
-  /** Puts owners into the queue that are not in it. */
-  add(owners: Iterable<string>): Promise<void>;
-  /** Owners that wait for a turn, of all processes. */
-  waiting(): Promise<number>;
-}
-
-const jobOptions = { removeOnComplete: true, removeOnFail: true };
-
-/** Opens a queue without taking turns from it. */
-export function openTurnQueue({ queue: name, commands, logger }: TurnQueueOptions): TurnQueue {
-  const queue = new Queue<unknown, boolean>(name, {
-    connection: commands,
-    prefix: queuePrefix,
-    streams: queueStreams,
-  });
-  queue.on('error', errorLog(logger, 'bulk queue error', { queue: name }));
-  return {
-    name: `${name} queue`,
-    add: async (owners) => {
-      // The id of the BullMQ job keeps an owner from being in the queue twice.
-      const jobs = [...owners].map((jobId) => ({ name: 'turn', data: {}, opts: { ...jobOptions, jobId } }));
-      if (jobs.length > 0) await queue.addBulk(jobs);
-    },
-    waiting: () => queue.getWaitingCount(),
-    stop: () => queue.close(),
-  };
-}
+import { queuePrefix } from '../../../shared/redis/keys.js';
 
 export interface TurnsOptions extends TurnQueueOptions {
   /** Turns that this process takes at once. */

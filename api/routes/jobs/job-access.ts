@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
 import type { Clock } from '../../../shared/contract/dates.js';
 import { ApiError } from '../../../shared/contract/errors.js';
+import type { TurnQueue } from '../../../shared/messages/turn-queue.js';
 import type { Logger } from '../../../shared/process/logger.js';
 import type { Job } from '../../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import type { JobOwner } from '../../../shared/store/jobs/jobs.js';
 import type { UploadStores } from '../../../shared/store/jobs/upload-session.js';
 import type { Admission } from '../../admission/admission.js';
-import type { TurnQueue } from '../../bulk/turns/turns.js';
 import type { TransferPermits } from '../../request/uploads/transfer-permits.js';
 import type { Reader, ReadingDeps } from '../reading.js';
 import { pathParameter } from '../reading.js';

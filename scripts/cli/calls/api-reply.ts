@@ -14,9 +14,6 @@ export interface ScoreRow {
   readonly top_reason_3?: string | null;
 }
 
-/** The score of a row, or the reason why it has none. */
-export type RowOutcome = { readonly scored: ScoreRow } | { readonly error: string };
-
 /** V1Usage. */
 export interface ReplyUsage {
   readonly current: number;
@@ -32,13 +29,6 @@ export interface ReplyValidation {
   readonly summary: string;
 }
 
-/** The members of a 200 reply that the command uses. */
-export interface ScoreReply {
-  readonly scores: readonly ScoreRow[];
-  readonly usage?: ReplyUsage;
-  readonly validation?: ReplyValidation;
-}
-
 /** A failed call. `status` is 0 when there was no reply. */
 export interface ApiFailure {
   /** `error.code`, or `unknown_reply` when the reply has no error envelope. */
@@ -48,13 +38,6 @@ export interface ApiFailure {
   readonly status: number;
   readonly requestId: string | undefined;
   readonly retryAfterSeconds: number | undefined;
-}
-
-/** Parses the reply to a call. A 200 without exactly `records` scores is a failure. */
-export function readReply(reply: HttpReply, records: number): { reply: ScoreReply } | { failure: ApiFailure } {
-  const body = parse(reply.body);
-  if (reply.status === 200 && isScoreReply(body) && body.scores.length === records) return { reply: body };
-  return { failure: failureOf(reply) };
 }
 
 /** The failure that a reply describes, in the error envelope of the API or otherwise. */
@@ -93,11 +76,6 @@ export function parse(text: string): unknown {
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, name)?.value;
-}
-
-function isScoreReply(body: unknown): body is ScoreReply {
-  const scores = member(body, 'scores');
-  return Array.isArray(scores) && scores.every((row) => typeof member(row, 'score') === 'number');
 }
 
 function describeUnknown({ status, body }: HttpReply): string {

@@ -12,21 +12,10 @@ export interface HttpReply {
   readonly body: string;
 }
 
-/** Sends a POST. Rejects with the error of the connection or of the timeout. Does not follow redirects. */
-export type HttpPost = (
-  url: URL,
-  sent: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
-) => Promise<HttpReply>;
-
-/** Sends a GET until `signal` is aborted. Rejects like `HttpPost`. */
-export type HttpGet = (
-  url: URL,
-  asked: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
-) => Promise<HttpReply>;
-
 /**
  * Sends a request and resolves with the beginning of its reply, whose body the caller must read or destroy. Rejects
- * like `HttpPost`. A service that refuses a body may answer before it has read the body.
+ * with the error of the connection or of the timeout. Does not follow redirects. A service that refuses a body may
+ * answer before it has read the body.
  */
 export type HttpSend = (
   url: URL,
@@ -40,8 +29,6 @@ export type HttpSend = (
 ) => Promise<IncomingMessage>;
 
 export interface HttpConnections {
-  readonly post: HttpPost;
-  readonly get: HttpGet;
   readonly send: HttpSend;
   /** Closes idle keep-alive connections. */
   close(): void;
@@ -58,7 +45,7 @@ export function httpConnections({ connections }: { readonly connections: number 
   const kept = { keepAlive: true, maxSockets: connections };
   const http = new HttpAgent(kept);
   const https = new HttpsAgent(kept);
-  const open = (url: URL, options: RequestOptions, body: Buffer | Readable | undefined): Promise<IncomingMessage> =>
+  const open = (url: URL, options: RequestOptions, body: Readable | undefined): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const sent = { ...options, timeout: idleMs };
       const request =
@@ -68,19 +55,10 @@ export function httpConnections({ connections }: { readonly connections: number 
       request.on('timeout', () => request.destroy(new Error(`no answer within ${idleMs / 1000} s`)));
       request.on('error', reject);
       request.on('response', resolve);
-      if (body === undefined || Buffer.isBuffer(body)) request.end(body);
+      if (body === undefined) request.end();
       else pipeline(body, request, (error) => (error == null ? undefined : reject(error)));
     });
-  const call = async (url: URL, options: RequestOptions, body: Buffer | undefined): Promise<HttpReply> =>
-    readWholeReply(await open(url, options, body));
-  const post: HttpPost = (url, { headers, body }) => {
-    const bytes = Buffer.from(body);
-    return call(url, { method: 'POST', headers: { ...headers, 'content-length': bytes.length } }, bytes);
-  };
-  const get: HttpGet = (url, { headers, signal }) => call(url, { method: 'GET', headers, signal }, undefined);
   return {
-    post,
-    get,
     send: (url, { body, ...options }) => open(url, options, body),
     close: () => {
       http.destroy();

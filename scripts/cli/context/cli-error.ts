@@ -60,7 +60,7 @@ const writeProblems: Readonly<Record<string, string>> = {
 export const fileProblem = (error: unknown): string => readProblems[codeOf(error)] ?? messageOf(error);
 
 /** `error.code` when an output file cannot be written. */
-export const outputUnwritable = 'output_unwritable';
+const outputUnwritable = 'output_unwritable';
 
 export const unwritable = (path: string, cause: unknown): CliError =>
   new CliError(`Cannot write ${path}: ${writeProblems[codeOf(cause)] ?? messageOf(cause)}`, {

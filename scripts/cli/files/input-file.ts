@@ -5,49 +5,7 @@ import { messageOf } from '../../../shared/contract/errors.js';
 import { inflatedPieces } from '../../../shared/files/reading/inflate-file.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import { type TextForm, utf8Pieces } from '../../../shared/files/reading/text-pieces.js';
-import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { CliError, fileProblem } from '../context/cli-error.js';
-
-/** One record of the input file, ready to be sent. */
-export interface InputRecord {
-  /** Record number from 1. Counts empty rows but not the CSV header. */
-  readonly row: number;
-  /** First line of the record, from 1. */
-  readonly line: number;
-  /** The record as JSON; undefined for an empty row, which is not sent. */
-  readonly text: string | undefined;
-  /** Why the row cannot be scored; it is then not sent, and `text` is undefined. */
-  readonly problem?: string;
-  /** All cells of a row of a CSV, as many as the header has. Absent for JSONL and for an empty row. */
-  readonly cells?: readonly string[];
-  /** Bytes of the inflated file up to the end of this record. */
-  readonly endByte: number;
-}
-
-export interface RecordOptions {
-  /** Column or field with the crm_id; undefined means `crm_id`, if it exists. */
-  readonly crmIdField: string | undefined;
-  /** The fields of the model, if they are known. A CSV must have one of them. */
-  readonly fields?: KnownFields | undefined;
-  /**
-   * Receives the names under which values are sent, including `crm_id`. Called once with the columns of a CSV, before
-   * its first record, or with the keys of each JSONL record.
-   */
-  readonly onNames?: ((names: readonly string[]) => void) | undefined;
-  /** Receives the header of a CSV, before its first record. */
-  readonly onHeader?: ((header: CsvHeader) => void) | undefined;
-  /** Receives each crm_id, with the line of its record. */
-  readonly onCrmId?: ((crmId: string, line: number) => void) | undefined;
-  /** Receives what was passed over or read in an unusual way, at the end of the file. */
-  readonly onNotice?: ((notice: string) => void) | undefined;
-}
-
-/** The header of a CSV as it is written. */
-export interface CsvHeader {
-  /** All columns in their order. A column without a name has an empty one. */
-  readonly names: readonly string[];
-  readonly delimiter: string;
-}
 
 export type RecordFormat = 'csv' | 'jsonl';
 
@@ -128,8 +86,6 @@ export const formatAdvice = {
   csv: 'give its name the end .csv',
   jsonl: 'Give its name the end .jsonl',
 } as const;
-
-export const byteOrderMark = '\uFEFF';
 
 const readBytes = 256 * 1024;
 

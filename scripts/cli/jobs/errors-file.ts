@@ -27,7 +27,7 @@ export interface ErrorsRequest {
 
 /** The rows of a file that failed. */
 export interface FailedRows {
-  /** The file that has them; undefined when there is none. */
+  /** The file that has them; undefined without one. */
   readonly path?: string;
   /** Why there is no such file. */
   readonly problem?: string;

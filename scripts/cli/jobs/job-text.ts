@@ -116,7 +116,7 @@ function paceText(job: JobReply): string | undefined {
 }
 
 /** The usage of the month in words. */
-export function usageText({ current, limit, remaining, backstop }: ReplyUsage): string {
+function usageText({ current, limit, remaining, backstop }: ReplyUsage): string {
   const used = `${countText(current)} of ${countText(limit)} this month`;
   if (remaining >= 0) return `${used}, ${countText(remaining)} left`;
   const stop = backstop === null ? '' : `, hard stop at ${countText(backstop)}`;

@@ -26,8 +26,8 @@ interface BatchReply {
 }
 
 /**
- * Scores records over HTTP in batches, and shows the progress. Values are sent as the cells of a CSV: as text, and empty
- * ones not at all.
+ * Scores records over HTTP in batches, and shows the progress. Values are sent as the cells of a CSV: as text, and
+ * empty ones not at all.
  * @returns the rows, their figures, and how the fields were read
  * @throws Error when the service refuses a call; the signal's reason when it is aborted
  */
@@ -96,23 +96,25 @@ export function singleCall({ baseUrl, modelId, apiKey }: ScoreTarget, record: Le
 
 /** A longer wait is for the quota. */
 const maxWaitSeconds = 5;
+const maxAttempts = 10;
 
 /** Within single quotes a shell changes nothing. A single quote stands between two such parts, escaped. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * Sends a call, again after 429.
+ * Sends a call, again after 429 and after an error of the service: neither was counted.
  * @throws Error when the service refuses the call; the signal's reason when it is aborted
  */
 export async function post<Reply>(call: Omit<ScoreCall, 'curl'>, signal: AbortSignal): Promise<Reply> {
   const { url, headers, body } = call;
-  const response = await fetch(url, { method: 'POST', headers, body, signal });
-  const text = await response.text();
-  const waitSeconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  if (response.status === 429 && waitSeconds <= maxWaitSeconds) {
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await fetch(url, { method: 'POST', headers, body, signal });
+    const text = await response.text();
+    if (response.status === 200) return JSON.parse(text);
+    const waitSeconds = Number(response.headers.get('retry-after') ?? 1);
+    const mayPass = response.status === 429 || response.status >= 500;
+    if (!mayPass || waitSeconds > maxWaitSeconds || attempt === maxAttempts)
+      throw new Error(`POST ${url} was refused (${response.status}): ${text}`);
     await pause(1000 * waitSeconds, undefined, { signal });
-    return await post(call, signal);
   }
-  if (response.status !== 200) throw new Error(`POST ${url} was refused (${response.status}): ${text}`);
-  return JSON.parse(text);
 }

@@ -1,5 +1,5 @@
 /** A member of a JSON object, as it is written. */
-export interface WrittenMember {
+interface WrittenMember {
   readonly name: string;
   /** Positions of its key, and of its value. */
   readonly start: number;
@@ -11,7 +11,7 @@ export interface WrittenMember {
  * The members of a JSON object in the order of its text. JSON.parse would round large numbers.
  * @param text of an object that JSON.parse accepts
  */
-export function writtenMembers(text: string): WrittenMember[] {
+function writtenMembers(text: string): WrittenMember[] {
   const members: WrittenMember[] = [];
   let at = text.indexOf('{') + 1;
   for (;;) {

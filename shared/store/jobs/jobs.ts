@@ -14,7 +14,7 @@ export interface JobOwner {
   readonly bucket: UsageBucket;
 }
 
-/** Of the file only its slices, and of the upload only its length. */
+/** Has only the slices of the file, and the length of the upload. */
 type JobInState = Pick<Job, '_id' | 'org' | 'state' | 'pause' | 'created_at' | 'upload' | 'file'>;
 
 interface JobPageRequest {

@@ -18,7 +18,7 @@ const exactWithinMs = 30_000;
 /** The order leaves the job unfinished until the last one: without a runner or a server, no slice is scored. */
 const whileItRuns = ['runner', 'MongoDB', 'Redis', 'pool', 'worker', 'gateway'] as const;
 
-describe('leadscore job create --wait', () => {
+describe('leadscore score', () => {
   const service = jobFaultHooks({ deadlineMs: longDeadlineMs });
   /** The address of the service, which stays when its gateway is replaced. */
   let front: FaultProxy;
@@ -45,8 +45,8 @@ describe('leadscore job create --wait', () => {
     const [input, output] = [join(directory, 'leads.csv'), join(directory, 'scored.csv')];
     await writeFile(input, file.text);
     const words = [
-      ...['job', 'create', input, '--model', own.model._id, '--key', own.live.secret],
-      ...['--url', `http://127.0.0.1:${front.port}`, '--wait', '--out', output],
+      ...['score', input, '--model', own.model._id, '--key', own.live.secret],
+      ...['--url', `http://127.0.0.1:${front.port}`, '--out', output],
     ];
     const die = (victim: keyof typeof deaths) => async () => {
       await deaths[victim](service());

@@ -52,7 +52,7 @@ function outputOf({ path, name, format }: InputFile, { out, json }: ScoreFileOpt
 }
 
 /** `leads.scored.csv` becomes `leads.errors.csv`. */
-export function errorsPathOf(out: string): string {
+function errorsPathOf(out: string): string {
   const [, base, end] = /^(.*?)(?:\.scored)?(\.[a-z]+)(?:\.gz)?$/i.exec(basename(out)) ?? [];
   return join(dirname(out), `${base ?? basename(out)}.errors${end ?? ''}`);
 }

@@ -232,7 +232,7 @@ describe('reading the file of a bulk job', () => {
     );
   });
 
-  it('counts short rows and repeated ids as leadscore score does, and quotes no id', async () => {
+  it('counts short rows and repeated ids, and quotes no id', async () => {
     const csv = { options: { crm_id_field: 'Id' } } as const;
     const short = (rows: string) =>
       `${rows} fewer cells than the header, first in line 2. The missing cells are read as empty`;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { startTurns, type TurnQueue } from '../../../../api/bulk/turns/turns.js';
+import { startTurns } from '../../../../api/bulk/turns/turns.js';
+import type { TurnQueue } from '../../../../shared/messages/turn-queue.js';
 import { createLogger } from '../../../../shared/process/logger.js';
 import { eventually } from '../../../support/eventually.js';
 import { freshDatabases } from '../../../support/service/servers.js';

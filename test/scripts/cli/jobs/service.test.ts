@@ -59,6 +59,20 @@ describe('leadscore score with the real service', () => {
     }
   });
 
+  it('scores leads by their ids alone, from their earlier values', async function () {
+    this.timeout(60_000);
+    await writeFile(join(directory, 'known.csv'), `${header}\nk1,5,yes\nk2,7,\n`);
+    await score('known.csv');
+    await writeFile(join(directory, 'ids.csv'), 'crm_id\nk1\nnever\nk2\n');
+    const { exitCode, stdout, stderr } = await score('ids.csv', '--json');
+    expect(exitCode, stderr).to.equal(0);
+    expect(JSON.parse(stdout).progress).to.include({ rows: 3, scored: 2, failed: 1 });
+    const scored = await readFile(join(directory, 'ids.scored.csv'), 'utf8');
+    expect(scored)
+      .to.match(/^k1,\d+,[\d.]+,true,\d+,0,/m)
+      .and.match(/^never,.*expected at least one field/m);
+  });
+
   it('ends with the values and names that the model does not know, over all slices', async function () {
     this.timeout(60_000);
     const rows = Array.from({ length: 1_500 }, (_, index) => `${index % 3 ? 5 : 'lots'},Fax,yes`);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { type InputSums, readInputSummary, withSummary } from '../../../scripts/cli/output/input-summary.js';
-import { inputTable } from '../../../scripts/cli/output/input-table.js';
+import { type InputSums, readInputSummary, withSummary } from '../../../../scripts/cli/output/input-summary.js';
+import { inputTable } from '../../../../scripts/cli/output/input-table.js';
 
 const field = (name: string, further: object = {}) => ({
   ...{ field: name, sent: 10, unread: 0, unseen: 0, examples: [] },
