@@ -183,7 +183,7 @@ function wouldCrossStop(
 ): ApiError {
   const ofLive = stopAt === 'limit' ? 'the limit' : 'the backstop';
   const stop = call.bucket === 'test' ? 'the cap of test keys' : ofLive;
-  const refused = call.lane === 'bulk' ? '' : ' The call was refused whole and not counted.';
+  const refused = call.tolerant === true ? '' : ' The call was refused whole and not counted.';
   const more = call.records.length === 1 ? '1 more record' : `${call.records.length} more records`;
   const inFlight = leased > 0 ? ` and ${leased} in calls in flight` : '';
   return new ApiError(

@@ -41,8 +41,9 @@ export function createJobRoute(deps: JobDeps): Middleware {
     if (isReplay) context.set('Idempotent-Replayed', 'true');
     context.type = 'application/json';
     const reply = await answered(score.requestTimeoutMs, oneJob(job, reader, deps));
-    const notices = received.notices.map(({ text }) => text);
-    context.body = JSON.stringify(notices.length === 0 ? reply : { ...reply, notices });
+    const ofCall = received.notices.map(({ text }) => text);
+    const { notices = [] } = reply as { readonly notices?: readonly string[] };
+    context.body = JSON.stringify(ofCall.length === 0 ? reply : { ...reply, notices: [...ofCall, ...notices] });
   };
 }
 

@@ -68,9 +68,12 @@ export function pauseText({ reason, message, resumes_at: resumesAt }: NonNullabl
     ? 'It goes on after `job resume`.'
     : resumesAt === undefined
       ? 'It goes on by itself when the cause is gone.'
-      : `It goes on at ${instantText(resumesAt)} UTC, or earlier if the cause is gone.`;
+      : `It goes on at ${instantText(resumesAt)} UTC, or ${earlier(reason)}.`;
   return `${sentence(message)} ${end} (${reason})`;
 }
+
+const earlier = (reason: string): string =>
+  reason === 'quota_exceeded' ? 'when the operator raises the limit of the month' : 'earlier if the cause is gone';
 
 /** Why a job failed, with the position in the file unless the message names it. */
 function failureText({ message, line, column }: NonNullable<JobReply['error']>): string {

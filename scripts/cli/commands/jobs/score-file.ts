@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
 import { CliError, usageError } from '../../context/cli-error.js';
@@ -30,6 +31,8 @@ export async function scoreFile(context: CliContext, path: string, options: Scor
   const input = await openInput(path);
   requireSize(input);
   const out = outputOf(input, options);
+  if (existsSync(`${out}.resume`))
+    context.stderr.write(`${out}.resume is from an earlier release of this command. It is not read, and stays.\n`);
   const run = new ScoreRun(context, { input, out, options });
   return await withJobs(
     context,

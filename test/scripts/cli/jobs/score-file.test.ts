@@ -167,7 +167,7 @@ describe('leadscore score', () => {
     const { exitCode, stderr } = await desk.score('leads.csv');
     expect(exitCode).to.equal(0);
     const told =
-      'The job is paused. The limit of the month is reached. It goes on at 2026-12-01 UTC, or earlier if the cause is gone. (quota_exceeded)\n';
+      'The job is paused. The limit of the month is reached. It goes on at 2026-12-01 UTC, or when the operator raises the limit of the month. (quota_exceeded)\n';
     expect(stderr).to.include(told);
     expect(stderr.split(told), 'once').to.have.length(2);
     expect(stderr.split('  paused'), 'one line of progress').to.have.length(2);
