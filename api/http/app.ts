@@ -14,8 +14,9 @@ import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
 import type { JobDeps } from '../routes/jobs/job-access.js';
 import { addJobs } from '../routes/jobs/job-routes.js';
 import { modelRoute, modelsRoute } from '../routes/models.js';
-import type { OutcomeLimit } from '../routes/outcome-limit.js';
-import { outcomesRoute } from '../routes/outcomes.js';
+import type { GradeRequests } from '../routes/outcomes/grade-requests.js';
+import type { OutcomeLimit } from '../routes/outcomes/outcome-limit.js';
+import { outcomesRoute } from '../routes/outcomes/outcomes.js';
 import type { ReadingDeps } from '../routes/reading.js';
 import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
 import { type ScoringRouteDeps, scoreRoute, webhookScoreRoute } from '../routes/scoring-routes.js';
@@ -36,6 +37,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
   readonly outcomeLimit: OutcomeLimit;
+  readonly gradeRequests: GradeRequests;
   readonly erasing: ErasureStores;
   readonly jobs: JobDeps;
   readonly unused: UnusedBytes;
@@ -74,6 +76,7 @@ export function createApp(options: AppOptions): Koa {
     outcomesRoute(reading, {
       store: options.outcomes,
       limit: options.outcomeLimit,
+      grades: options.gradeRequests,
       predictions: options.predictions,
       largeBodies: options.score.largeBodies,
       ...options.score.receiving,

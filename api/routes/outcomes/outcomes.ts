@@ -1,19 +1,20 @@
 import type { Middleware } from 'koa';
-import { type CrmIdProblem, readCrmId, storedCrmId } from '../../shared/contract/crm-id.js';
-import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../shared/contract/dates.js';
-import { ApiError } from '../../shared/contract/errors.js';
-import { shortenedRemedy } from '../../shared/files/reading/row-faults.js';
-import type { PredictionStore } from '../../shared/store/calls/predictions.js';
-import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../shared/store/validation/outcomes.js';
-import type { BodyMemory } from '../request/body-memory.js';
-import { requireJson } from '../request/content-type.js';
-import type { LargeBodies } from '../request/large-bodies.js';
-import { maxValues, parseJsonBody } from '../request/parse-json.js';
-import { type BodyLimits, CallerGone, readBody } from '../request/read-body.js';
-import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
-import { compileCheck } from '../schemas/validator.js';
+import { type CrmIdProblem, readCrmId, storedCrmId } from '../../../shared/contract/crm-id.js';
+import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../../shared/contract/dates.js';
+import { ApiError } from '../../../shared/contract/errors.js';
+import { shortenedRemedy } from '../../../shared/files/reading/row-faults.js';
+import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../../shared/store/validation/outcomes.js';
+import type { BodyMemory } from '../../request/body-memory.js';
+import { requireJson } from '../../request/content-type.js';
+import type { LargeBodies } from '../../request/large-bodies.js';
+import { maxValues, parseJsonBody } from '../../request/parse-json.js';
+import { type BodyLimits, CallerGone, readBody } from '../../request/read-body.js';
+import { type OutcomesRequest, outcomesRequestSchema } from '../../schemas/outcomes.js';
+import { compileCheck } from '../../schemas/validator.js';
+import type { GradeRequests } from './grade-requests.js';
 import type { OutcomeLimit } from './outcome-limit.js';
-import { type ReadingDeps, receivingRoute } from './reading.js';
+import { type ReadingDeps, receivingRoute } from '../reading.js';
 
 const maxOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 const valueLimit = { max: maxValues.ofOutcomes, advice: 'send only crm_id, converted and at of each lead' };
@@ -22,6 +23,7 @@ const valueLimit = { max: maxValues.ofOutcomes, advice: 'send only crm_id, conve
 export interface OutcomesDeps {
   readonly store: OutcomeStore;
   readonly limit: Pick<OutcomeLimit, 'take'>;
+  readonly grades: Pick<GradeRequests, 'request'>;
   readonly predictions: Pick<PredictionStore, 'scoredAmong' | 'scoredLeadNear'>;
   readonly largeBodies: LargeBodies;
   readonly limits: BodyLimits;
@@ -42,7 +44,7 @@ interface ReportedLeads {
  * keys are validated and answered, but not stored.
  */
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
-  const { store, limit, predictions, largeBodies, limits, bodies } = outcomesDeps;
+  const { store, limit, grades, predictions, largeBodies, limits, bodies } = outcomesDeps;
   const check = compileCheck(outcomesRequestSchema);
   /** How many of the leads were ever scored, with an example of each side. */
   async function knownLeads({ organisationId, leads, outcomes, sent }: ReportedLeads) {
@@ -80,7 +82,9 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
         // One call at a time: a thousand upserts keep a core of MongoDB busy for 0.1 s.
         return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async () => {
           const took = await limit.take(organisation, leads);
-          took(await store.record({ organisationId, outcomes, receivedAt, perWrite: outcomesPerWrite }));
+          const stored = await store.record({ organisationId, outcomes, receivedAt, perWrite: outcomesPerWrite });
+          took(stored.added);
+          if (stored.changed > 0) grades.request(organisationId);
           // The outcomes are stored: without these figures the call has still succeeded.
           const known = await knownLeads({ organisationId, leads, outcomes, sent }).catch(() => undefined);
           return { accepted: outcomes.length, ...known, repeated: outcomes.length - leads.size };
