@@ -6,9 +6,14 @@ import { modelListSchema, modelSchema } from '../../schemas/model.js';
 import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';
 import { monthUsageSchema } from '../../schemas/usage.js';
-import { parameters, readHeaders } from '../components.js';
+import {
+  outcomeWebhookFormSchema,
+  outcomeWebhookReplySchema,
+  outcomeWebhookSchema,
+} from '../../schemas/webhook-outcome.js';
+import { parameters, readHeaders, webhookSecurity } from '../components.js';
 import { errorResponses } from '../error-responses.js';
-import { jsonBody, jsonReply } from '../examples.js';
+import { jsonBody, jsonReply, readExamples } from '../examples.js';
 import type { Operation, Response } from '../openapi-types.js';
 
 /** The replies of a reading endpoint: the successful one, and the errors of all reading endpoints and of this one. */
@@ -126,6 +131,36 @@ export const outcomesOperation = (docsUrl: string): Operation => ({
     content: jsonBody(outcomesRequestSchema, 'outcomes'),
   },
   responses: replies(docsUrl, okReply('All outcomes were stored.', outcomesReplySchema, 'outcomes'), [
+    'unreadableRequest',
+  ]),
+});
+
+/** `POST /v1/webhooks/outcome`. */
+export const outcomeWebhookOperation = (docsUrl: string): Operation => ({
+  operationId: 'outcomeWebhook',
+  summary: 'Report the outcome of one lead from a webhook',
+  description:
+    'Stores whether one lead converted, from the body of a CRM or automation tool. Formats, keys and ids are those of ' +
+    '`POST /v1/webhooks/score`, and the rules of outcomes those of `POST /v1/outcomes`. An outcome that means neither won nor ' +
+    'lost is accepted and stored as nothing; the reply says so. So a workflow may report each change of a stage. The stages of ' +
+    'your CRM are settings of the organisation: `leadscore org set ORG --won-values ... --lost-values ...`. A tool that cannot ' +
+    'send `outcome` names the field that holds it in the address.',
+  tags: ['Outcomes'],
+  security: webhookSecurity,
+  parameters: [parameters.outcomeField, parameters.atField, parameters.requestId],
+  requestBody: {
+    description:
+      'The outcome of one lead, in the format of the tool. Content types and encodings are those of the score webhook.',
+    required: true,
+    content: {
+      ...jsonBody(outcomeWebhookSchema, 'webhook-outcome'),
+      'application/x-www-form-urlencoded': {
+        schema: outcomeWebhookFormSchema,
+        examples: readExamples('webhook-outcome', 'form'),
+      },
+    },
+  },
+  responses: replies(docsUrl, okReply('The report was read.', outcomeWebhookReplySchema, 'webhook-outcome'), [
     'unreadableRequest',
   ]),
 });

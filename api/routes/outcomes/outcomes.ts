@@ -3,39 +3,23 @@ import { type CrmIdProblem, readCrmId, storedCrmId } from '../../../shared/contr
 import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../../shared/contract/dates.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { shortenedRemedy } from '../../../shared/files/reading/row-faults.js';
-import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
-import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../../shared/store/validation/outcomes.js';
+import type { Outcome } from '../../../shared/store/validation/outcomes.js';
 import type { BodyMemory } from '../../request/body-memory.js';
 import { requireJson } from '../../request/content-type.js';
-import type { LargeBodies } from '../../request/large-bodies.js';
 import { maxValues, parseJsonBody } from '../../request/parse-json.js';
-import { type BodyLimits, CallerGone, readBody } from '../../request/read-body.js';
+import { type BodyLimits, readBody } from '../../request/read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { compileCheck } from '../../schemas/validator.js';
-import type { GradeRequests } from './grade-requests.js';
-import type { OutcomeLimit } from './outcome-limit.js';
 import { type ReadingDeps, receivingRoute } from '../reading.js';
+import { type RecordingDeps, recordOutcomes } from './record-outcomes.js';
 
 const maxOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 const valueLimit = { max: maxValues.ofOutcomes, advice: 'send only crm_id, converted and at of each lead' };
 
-/** Dependencies of `outcomesRoute`, besides those of every reading endpoint. */
-export interface OutcomesDeps {
-  readonly store: OutcomeStore;
-  readonly limit: Pick<OutcomeLimit, 'take'>;
-  readonly grades: Pick<GradeRequests, 'request'>;
-  readonly predictions: Pick<PredictionStore, 'scoredAmong' | 'scoredLeadNear'>;
-  readonly largeBodies: LargeBodies;
+/** Dependencies of the routes that take outcomes, besides those of every reading endpoint. */
+export interface OutcomesDeps extends RecordingDeps {
   readonly limits: BodyLimits;
   readonly bodies: BodyMemory;
-}
-
-interface ReportedLeads {
-  readonly organisationId: string;
-  readonly leads: ReadonlySet<string>;
-  readonly outcomes: readonly Outcome[];
-  /** The crm_id of each outcome, as it was sent. */
-  readonly sent: readonly string[];
 }
 
 /**
@@ -44,17 +28,8 @@ interface ReportedLeads {
  * keys are validated and answered, but not stored.
  */
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
-  const { store, limit, grades, predictions, largeBodies, limits, bodies } = outcomesDeps;
+  const { largeBodies, limits, bodies } = outcomesDeps;
   const check = compileCheck(outcomesRequestSchema);
-  /** How many of the leads were ever scored, with an example of each side. */
-  async function knownLeads({ organisationId, leads, outcomes, sent }: ReportedLeads) {
-    const scored = await predictions.scoredAmong({ organisationId, crmIds: [...leads] }, deps.timeoutMs);
-    const counts = { known: scored.size, unknown: leads.size - scored.size };
-    const unknown = sent[outcomes.findIndex(({ crmId }) => !scored.has(crmId))];
-    if (unknown === undefined) return counts;
-    const example = await predictions.scoredLeadNear({ organisationId, crmId: unknown }, deps.timeoutMs);
-    return { ...counts, unknown_example: unknown, ...(example !== undefined && { scored_example: example }) };
-  }
   return receivingRoute(deps, {
     window: 'outcomes',
     receive: async (context, { apiKey }) => {
@@ -75,25 +50,8 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
     },
     answer: async (_context, { organisation, apiKey }, { sent, outcomes, call }) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
-      const organisationId = organisation._id;
-      const receivedAt = new Date(deps.clock.now());
-      const leads = new Set(outcomes.map(({ crmId }) => crmId));
-      try {
-        // One call at a time: a thousand upserts keep a core of MongoDB busy for 0.1 s.
-        return await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async () => {
-          const took = await limit.take(organisation, leads);
-          const stored = await store.record({ organisationId, outcomes, receivedAt, perWrite: outcomesPerWrite });
-          took(stored.added);
-          if (stored.changed > 0) grades.request(organisationId);
-          // The outcomes are stored: without these figures the call has still succeeded.
-          const known = await knownLeads({ organisationId, leads, outcomes, sent }).catch(() => undefined);
-          return { accepted: outcomes.length, ...known, repeated: outcomes.length - leads.size };
-        });
-      } catch (cause) {
-        if (cause instanceof ApiError || cause instanceof CallerGone) throw cause;
-        const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
-        throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
-      }
+      const { leads, known } = await recordOutcomes(deps, outcomesDeps, { organisation, outcomes, sent, call });
+      return { accepted: outcomes.length, ...known, repeated: outcomes.length - leads };
     },
   });
 }
@@ -112,15 +70,24 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
     const sentId = String(crm_id);
     const read = readCrmId(sentId);
     if ('problem' in read) throw noId(`outcomes[${index}].crm_id`, sentId, read.problem);
-    const date = outcomeDate(text, { converted, nowMs });
-    if ('at' in date) return { crmId: storedCrmId(read.id), converted, ...date };
-    const must =
-      date.problem === 'no_date'
-        ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, ` +
-          'such as 2026-11-21T14:05:00Z'
-        : `must not be more than ${maxDaysAhead} days ahead for a lead that has converted`;
-    throw new ApiError('refusedRequest', `outcomes[${index}].at ${must}, but is "${text}".`);
+    const date = requireDate(text, { converted, nowMs, path: `outcomes[${index}].at` });
+    return { crmId: storedCrmId(read.id), converted, ...date };
   });
+}
+
+/** The date of an outcome. @throws ApiError refusedRequest that names its path */
+export function requireDate(
+  text: string | null | undefined,
+  { path, ...of }: { readonly converted: boolean; readonly nowMs: number; readonly path: string },
+): Pick<Outcome, 'at' | 'isUndated'> {
+  const date = outcomeDate(text, of);
+  if ('at' in date) return date;
+  const must =
+    date.problem === 'no_date'
+      ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, ` +
+        'such as 2026-11-21T14:05:00Z'
+      : `must not be more than ${maxDaysAhead} days ahead for a lead that has converted`;
+  throw new ApiError('refusedRequest', `${path} ${must}, but is "${text}".`);
 }
 
 /** Refuses a text that the schema accepts and that is no id. */

@@ -1,4 +1,9 @@
 import type { Command } from 'commander';
+import {
+  type ConvertedValues,
+  usualWords,
+  type ValueOptions,
+} from '../../../shared/admin/outcomes/converted-values.js';
 import { maxDaysAhead } from '../../../shared/contract/dates.js';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
@@ -6,9 +11,9 @@ import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
 import { runThroughFile } from '../context/file-run.js';
-import { ConvertedValues, usualWords, type ValueOptions, valueList } from '../outcomes/converted-values.js';
 import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
 import { mistakeSentences } from '../outcomes/mistakes.js';
+import { convertedValues, valueList } from '../outcomes/value-options.js';
 import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { wrapText } from '../output/wrap-text.js';
@@ -71,7 +76,7 @@ async function importOutcomesFile(
   { organisationId, path }: { readonly organisationId: string; readonly path: string },
   options: ImportOutcomesOptions,
 ): Promise<void> {
-  const values = new ConvertedValues(options);
+  const values = convertedValues(options);
   const input = await openInput(path);
   if (input.format !== 'csv') throw usageError(`${input.name} is not a CSV file`);
   const database = await context.connections.preparedDatabase();

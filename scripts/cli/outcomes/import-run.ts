@@ -1,10 +1,10 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import type { ConvertedValues, ValueOptions } from '../../../shared/admin/outcomes/converted-values.js';
 import { RepeatedIds, repeatsText } from '../../../shared/files/repeated-ids.js';
 import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { FileListener } from '../context/file-run.js';
 import type { InputFile } from '../score/input/input-file.js';
-import type { ConvertedValues, ValueOptions } from './converted-values.js';
 import { type MistakeGroup, withMistake } from './mistakes.js';
 import { type OutcomeColumns, type OutcomeRow, outcomeRows } from './outcome-rows.js';
 

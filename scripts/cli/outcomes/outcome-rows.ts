@@ -1,3 +1,4 @@
+import type { ConvertedValues } from '../../../shared/admin/outcomes/converted-values.js';
 import { storedCrmId } from '../../../shared/contract/crm-id.js';
 import { maxDaysAhead, outcomeDate } from '../../../shared/contract/dates.js';
 import { foldFieldName } from '../../../shared/contract/texts.js';
@@ -8,7 +9,6 @@ import { valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
 import { formatAdvice, type InputFile } from '../score/input/input-file.js';
 import { tableRows } from '../score/input/table-rows.js';
-import type { ConvertedValues } from './converted-values.js';
 import type { Mistake } from './mistakes.js';
 
 /** Column names. Undefined means the default name; `at` is optional by default. */
