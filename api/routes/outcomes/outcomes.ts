@@ -4,23 +4,17 @@ import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../../shared/
 import { ApiError } from '../../../shared/contract/errors.js';
 import { shortenedRemedy } from '../../../shared/files/reading/row-faults.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
-import type { BodyMemory } from '../../request/body-memory.js';
 import { requireJson } from '../../request/content-type.js';
 import { maxValues, parseJsonBody } from '../../request/parse-json.js';
-import { type BodyLimits, readBody } from '../../request/read-body.js';
+import { readBody } from '../../request/read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { compileCheck } from '../../schemas/validator.js';
 import { type ReadingDeps, receivingRoute } from '../reading.js';
-import { type RecordingDeps, recordOutcomes } from './record-outcomes.js';
+import { outcomesFileRoute } from './outcomes-file.js';
+import { type OutcomesDeps, recordOutcomes } from './record-outcomes.js';
 
 const maxOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 const valueLimit = { max: maxValues.ofOutcomes, advice: 'send only crm_id, converted and at of each lead' };
-
-/** Dependencies of the routes that take outcomes, besides those of every reading endpoint. */
-export interface OutcomesDeps extends RecordingDeps {
-  readonly limits: BodyLimits;
-  readonly bodies: BodyMemory;
-}
 
 /**
  * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by the plan, and idempotent. The rate is
@@ -28,13 +22,19 @@ export interface OutcomesDeps extends RecordingDeps {
  * keys are validated and answered, but not stored.
  */
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
+  const ofFile = outcomesFileRoute(deps, outcomesDeps);
+  const ofJson = outcomesJsonRoute(deps, outcomesDeps);
+  return (context, next) => (context.is('text/csv') === 'text/csv' ? ofFile : ofJson)(context, next);
+}
+
+function outcomesJsonRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
   const { largeBodies, limits, bodies } = outcomesDeps;
   const check = compileCheck(outcomesRequestSchema);
   return receivingRoute(deps, {
     window: 'outcomes',
     receive: async (context, { apiKey }) => {
       const body = await readBody(context.req, limits, bodies.begin(apiKey.organisation_id));
-      requireJson(context);
+      requireJson(context, ' A file of outcomes is sent as text/csv.');
       const { socket } = context.req;
       const call = {
         body,

@@ -2,19 +2,22 @@ import { ApiError } from '../../../shared/contract/errors.js';
 import type { Organisation } from '../../../shared/store/accounts/organisations.js';
 import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../../shared/store/validation/outcomes.js';
+import type { BodyMemory } from '../../request/body-memory.js';
 import type { LargeBodies, QueuedCall } from '../../request/large-bodies.js';
-import { CallerGone } from '../../request/read-body.js';
+import { type BodyLimits, CallerGone } from '../../request/read-body.js';
 import type { ReadingDeps } from '../reading.js';
 import type { GradeRequests } from './grade-requests.js';
 import type { OutcomeLimit } from './outcome-limit.js';
 
 /** Dependencies of the routes that take outcomes, besides those of every reading endpoint. */
-export interface RecordingDeps {
+export interface OutcomesDeps {
   readonly store: OutcomeStore;
   readonly limit: Pick<OutcomeLimit, 'take'>;
   readonly grades: Pick<GradeRequests, 'request'>;
   readonly predictions: Pick<PredictionStore, 'scoredAmong' | 'scoredLeadNear'>;
   readonly largeBodies: LargeBodies;
+  readonly limits: BodyLimits;
+  readonly bodies: BodyMemory;
 }
 
 /** The outcomes of one call. */
@@ -41,7 +44,7 @@ export interface KnownLeads {
  */
 export async function recordOutcomes(
   { clock, timeoutMs }: Pick<ReadingDeps, 'clock' | 'timeoutMs'>,
-  { store, limit, grades, predictions, largeBodies }: RecordingDeps,
+  { store, limit, grades, predictions, largeBodies }: OutcomesDeps,
   { organisation, outcomes, sent, call }: ReportedOutcomes,
 ): Promise<{ readonly leads: number; readonly known: KnownLeads | undefined }> {
   const organisationId = organisation._id;
@@ -66,8 +69,13 @@ export async function recordOutcomes(
       return { leads: leads.size, known: await knownLeads().catch(() => undefined) };
     });
   } catch (cause) {
-    if (cause instanceof ApiError || cause instanceof CallerGone) throw cause;
-    const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
-    throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
+    throw asNotRecorded(cause);
   }
+}
+
+/** The error of a call whose outcomes may not be stored. */
+export function asNotRecorded(cause: unknown): unknown {
+  if (cause instanceof ApiError || cause instanceof CallerGone) return cause;
+  const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
+  return new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
 }

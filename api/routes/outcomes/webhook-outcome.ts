@@ -6,8 +6,8 @@ import { readBody } from '../../request/read-body.js';
 import { parseWebhookBody, webhookForm } from '../../webhook/body.js';
 import { readOutcomeWebhook } from '../../webhook/outcome.js';
 import { queryParameter, type ReadingDeps, receivingRoute } from '../reading.js';
-import { type OutcomesDeps, requireDate } from './outcomes.js';
-import { type KnownLeads, recordOutcomes } from './record-outcomes.js';
+import { requireDate } from './outcomes.js';
+import { type KnownLeads, type OutcomesDeps, recordOutcomes } from './record-outcomes.js';
 
 const maxShown = 100;
 

@@ -1,3 +1,4 @@
+import { CsvRows } from '../../files/csv-rows.js';
 import { InputFault } from '../../files/reading/input-fault.js';
 
 const yes = ['1', 'true', 'yes', 'y', 't', 'on', 'won', 'converted'];
@@ -69,10 +70,9 @@ export class ConvertedValues {
     return `must be yes (${won}) or no (${lost}), or a value of ${named}`;
   }
 
-  /** Distinguishes imports with other values. Undefined without options. */
-  get identity(): ValueOptions | undefined {
-    const { wonValues, lostValues, othersLost } = this.options;
-    return wonValues === undefined && lostValues === undefined ? undefined : { wonValues, lostValues, othersLost };
+  /** The name of the option with won values, for messages. */
+  get wonName(): string {
+    return this.shown('won_values');
   }
 }
 
@@ -93,6 +93,18 @@ export function meaningOf(
 export interface OutcomeWords {
   readonly won_values?: readonly string[];
   readonly lost_values?: readonly string[];
+}
+
+/**
+ * Reads a list of values as one line of CSV, so that a quoted value may contain a comma.
+ * @throws InputFault for an empty list
+ */
+export function valuesOf(text: string): string[] {
+  const row = new CsvRows(text, { delimiter: ',', maxCells: 1_000, firstLine: 1 });
+  row.next();
+  const values = row.cells.map((value) => value.trim()).filter((value) => value !== '');
+  if (values.length === 0) throw new InputFault('A list of values is empty. Write them as "Closed Won,Won"');
+  return [...new Set(values)];
 }
 
 /** The usual words, for the help. */

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
-import { ConvertedValues } from '../../../scripts/cli/outcomes/converted-values.js';
-import { importOutcomes } from '../../../scripts/cli/outcomes/import-run.js';
 import { csvRecords } from '../../../scripts/cli/score/input/csv-records.js';
 import { openInput } from '../../../scripts/cli/score/input/input-file.js';
+import { ConvertedValues } from '../../../shared/admin/outcomes/converted-values.js';
+import { databaseSink } from '../../../shared/admin/outcomes/database-sink.js';
+import { importOutcomes } from '../../../shared/admin/outcomes/import-outcomes.js';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
@@ -38,15 +39,19 @@ describe('validation of real leads', () => {
     this.timeout(60_000);
     const { service } = own;
     const report = await importOutcomes({
-      input: await openInput(leadsFile),
-      store: new OutcomeStore(service.stores.database),
-      predictions: new PredictionStore(service.stores.database),
-      organisationId: own.id,
+      pieces: (await openInput(leadsFile)).pieces(),
+      sink: databaseSink({
+        organisationId: own.id,
+        store: new OutcomeStore(service.stores.database),
+        predictions: new PredictionStore(service.stores.database),
+        receivedAt: new Date(thenMs(service)),
+        batchRows: 1_000,
+      }),
       columns: { crmId: leadId, converted: 'Converted', at: undefined },
       values: new ConvertedValues(),
+      correctsDates: false,
       now: new Date(thenMs(service)),
-      signal: new AbortController().signal,
-      listener: { started: () => undefined, progress: () => undefined },
+      optionText: (name) => name,
     });
     expect(report).to.include({ rows: 9240, accepted: 9240, refused: 0, converted: 3561, complete: true });
 
