@@ -43,7 +43,8 @@ import { BodyMemory } from './request/body-memory.js';
 import { LargeBodies } from './request/large-bodies.js';
 import { RateLimit } from './request/rate-limit.js';
 import { jobDeps } from './routes/jobs/job-routes.js';
-import { OutcomeLimit } from './routes/outcome-limit.js';
+import { GradeRequests } from './routes/outcomes/grade-requests.js';
+import { OutcomeLimit } from './routes/outcomes/outcome-limit.js';
 import { readTurns } from './routes/reading.js';
 import { scoringAnswers } from './routes/scoring-routes.js';
 import { startScoring } from './services.js';
@@ -99,6 +100,7 @@ async function startServices(gateway: Gateway, connections: GatewayConnections) 
     ...scoring,
     largeCalls,
     outcomes,
+    gradeRequests: new GradeRequests({ redis: connections.jobs, logger }),
     outcomeLimit: new OutcomeLimit({ outcomes, retentionDays: config.retentionDays }),
     predictions: new PredictionStore(database),
   };

@@ -105,8 +105,8 @@ export class WorkspaceCache {
   }
 }
 
-const bytesOfWorkspace = ({ models }: Workspace): number =>
+const bytesOfWorkspace = ({ organisation: { won_values = [], lost_values = [] }, models }: Workspace): number =>
   models.reduce(
     (bytes, { name, override }) => bytes + bytesOfDocument + 2 * (name.length + (override?.reason.length ?? 0)),
-    bytesOfDocument,
+    bytesOfDocument + 2 * [...won_values, ...lost_values].join('').length,
   );

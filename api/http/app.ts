@@ -14,8 +14,10 @@ import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
 import type { JobDeps } from '../routes/jobs/job-access.js';
 import { addJobs } from '../routes/jobs/job-routes.js';
 import { modelRoute, modelsRoute } from '../routes/models.js';
-import type { OutcomeLimit } from '../routes/outcome-limit.js';
-import { outcomesRoute } from '../routes/outcomes.js';
+import type { GradeRequests } from '../routes/outcomes/grade-requests.js';
+import type { OutcomeLimit } from '../routes/outcomes/outcome-limit.js';
+import { outcomesRoute } from '../routes/outcomes/outcomes.js';
+import { webhookOutcomeRoute } from '../routes/outcomes/webhook-outcome.js';
 import type { ReadingDeps } from '../routes/reading.js';
 import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
 import { type ScoringRouteDeps, scoreRoute, webhookScoreRoute } from '../routes/scoring-routes.js';
@@ -36,6 +38,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
   readonly outcomeLimit: OutcomeLimit;
+  readonly gradeRequests: GradeRequests;
   readonly erasing: ErasureStores;
   readonly jobs: JobDeps;
   readonly unused: UnusedBytes;
@@ -69,16 +72,17 @@ export function createApp(options: AppOptions): Koa {
   router.get('/v1/models/:model_id/coverage', coverageRoute(reading, options.fieldDayStore));
   router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
   router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options.erasing));
-  router.post(
-    '/v1/outcomes',
-    outcomesRoute(reading, {
-      store: options.outcomes,
-      limit: options.outcomeLimit,
-      predictions: options.predictions,
-      largeBodies: options.score.largeBodies,
-      ...options.score.receiving,
-    }),
-  );
+  const outcomes = {
+    store: options.outcomes,
+    limit: options.outcomeLimit,
+    grades: options.gradeRequests,
+    predictions: options.predictions,
+    largeBodies: score.largeBodies,
+    ...score.receiving,
+  };
+  const ofWebhooks = { ...reading, keys: score.keys, timeoutMs: score.webhookTimeoutMs };
+  router.post('/v1/outcomes', outcomesRoute(reading, outcomes));
+  router.post('/v1/webhooks/outcome', webhookOutcomeRoute(ofWebhooks, outcomes));
 
   addJobs(router, options.jobs);
   addDocumentation(router, options);

@@ -46,8 +46,10 @@ import {
 } from '../schemas/scoring/webhook-request.js';
 import { monthUsageSchema, usageSchema } from '../schemas/usage.js';
 import { validationDetailSchema, validationSchema } from '../schemas/validation.js';
+import { outcomeWebhookSchemas } from '../schemas/webhook-outcome.js';
 import { exampleModelId } from './examples.js';
 import type { Header, Parameter } from './openapi-types.js';
+import { outcomeParameters } from './outcome-parameters.js';
 
 /** The named schemas of the document, in reading order. */
 export const componentSchemas: Readonly<Record<string, Schema>> = {
@@ -91,6 +93,7 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   OutcomesRequest: outcomesRequestSchema,
   V1Outcome: outcomeSchema,
   V1OutcomesResponse: outcomesReplySchema,
+  ...outcomeWebhookSchemas,
   JobRequest: jobRequestSchema,
   V1Job: jobSchema,
   V1JobInputSummary: jobInputSummarySchema,
@@ -264,6 +267,7 @@ export const parameters = {
       'takes precedence.',
     { type: 'string', enum: inputReportSchema.enum },
   ),
+  ...outcomeParameters,
 } as const satisfies Record<string, Parameter>;
 
 /** Ways to authenticate. */

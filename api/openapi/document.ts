@@ -18,6 +18,7 @@ import {
   getModelOperation,
   listModelsOperation,
   outcomesOperation,
+  outcomeWebhookOperation,
   scoreHistoryOperation,
   usageOperation,
 } from './operations/reading-operations.js';
@@ -109,6 +110,7 @@ const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
   '/v1/models/{model_id}/coverage': { get: coverageOperation(docsUrl) },
   '/v1/scores/{crm_id}': { get: scoreHistoryOperation(docsUrl), delete: eraseScoresOperation(docsUrl) },
   '/v1/outcomes': { post: outcomesOperation(docsUrl) },
+  '/v1/webhooks/outcome': { post: outcomeWebhookOperation(docsUrl) },
   '/v1/usage': { get: usageOperation(docsUrl) },
   '/score': { post: scoreAliasOperation(docsUrl) },
   '/webhooks/score': { post: webhookAliasOperation(docsUrl) },

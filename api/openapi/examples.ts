@@ -7,7 +7,7 @@ import type { Examples, Header, MediaType, Response } from './openapi-types.js';
 export const exampleModelId = 'mdl_4kTq9ZxW2mNbVc7L';
 
 /** A section of an examples file: requests in one of two formats, or replies. */
-export type ExampleSection = 'json' | 'form' | 'replies';
+export type ExampleSection = 'json' | 'form' | 'csv' | 'replies';
 
 /**
  * Reads the examples of an operation from `examples/<operation>.json`.

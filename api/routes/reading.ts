@@ -13,7 +13,7 @@ import { takeSlot } from '../request/receive-call.js';
 
 /** Dependencies of every reading endpoint. */
 export interface ReadingDeps {
-  readonly keys: Authenticator;
+  readonly keys: Pick<Authenticator, 'authenticate'>;
   readonly workspaces: WorkspaceCache;
   readonly rateLimit: RateLimit;
   readonly clock: Clock;

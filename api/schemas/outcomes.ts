@@ -1,5 +1,5 @@
 import { firstYear, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
-import { count, described, describedObject, flag, type ShapeOf, text } from '../../shared/contract/schema.js';
+import { count, described, describedObject, flag, list, type ShapeOf, text } from '../../shared/contract/schema.js';
 import { crmIdSchema, numberIdWords } from './scoring/score-request.js';
 
 /** The outcome of one lead. */
@@ -48,11 +48,54 @@ export const outcomesRequestSchema = describedObject(
   { additionalProperties: true },
 );
 
+/** Rows of a file in one call. */
+export const maxFileRows = 50_000;
+
+/** The options of a file: parameters of the address. */
+export const fileOptionNames = [
+  'crm_id',
+  'converted',
+  'at',
+  'won_values',
+  'lost_values',
+  'others_lost',
+  'correct_dates',
+] as const;
+export type FileOptionName = (typeof fileOptionNames)[number];
+
+/** The body of `POST /v1/outcomes` as a file. */
+export const outcomesFileSchema = {
+  type: 'string',
+  description:
+    `A CSV with a header and at most ${maxFileRows} rows (blank ones included), one lead in each: its id, whether it has converted, and when. It may ` +
+    'be compressed with gzip. Delimiter and encoding (UTF-8 or UTF-16) are found.',
+} as const;
+
+const problemSchema = describedObject('Rows of a file with the same problem.', {
+  problem: described('The rule that the rows break.', text),
+  rows: described('The number of these rows.', count),
+  first: described(
+    'The first three of them.',
+    list(
+      describedObject('A row.', {
+        line: described('Its first line in the file, from 1.', count),
+        'value?': described('The cell.', text),
+      }),
+    ),
+  ),
+  values: described('At most six different cells, cut to 40 characters.', list(text)),
+});
+
 /** The reply of `POST /v1/outcomes`. */
 export const outcomesReplySchema = describedObject(
-  'All entries were accepted. One invalid entry refuses the whole call.',
+  'All entries of JSON were accepted: one invalid entry refuses the whole call. Each row of a file was accepted or refused.',
   {
     accepted: described('The number of accepted entries: `known`, `unknown` and `repeated` together.', count),
+    'rows?': described('Only for a file: rows with content.', count),
+    'converted?': described('Only for a file: accepted rows whose lead has converted.', count),
+    'refused?': described('Only for a file: rows that were not stored. `problems` says why.', count),
+    'problems?': described('Only for a file: the problems of refused rows, by kind.', list(problemSchema)),
+    'notes?': described('Only for a file: sentences about it, such as rows that were passed over.', list(text)),
     'known?': described(
       'Leads that have a stored score, under any model. Absent for test keys, and if they could not be counted.',
       count,
@@ -62,7 +105,10 @@ export const outcomesReplySchema = describedObject(
         'Absent for test keys, and if they could not be counted.',
       count,
     ),
-    'repeated?': described('Entries whose lead an earlier entry of the call names. Absent for test keys.', count),
+    'repeated?': described(
+      'Entries whose lead an earlier entry of the call names. Absent for test keys, unless they send a file.',
+      count,
+    ),
     'unknown_example?': described(
       'A `crm_id` of the call whose lead has no stored score. Absent if `unknown` is zero.',
       text,

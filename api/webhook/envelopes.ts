@@ -21,26 +21,29 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 export const memberOf = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
-/** Members that are settings, never fields of the record. */
-export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain', 'input_report']);
+/** Members that are settings of a call, never fields of its record. */
+export type SettingNames = ReadonlySet<string>;
+
+export const settingNames: SettingNames = new Set(['model_id', 'crm_id', 'explain', 'input_report']);
 
 /**
  * Detects the format of a body by its members and extracts the record. The formats are canonical (`record`), HubSpot
  * custom action (`inputFields`), HubSpot workflow (`properties`), Pipedrive (`meta` and `data`), else flat.
+ * @param names settings of the endpoint
  * @throws ApiError unreadableRequest for an incomplete format and for a batch; refusedRequest for Pipedrive version 1
  */
-export function openEnvelope(body: JsonObject): Envelope {
+export function openEnvelope(body: JsonObject, names: SettingNames = settingNames): Envelope {
   const record = memberOf(body, 'record');
-  if (isJsonObject(record)) return plain([body, record], record);
+  if (isJsonObject(record)) return plain([body, record], record, names);
   if (record === null || Array.isArray(record)) {
     throw new ApiError('unreadableRequest', 'record must be an object with the fields of one record.');
   }
   const inputFields = memberOf(body, 'inputFields');
-  if (isJsonObject(inputFields)) return hubSpotAction(body, inputFields);
+  if (isJsonObject(inputFields)) return hubSpotAction(body, inputFields, names);
   const properties = memberOf(body, 'properties');
-  if (isJsonObject(properties)) return hubSpotWorkflow(body, properties);
+  if (isJsonObject(properties)) return hubSpotWorkflow(body, properties, names);
   if (isJsonObject(memberOf(body, 'meta'))) {
-    if (Object.hasOwn(body, 'data')) return pipedrive(body);
+    if (Object.hasOwn(body, 'data')) return pipedrive(body, names);
     // Version 1 does not separate custom fields from standard ones, nor option ids from texts.
     if (Object.hasOwn(body, 'current') && Object.hasOwn(body, 'previous')) {
       throw new ApiError(
@@ -55,7 +58,7 @@ export function openEnvelope(body: JsonObject): Envelope {
       'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside model_id.',
     );
   }
-  return plain([body], unwrapValues(body));
+  return plain([body], unwrapValues(body), names);
 }
 
 /** Whether a body is one of `POST /v1/score`. Next to other fields, `records` is a field itself. */
@@ -68,14 +71,14 @@ function isBatch(body: JsonObject): boolean {
   );
 }
 
-const plain = (settings: readonly JsonObject[], record: JsonObject): Envelope => ({
+const plain = (settings: readonly JsonObject[], record: JsonObject, names: SettingNames): Envelope => ({
   settings,
-  record: Object.fromEntries(Object.entries(record).filter(([name]) => !settingNames.has(name))),
+  record: Object.fromEntries(Object.entries(record).filter(([name]) => !names.has(name))),
   objectId: objectIdOf(settings[0]),
   callbackId: undefined,
 });
 
-function hubSpotAction(body: JsonObject, inputFields: JsonObject): Envelope {
+function hubSpotAction(body: JsonObject, inputFields: JsonObject, names: SettingNames): Envelope {
   const callbackId = memberOf(body, 'callbackId');
   if (
     callbackId !== undefined &&
@@ -88,7 +91,7 @@ function hubSpotAction(body: JsonObject, inputFields: JsonObject): Envelope {
     );
   }
   const record = Object.fromEntries([...objectProperties(body), ...Object.entries(inputFields)]);
-  return { ...plain([body, inputFields], record), callbackId: callbackId ?? '' };
+  return { ...plain([body, inputFields], record, names), callbackId: callbackId ?? '' };
 }
 
 /** The properties of the enrolled object, which an action can request in addition to its inputs. */
@@ -98,13 +101,13 @@ function objectProperties(body: JsonObject): [string, unknown][] {
   return isJsonObject(properties) ? valuesOf(properties) : [];
 }
 
-function hubSpotWorkflow(body: JsonObject, properties: JsonObject): Envelope {
+function hubSpotWorkflow(body: JsonObject, properties: JsonObject, names: SettingNames): Envelope {
   const record = unwrapValues(properties);
-  return plain([body, record], record);
+  return plain([body, record], record, names);
 }
 
 /** Pipedrive's version 2 events, which hold custom fields in a nested object. */
-function pipedrive(body: JsonObject): Envelope {
+function pipedrive(body: JsonObject, names: SettingNames): Envelope {
   const data = memberOf(body, 'data');
   if (!isJsonObject(data)) {
     throw new ApiError('unreadableRequest', 'data must hold the record; an event about a deleted record has none.');
@@ -116,7 +119,7 @@ function pipedrive(body: JsonObject): Envelope {
       .map(pipedriveField),
     ...(isJsonObject(customFields) ? Object.entries(customFields).map(pipedriveField) : []),
   ]);
-  return plain([body, record], record);
+  return plain([body, record], record, names);
 }
 
 /** A field with its value unwrapped. An option without a label is represented by its id. */

@@ -4,7 +4,15 @@ import { isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
 import { EnvelopeMembers, renameAdvice } from '../call/notices.js';
 import { type InputReport, idOfRecord, inputReports, type Notice } from '../call/scoring-call.js';
 import { modelIdSchema } from '../schemas/scoring/score-request.js';
-import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, settingNames } from './envelopes.js';
+import {
+  type Envelope,
+  isJsonObject,
+  type JsonObject,
+  memberOf,
+  openEnvelope,
+  type SettingNames,
+  settingNames,
+} from './envelopes.js';
 
 /** A webhook's request, independent of the tool. */
 export interface WebhookRequest {
@@ -42,7 +50,7 @@ const knownSettings = new EnvelopeMembers(settingNames);
  * @throws ApiError unreadableRequest for an unknown format; refusedRequest for events without a record
  */
 export function readWebhook(body: unknown, inAddress: InAddress, namesInAddress: readonly string[]): WebhookRequest {
-  const envelope = openEnvelope(withoutWrappers(onlyElement(body)));
+  const envelope = readEnvelope(body, settingNames);
   const { settings } = envelope;
   // Names of the address come first: a flat record may have more members than are compared.
   const names = [...new Set([...namesInAddress, ...settings.flatMap((members) => Object.keys(members))])];
@@ -62,6 +70,13 @@ export function readWebhook(body: unknown, inAddress: InAddress, namesInAddress:
     hubSpotCallbackId: envelope.callbackId,
   };
 }
+
+/**
+ * Opens the body of a webhook, without the wrappers of its tool.
+ * @throws as `readWebhook`
+ */
+export const readEnvelope = (body: unknown, names: SettingNames): Envelope =>
+  openEnvelope(withoutWrappers(onlyElement(body), names), names);
 
 /** Returns the body, or the only element of an array, which some tools send. */
 function onlyElement(body: unknown): JsonObject {
@@ -96,14 +111,13 @@ function refuseHubSpotEvents(elements: readonly unknown[]): void {
  * node has `headers`, `params`, `query` and `body`. Settings next to a wrapper apply, outermost first, except empty
  * ids.
  */
-function withoutWrappers(body: JsonObject): JsonObject {
+function withoutWrappers(body: JsonObject, names: SettingNames): JsonObject {
   const settings = new Map<string, unknown>();
   let record = body;
   for (let depth = 0; depth < maxWrappings; depth += 1) {
-    const inner = wrappedIn(record);
+    const inner = wrappedIn(record, names);
     if (inner === undefined) break;
-    for (const name of settingNames)
-      if (!settings.has(name) && isSetting(record, name)) settings.set(name, record[name]);
+    for (const name of names) if (!settings.has(name) && isSetting(record, name)) settings.set(name, record[name]);
     record = inner;
   }
   return settings.size === 0 ? record : Object.fromEntries([...Object.entries(record), ...settings]);
@@ -116,10 +130,9 @@ const isSetting = (object: JsonObject, name: string): boolean =>
   (name !== 'crm_id' || typeof object[name] !== 'string' || checkedCrmId(object[name]) !== null);
 
 /** The body inside an n8n item or inside the output of n8n's Webhook node; undefined without such a wrapper. */
-function wrappedIn(body: JsonObject): JsonObject | undefined {
+function wrappedIn(body: JsonObject, names: SettingNames): JsonObject | undefined {
   const json = memberOf(body, 'json');
-  const isItem =
-    isJsonObject(json) && Object.keys(body).every((name) => n8nItemNames.has(name) || settingNames.has(name));
+  const isItem = isJsonObject(json) && Object.keys(body).every((name) => n8nItemNames.has(name) || names.has(name));
   const inner = isItem ? json : isJsonObject(memberOf(body, 'headers')) ? memberOf(body, 'body') : undefined;
   const elements: readonly unknown[] = Array.isArray(inner) ? inner : [inner];
   refuseHubSpotEvents(elements);
@@ -175,7 +188,7 @@ function inputReportOf(envelope: Envelope, inAddress: InAddress): InputReport | 
 /**
  * The sent crm_id, at the top level or in the record, else the tool's own id. A text that is no id counts as absent.
  */
-function crmIdOf(envelope: Envelope): Pick<WebhookRequest, 'crmId' | 'sentId' | 'echo'> {
+export function crmIdOf(envelope: Envelope): Pick<WebhookRequest, 'crmId' | 'sentId' | 'echo'> {
   let echo: string | undefined;
   for (const members of envelope.settings) {
     const sent = memberOf(members, 'crm_id');
@@ -230,4 +243,4 @@ function idText(value: unknown): string | null {
 }
 
 /** Tools send null or an empty text for fields without a value. */
-const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
+export const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';

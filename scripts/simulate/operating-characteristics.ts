@@ -1,3 +1,4 @@
+import { dayMs } from '../../shared/contract/dates.js';
 import type { BandFigures, CohortFigures } from '../../worker/grading/gates/cohort-figures.js';
 import { judgeCohort } from '../../worker/grading/gates/grade-cohort.js';
 import { type Standing, settledState } from '../../worker/grading/gates/settled-state.js';
@@ -21,12 +22,15 @@ export interface Characteristic {
   readonly median_day_of_passing?: number;
 }
 
-/** Simulates many years of one kind of model. The same seed (a whole number) gives the same years. */
+/**
+ * Simulates many years of one kind of model. The same seed (a whole number) gives the same years.
+ * @param options `gradesADay`: the first grade of a day is certain, and each other one follows outcomes
+ */
 export function characteristicOf(
   truth: KnownTruth,
-  { runs, seed }: { readonly runs: number; readonly seed: number },
+  { runs, seed, gradesADay }: { readonly runs: number; readonly seed: number; readonly gradesADay: number },
 ): Characteristic {
-  const years = Array.from({ length: runs }, (_, run) => simulateYear(truth, seededRandom(seed + run)));
+  const years = Array.from({ length: runs }, (_, run) => simulateYear(truth, gradesADay, seededRandom(seed + run)));
   const ended = (state: string): number => years.filter((year) => year.state === state).length;
   const firstDays = years.flatMap(({ passedOnDay }) => passedOnDay ?? []).sort((one, other) => one - other);
   const median = firstDays[Math.floor(firstDays.length / 2)];
@@ -45,11 +49,11 @@ export function characteristicOf(
 }
 
 interface YearResult {
-  /** On the last day. */
+  /** At the end of the last day. */
   readonly state: Standing['state'];
   /** First day in the state `passed`, if any. */
   readonly passedOnDay: number | undefined;
-  /** Number of days in the state `passed`. */
+  /** Number of days that end in the state `passed`. */
   readonly daysPassed: number;
 }
 
@@ -58,12 +62,12 @@ const horizonDays = 90;
 const bandCount = 5;
 
 /**
- * Simulates a year of daily grades of a model. Each day:
+ * Simulates a year of grades of a model. Each day:
  * - a random number of leads is scored;
- * - the leads of 90 days ago mature, and some of them have converted;
+ * - the leads of 90 days ago mature, each before one of the day's grades, and some of them have converted;
  * - the grader's own code grades the model from these counts.
  */
-function simulateYear(truth: KnownTruth, random: SeededRandom): YearResult {
+function simulateYear(truth: KnownTruth, gradesADay: number, random: SeededRandom): YearResult {
   const days: (readonly BandFigures[])[] = [];
   const matured: BandFigures[] = Array.from({ length: bandCount }, () => nothing);
   let standing: Standing | undefined;
@@ -74,18 +78,36 @@ function simulateYear(truth: KnownTruth, random: SeededRandom): YearResult {
     const today = drawDay(truth, random);
     days.push(today);
     scored += records(today);
-    const maturing = days[day - horizonDays] ?? [];
-    for (const [band, figures] of maturing.entries()) matured[band] = plus(matured[band] ?? nothing, figures);
     const cutDay = day - horizonDays;
-    standing = settledState(judgeCohort(figuresOf(truth, { scored, matured })), standing, {
-      cutDay,
-      conversionsAfter: (after) => conversions(days.slice(Math.max(0, after + 1), cutDay + 1).flat()),
-    });
-    if (standing.state !== 'passed') continue;
-    daysPassed += 1;
-    passedOnDay ??= day;
+    const parts = partsOf(days[cutDay] ?? [], gradesADay, random);
+    for (const [part, maturing] of parts.entries()) {
+      if (part > 0 && records(maturing) === 0) continue;
+      for (const [band, figures] of maturing.entries()) matured[band] = plus(matured[band] ?? nothing, figures);
+      const wholeDays = part === gradesADay - 1 ? cutDay + 1 : cutDay;
+      standing = settledState(judgeCohort(figuresOf(truth, { scored, matured })), standing, {
+        cutDay,
+        conversionsAfter: (after) => conversions(days.slice(Math.max(0, after + 1), Math.max(0, wholeDays)).flat()),
+        atMs: (day + part / gradesADay) * dayMs,
+      });
+      if (standing.state === 'passed') passedOnDay ??= day;
+    }
+    if (standing?.state === 'passed') daysPassed += 1;
   }
   return { state: standing?.state ?? 'too_early_to_grade', passedOnDay, daysPassed };
+}
+
+/** Divides the leads of a day at random among its grades. */
+function partsOf(day: readonly BandFigures[], parts: number, random: SeededRandom): (readonly BandFigures[])[] {
+  if (parts === 1) return [day];
+  const divided = Array.from({ length: parts }, () => Array.from({ length: bandCount }, () => nothing));
+  for (const [band, { records, conversions, expected }] of day.entries()) {
+    for (let lead = 0; lead < records; lead += 1) {
+      const part = divided[Math.floor(random.uniform() * parts)] ?? [];
+      const one = { records: 1, conversions: lead < conversions ? 1 : 0, expected: expected / records };
+      part[band] = plus(part[band] ?? nothing, one);
+    }
+  }
+  return divided;
 }
 
 const nothing: BandFigures = { records: 0, conversions: 0, expected: 0 };

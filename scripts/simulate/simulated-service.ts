@@ -1,7 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { defaultKeyBrand } from '../../shared/config/config.js';
+import { gradingQueueName } from '../../shared/messages/grading-job.js';
+import { queuePrefix } from '../../shared/redis/keys.js';
 import { connectMongo, type Db } from '../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
 import { createWorkspace, type Workspace } from '../demo/tour/demo-workspace.js';
@@ -38,6 +41,7 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     await prepareDatabase(mongo.database);
     const redis = new Redis(servers.redisUrl);
     stops.push(() => redis.disconnect());
+    await pauseGrading(redis);
     const environment = {
       ...ownSettings(servers.keyPepper),
       ...{ REDIS_URL: servers.redisUrl, MONGODB_URL: servers.mongoUrl, WORKERS: '1', LOG_LEVEL: 'error' },
@@ -68,4 +72,11 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     await stop();
     throw error;
   }
+}
+
+/** The pool would grade by today's clock. */
+async function pauseGrading(redis: Redis): Promise<void> {
+  const queue = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix });
+  await queue.pause();
+  await queue.close();
 }

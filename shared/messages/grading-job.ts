@@ -9,7 +9,7 @@ export const gradingQueueName = 'grading';
 export interface GradingJobs {
   /** Finds the versions whose grade is due, and grades them. */
   readonly 'find-due': Record<string, never>;
-  /** Grades the models of an organisation after an import of outcomes. */
+  /** Grades the models of an organisation after outcomes have arrived. */
   readonly 'grade-organisation': { readonly organisationId: string };
   /** Grades one version of a model. */
   readonly 'grade-version': { readonly modelId: string; readonly version: string };
@@ -30,14 +30,17 @@ export const gradingJobOptions = {
 
 /**
  * Queues a grade of an organisation's models, unless one is queued already.
+ * @param delayMs how long the grade waits, for more outcomes of the same import
  * @throws the error of Redis
  */
-export async function requestGrading(redis: Redis, organisationId: string): Promise<void> {
+export async function requestGrading(redis: Redis, organisationId: string, delayMs = 0): Promise<void> {
   const queue = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix, streams: queueStreams });
+  queue.on('error', () => undefined); // `add` throws it too, and BullMQ would print it
   try {
     const job: GradingJobs['grade-organisation'] = { organisationId };
     await queue.add('grade-organisation', job, {
       ...gradingJobOptions,
+      delay: delayMs,
       deduplication: { id: `organisation-${organisationId}` },
     });
   } finally {

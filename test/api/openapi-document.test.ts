@@ -45,6 +45,7 @@ describe('OpenAPI document', () => {
       'GET /v1/scores/{crm_id}',
       'DELETE /v1/scores/{crm_id}',
       'POST /v1/outcomes',
+      'POST /v1/webhooks/outcome',
       'GET /v1/usage',
       'POST /score',
       'POST /webhooks/score',

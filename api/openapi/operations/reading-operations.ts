@@ -3,13 +3,19 @@ import type { Schema } from '../../../shared/contract/schema.js';
 import { maxValues } from '../../request/parse-json.js';
 import { coverageSchema } from '../../schemas/coverage.js';
 import { modelListSchema, modelSchema } from '../../schemas/model.js';
-import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
+import { maxFileRows, outcomesFileSchema, outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';
 import { monthUsageSchema } from '../../schemas/usage.js';
-import { parameters, readHeaders } from '../components.js';
+import {
+  outcomeWebhookFormSchema,
+  outcomeWebhookReplySchema,
+  outcomeWebhookSchema,
+} from '../../schemas/webhook-outcome.js';
+import { parameters, readHeaders, webhookSecurity } from '../components.js';
 import { errorResponses } from '../error-responses.js';
-import { jsonBody, jsonReply } from '../examples.js';
+import { jsonBody, jsonReply, readExamples } from '../examples.js';
 import type { Operation, Response } from '../openapi-types.js';
+import { fileParameters } from '../outcome-parameters.js';
 
 /** The replies of a reading endpoint: the successful one, and the errors of all reading endpoints and of this one. */
 const replies = (docsUrl: string, ok: Readonly<Record<number, Response>>, errors: readonly ErrorName[] = []) => ({
@@ -117,15 +123,51 @@ export const outcomesOperation = (docsUrl: string): Operation => ({
     'report counts, and of several conversions the earliest. Sending a call twice changes nothing. With a test key, the call is validated and ' +
     `nothing is stored. A body has at most ${maxValues.ofOutcomes} values. A workspace may have outcomes of 10,000 leads. ` +
     'If that is more, it may have five for each record of its monthly limit, in each month that scores are kept. A trial ' +
-    'counts as one month. A call above that is refused with 400, and nothing of it is stored. The outcome of a lead that has no stored score is removed 180 days after its report.',
+    'counts as one month. A call above that is refused with 400, and nothing of it is stored. The outcome of a lead that has no stored score is removed 180 days after its report.\n\n' +
+    `A file is sent as \`text/csv\`, with at most ${maxFileRows} rows and 8 MiB, unless the operator has set another limit. Each row ` +
+    'is stored or named in `problems`. Names of columns and values of outcomes are parameters. ' +
+    '`leadscore outcomes import --key KEY FILE` cuts larger files.',
   tags: ['Outcomes'],
-  parameters: [parameters.requestId],
+  parameters: [...fileParameters, parameters.requestId],
   requestBody: {
-    description: 'The outcomes.',
+    description: 'The outcomes, as JSON or as a file.',
     required: true,
-    content: jsonBody(outcomesRequestSchema, 'outcomes'),
+    content: {
+      ...jsonBody(outcomesRequestSchema, 'outcomes'),
+      'text/csv': { schema: outcomesFileSchema, examples: readExamples('outcomes', 'csv') },
+    },
   },
   responses: replies(docsUrl, okReply('All outcomes were stored.', outcomesReplySchema, 'outcomes'), [
+    'unreadableRequest',
+  ]),
+});
+
+/** `POST /v1/webhooks/outcome`. */
+export const outcomeWebhookOperation = (docsUrl: string): Operation => ({
+  operationId: 'outcomeWebhook',
+  summary: 'Report the outcome of one lead from a webhook',
+  description:
+    'Stores whether one lead converted, from the body of a CRM or automation tool. Formats, keys and ids are those of ' +
+    '`POST /v1/webhooks/score`, and the rules of outcomes those of `POST /v1/outcomes`. An outcome that means neither won nor ' +
+    'lost is accepted and stored as nothing; the reply says so. So a workflow may report each change of a stage. The stages of ' +
+    'your CRM are settings of the organisation: `leadscore org set ORG --won-values ... --lost-values ...`. A tool that cannot ' +
+    'send `outcome` names the field that holds it in the address.',
+  tags: ['Outcomes'],
+  security: webhookSecurity,
+  parameters: [parameters.outcomeField, parameters.atField, parameters.requestId],
+  requestBody: {
+    description:
+      'The outcome of one lead, in the format of the tool. Content types and encodings are those of the score webhook.',
+    required: true,
+    content: {
+      ...jsonBody(outcomeWebhookSchema, 'webhook-outcome'),
+      'application/x-www-form-urlencoded': {
+        schema: outcomeWebhookFormSchema,
+        examples: readExamples('webhook-outcome', 'form'),
+      },
+    },
+  },
+  responses: replies(docsUrl, okReply('The report was read.', outcomeWebhookReplySchema, 'webhook-outcome'), [
     'unreadableRequest',
   ]),
 });

@@ -15,6 +15,16 @@ export const webhookExplainSchema = described(
 
 const { minLength: _, ...modelIdOrEmpty } = modelIdSchema;
 
+/** The id of a webhook's record. */
+export const webhookCrmIdSchema = {
+  ...crmIdSchema,
+  type: ['string', 'integer', 'null'],
+  description:
+    'Your id of the record. When absent or a placeholder such as `NULL`, the first of `hs_object_id`, `vid`, ' +
+    '`objectId`, `object.objectId`, `Id` and `id` is used, as text. In a body of HubSpot, `dealId` and `companyId` follow. ' +
+    `Both forms of Salesforce's ids (15 and 18 characters) are one.${numberIdWords}`,
+} as const;
+
 /** The members that are not fields of the record. A null or empty id counts as absent. */
 const settings = {
   'model_id?': {
@@ -22,14 +32,7 @@ const settings = {
     type: ['string', 'null'],
     description: 'The trained model to score with. Optional when the query has it: `?model_id=mdl_...`.',
   },
-  'crm_id?': {
-    ...crmIdSchema,
-    type: ['string', 'integer', 'null'],
-    description:
-      'Your id of the record. When absent or a placeholder such as `NULL`, the first of `hs_object_id`, `vid`, ' +
-      '`objectId`, `object.objectId`, `Id` and `id` is used, as text. In a body of HubSpot, `dealId` and `companyId` follow. ' +
-      `Both forms of Salesforce's ids (15 and 18 characters) are one.${numberIdWords}`,
-  },
+  'crm_id?': webhookCrmIdSchema,
   'explain?': webhookExplainSchema,
   'input_report?': inputReportSchema,
 } as const;

@@ -16,6 +16,7 @@ import type { DeployPolicy, Organisation, OrganisationStore } from '../../../sha
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { notFound, usageError } from '../context/cli-error.js';
 import { asCliError, perform } from '../context/perform.js';
+import { valueList } from '../outcomes/value-options.js';
 import { countText, readableDate } from '../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../output/table.js';
 import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from './define-command.js';
@@ -39,12 +40,17 @@ export function addOrganisationCommands(program: Command, context: CliContext): 
     examples: [
       'org set org_4fzyo82mVYHgQ1bT --plan enterprise --limit 90000',
       'org set org_4fzyo82mVYHgQ1bT --limit plan',
+      'org set org_4fzyo82mVYHgQ1bT --won-values "Closed Won" --lost-values "Closed Lost"',
     ],
   });
-  addFields(set, { required: false, limit: recordsOrPlan(limits) }).action(
-    (organisationId: string, options: OrganisationOptions) =>
+  const values = (meaning: string) =>
+    `stages that mean ${meaning} in webhooks of outcomes, besides the usual words ("" removes them)`;
+  addFields(set, { required: false, limit: recordsOrPlan(limits) })
+    .option('--won-values <values>', values('won'), valuesOrNone)
+    .option('--lost-values <values>', values('not won'), valuesOrNone)
+    .action((organisationId: string, options: OrganisationOptions) =>
       context.present(options, setOrganisation(context, organisationId, options)),
-  );
+    );
 
   defineCommand(organisations, {
     usage: 'show <org>',
@@ -60,6 +66,10 @@ export function addOrganisationCommands(program: Command, context: CliContext): 
     examples: ['org list'],
   }).action((options: OrganisationOptions) => context.present(options, listOrganisations(context)));
 }
+
+/** A list of values, or an empty one. */
+const valuesOrNone = (text: string, before?: readonly string[]): readonly string[] =>
+  text.trim() === '' ? [] : valueList(text, before);
 
 const limits = { min: 1, max: 1_000_000_000_000 } as const;
 
@@ -94,6 +104,9 @@ interface OrganisationOptions {
   readonly limit?: number | 'plan';
   readonly policy?: DeployPolicy;
   readonly trialEnds?: Date;
+  /** Only in `org set`. */
+  readonly wonValues?: readonly string[];
+  readonly lostValues?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -119,15 +132,19 @@ async function setOrganisation(
   organisationId: string,
   options: OrganisationOptions,
 ): Promise<CommandResult> {
-  const { name, plan, limit, policy, trialEnds } = options;
-  if ([name, plan, limit, policy, trialEnds].every((value) => value === undefined))
-    throw usageError('Nothing to set. Give --name, --plan, --limit, --policy or --trial-ends');
+  const { name, plan, limit, policy, trialEnds, wonValues, lostValues } = options;
+  if ([name, plan, limit, policy, trialEnds, wonValues, lostValues].every((value) => value === undefined))
+    throw usageError(
+      'Nothing to set. Give --name, --plan, --limit, --policy, --trial-ends, --won-values or --lost-values',
+    );
   const document = await perform(context, setOrganisationAction, {
     org_id: organisationId,
     ...(name === undefined ? {} : { name }),
     ...(plan === undefined ? {} : { plan }),
     ...(limit === undefined ? {} : { limit: limit === 'plan' ? null : limit }),
     ...settingsOf(options),
+    ...(wonValues === undefined ? {} : { won_values: wonValues }),
+    ...(lostValues === undefined ? {} : { lost_values: lostValues }),
   });
   const note = plan !== undefined && limit === undefined ? ownLimitNote(document) : '';
   return { document: shown(document), text: describe(document, context.clock.now()) + note };
@@ -177,7 +194,7 @@ export async function requireOrganisation(store: OrganisationStore, organisation
 }
 
 function describe(organisation: OrganisationDocument, nowMs: number): string {
-  const { plan, limit, backstop, own_limit: ownLimit, trial_ends_at: ends } = organisation;
+  const { plan, limit, backstop, own_limit: ownLimit, trial_ends_at: ends, won_values, lost_values } = organisation;
   const trialEnds = ends === undefined ? undefined : new Date(ends);
   const isOver = trialEnds !== undefined && isReadOnly({ plan, trial_ends_at: trialEnds }, nowMs);
   return renderFields([
@@ -193,6 +210,8 @@ function describe(organisation: OrganisationDocument, nowMs: number): string {
       `${countText(limit)} per month${ownLimit !== undefined && hasLiveApi({ plan }) ? ' (own limit)' : ''}, hard stop at ${countText(backstop ?? limit)}`,
     ],
     ['Deploy policy', policyWords[organisation.policy]],
+    ['Won values', won_values?.join(', ')],
+    ['Lost values', lost_values?.join(', ')],
     ['Created', `${readableDate(new Date(organisation.created_at))} UTC`],
   ]);
 }

@@ -1,15 +1,19 @@
 import type { Command } from 'commander';
+import { usualWords, type ValueOptions } from '../../../shared/admin/outcomes/converted-values.js';
+import { databaseSink } from '../../../shared/admin/outcomes/database-sink.js';
+import { type ImportReport, importOutcomes, type OutcomeSink } from '../../../shared/admin/outcomes/import-outcomes.js';
+import { mistakeSentences } from '../../../shared/admin/outcomes/mistakes.js';
 import { maxDaysAhead } from '../../../shared/contract/dates.js';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
+import { addAccessOptions, readKey, readUrl } from '../context/api-access.js';
 import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
-import { runThroughFile } from '../context/file-run.js';
-import { openInput } from '../files/input-file.js';
-import { ConvertedValues, usualWords, type ValueOptions, valueList } from '../outcomes/converted-values.js';
-import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
-import { mistakeSentences } from '../outcomes/mistakes.js';
+import { type FileListener, runThroughFile } from '../context/file-run.js';
+import { namedFault, type OutcomeFile, openOutcomeFile } from '../outcomes/outcome-file.js';
+import { ServiceSink } from '../outcomes/service-sink.js';
+import { convertedValues, optionText, valueList } from '../outcomes/value-options.js';
 import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { wrapText } from '../output/wrap-text.js';
@@ -22,16 +26,19 @@ export function addOutcomesCommands(program: Command, context: CliContext): void
     .command('outcomes')
     .description('Outcomes: which leads have converted. Models are graded by them');
 
-  defineCommand(outcomes, {
-    usage: 'import <org> <file>',
-    description: 'Import a CSV file (or .csv.gz) with one lead per row: whether and when it converted',
+  const command = defineCommand(outcomes, {
+    usage: 'import <file-or-org> [file]',
+    description:
+      'Import a CSV file (or .csv.gz) with one lead per row: whether and when it converted. With --key through the service, ' +
+      'with an organisation into the database',
     examples: [
-      'outcomes import org_4fzyo82mVYHgQ1bT leads.csv',
+      'outcomes import --key @key.txt leads.csv',
+      'outcomes import --key @key.txt deals.csv --converted Stage --won-values "Closed Won"',
       'outcomes import org_4fzyo82mVYHgQ1bT won.csv.gz --crm-id Id --converted Won --at Closed',
-      'outcomes import org_4fzyo82mVYHgQ1bT deals.csv --converted Stage --won-values "Closed Won"',
     ],
     notes,
-  })
+  });
+  addAccessOptions(command, context.config, { keyIsRequired: false })
     .option('--crm-id <column>', 'column that identifies a lead (default: crm_id)', nonBlank)
     .option('--converted <column>', 'column with 1 or 0, yes or no (default: converted)', nonBlank)
     .option('--won-values <values>', 'values that mean converted, such as "Closed Won,Won"', valueList)
@@ -39,25 +46,28 @@ export function addOutcomesCommands(program: Command, context: CliContext): void
     .option('--others-lost', 'every other value means not converted; needs --won-values')
     .option('--at <column>', 'column with the date of the conversion (default: at, if it exists)', nonBlank)
     .option('--correct-dates', 'replace the dates of known conversions, also by later ones')
-    .action(async (organisationId: string, path: string, options: ImportOutcomesOptions) => {
-      await importOutcomesFile(context, { organisationId, path }, options);
+    .action(async (first: string, second: string | undefined, options: ImportOutcomesOptions) => {
+      await importOutcomesFile(context, targetOf(first, second, options), options);
     });
 }
 
 const notes = wrapText(
   [
+    'With --key, a live key of the organisation, the service stores the outcomes within the limit of the plan. With an organisation, the command writes to the database, and only its operator can.',
     'Include every scored lead, also those that have not converted: a model is graded only when nearly all outcomes are known. The latest import of a lead wins, so you can import a file twice and correct outcomes with another import; see below for dates.',
     `The --converted column contains ${usualWords}. 1.0 and 0.0 also work. --won-values replaces the words for yes, and --lost-values those for no. Write a list of values with commas; a value with a comma needs quotes of its own. Case and surrounding space do not count.`,
     'A row with any other value is skipped and reported, so an unknown value never counts as lost. --others-lost changes this, except for empty cells. A named won value that no row has is reported.',
     `Dates are ISO 8601; a date without a time means midnight UTC. Dates are optional: without one, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${maxDaysAhead} days in the future. The dates of unconverted leads are ignored. A lead that converts again keeps the date of its first conversion; --correct-dates replaces it.`,
     'Files are read as `score` reads them: UTF-8 or UTF-16, with the footer of a report passed over. Column names match regardless of case, spaces, invisible characters, _ and -. A file with ids such as 1.20214E+17, which a spreadsheet has shortened, is refused. Repeated ids are reported; the last row of a lead counts, but of several conversions the earliest.',
-    'Invalid rows are skipped and reported, and the exit code is then 1. Repeated problems are reported in one line. After an interruption, run the same command again to resume.',
+    'Invalid rows are skipped and reported, and the exit code is then 1. Repeated problems are reported in one line. After an interruption, run the same command again: rows that are stored change nothing.',
   ].join('\n'),
   80,
 );
 
 /** Parsed options of `outcomes import`. */
 interface ImportOutcomesOptions extends ValueOptions {
+  readonly key?: string;
+  readonly url: string;
   readonly crmId?: string;
   readonly converted?: string;
   readonly at?: string;
@@ -65,35 +75,97 @@ interface ImportOutcomesOptions extends ValueOptions {
   readonly json?: boolean;
 }
 
-/** Imports a file of outcomes and requests a grading of the organisation's models. */
+/** The file, and the organisation whose outcomes are written to the database. */
+interface ImportTarget {
+  readonly path: string;
+  readonly organisationId: string | undefined;
+}
+
+function targetOf(first: string, second: string | undefined, { key }: ImportOutcomesOptions): ImportTarget {
+  if (key === undefined && second === undefined)
+    throw usageError('Give --key and a file, or an organisation and a file to write to the database');
+  if (key !== undefined && second !== undefined)
+    throw usageError(`The key names the organisation: leave out ${first}, or --key to write to the database`);
+  return second === undefined ? { path: first, organisationId: undefined } : { path: second, organisationId: first };
+}
+
+/** Where the outcomes go, and what follows. */
+interface Destination {
+  readonly sink: OutcomeSink;
+  readonly document: Readonly<Record<string, string>>;
+  /** Asks for a grade. @returns when it comes */
+  readonly grade: () => Promise<string>;
+}
+
+/** Imports a file of outcomes. */
 async function importOutcomesFile(
   context: CliContext,
-  { organisationId, path }: { readonly organisationId: string; readonly path: string },
+  { path, organisationId }: ImportTarget,
   options: ImportOutcomesOptions,
 ): Promise<void> {
-  const values = new ConvertedValues(options);
-  const input = await openInput(path);
-  if (input.format !== 'csv') throw usageError(`${input.name} is not a CSV file`);
-  const database = await context.connections.preparedDatabase();
-  await requireOrganisation(new OrganisationStore(database), organisationId);
+  const values = convertedValues(options);
+  const file = await openOutcomeFile(path);
+  if (/\.(jsonl|ndjson)(\.gz)?$/i.test(file.name)) throw usageError(`${file.name} is not a CSV file`);
+  const now = new Date(context.clock.now());
   const shown = { label: 'Importing', unit: 'outcomes', json: options.json };
   const result = await runThroughFile(context, shown, async (signal, listener) => {
+    const destination =
+      organisationId === undefined
+        ? await throughService(options, listener)
+        : await intoDatabase(context, organisationId, now);
+    listener.started(0);
     const report = await importOutcomes({
-      input,
-      store: new OutcomeStore(database),
-      predictions: new PredictionStore(database),
-      organisationId,
+      pieces: file.pieces(),
+      sink: destination.sink,
       columns: { crmId: options.crmId, converted: options.converted, at: options.at },
       values,
       correctsDates: options.correctDates === true,
-      now: new Date(context.clock.now()),
+      now,
       signal,
-      listener,
+      optionText,
+      onProgress: (done) => listener.progress({ done, fraction: file.fraction }),
+    }).catch((error: unknown) => {
+      throw namedFault(error, file);
     });
-    const isRequested = report.complete && (await requestGrades(context, organisationId));
-    return resultOf(report, { organisationId, fileName: input.name, isRequested, values, context });
+    const grading = report.complete ? await destination.grade() : undefined;
+    return resultOf(report, { file, grading, document: destination.document, context });
   });
   await context.present(options, Promise.resolve(result));
+}
+
+async function throughService(options: ImportOutcomesOptions, listener: FileListener): Promise<Destination> {
+  const sink = new ServiceSink({
+    baseUrl: readUrl(options.url),
+    apiKey: await readKey(options.key ?? ''),
+    correctsDates: options.correctDates === true,
+    onWait: (why) => listener.waiting(why),
+  });
+  return {
+    sink,
+    document: {},
+    grade: async () => (sink.isTest ? 'none: a test key stores nothing' : 'by the service, within half an hour'),
+  };
+}
+
+/** @throws CliError when the organisation does not exist */
+async function intoDatabase(context: CliContext, organisationId: string, now: Date): Promise<Destination> {
+  const database = await context.connections.preparedDatabase();
+  await requireOrganisation(new OrganisationStore(database), organisationId);
+  const sink = databaseSink({
+    organisationId,
+    store: new OutcomeStore(database),
+    predictions: new PredictionStore(database),
+    receivedAt: now,
+    batchRows: 1_000,
+  });
+  return {
+    sink,
+    document: { org_id: organisationId },
+    grade: async () =>
+      (await requestGrades(context, organisationId))
+        ? 'requested from the running worker pools'
+        : 'tonight, or with `validation run`',
+  };
 }
 
 /** @returns false without Redis, which is not an error: the models are graded at night */
@@ -108,7 +180,7 @@ async function requestGrades({ connections }: CliContext, organisationId: string
 }
 
 /** Names the leads that a grade cannot count, with one of each side to compare. */
-function unscoredLeads({ unknown = 0, known = 0, unknownExample, scoredExample, complete }: ImportReport): string[] {
+function unscoredLeads({ unknown, known, unknownExample, scoredExample, complete }: ImportReport): string[] {
   if (unknownExample === undefined || !complete) return [];
   const leads = `${countText(unknown)} of ${countText(known + unknown)} leads have no stored score`;
   const such = `such as ${JSON.stringify(unknownExample)}`;
@@ -119,40 +191,28 @@ function unscoredLeads({ unknown = 0, known = 0, unknownExample, scoredExample, 
   return [`${leads}, ${such}. ${scored}. An outcome counts under the crm_id of a score`];
 }
 
-function withoutDate({ withoutDate: leads = 0 }: ImportReport): string[] {
-  if (leads === 0) return [];
-  const rows = leads === 1 ? '1 converted lead has' : `${countText(leads)} converted leads have`;
-  return [`${rows} no date. A conversion without a date counts from its first import`];
-}
-
 function resultOf(
   report: ImportReport,
   of: {
-    readonly organisationId: string;
-    readonly fileName: string;
-    readonly isRequested: boolean;
-    readonly values: ConvertedValues;
+    readonly file: OutcomeFile;
+    /** When the grade comes; undefined after an interruption. */
+    readonly grading: string | undefined;
+    readonly document: Readonly<Record<string, string>>;
     readonly context: CliContext;
   },
 ) {
-  const { accepted, converted, refused, mistakes, rows, complete, repeated, known = 0, unknown = 0 } = report;
+  const { accepted, converted, refused, mistakes, rows, complete, repeated, known, unknown, notes } = report;
   const { unknownExample, scoredExample } = report;
   const { stdout } = of.context;
-  const problems = mistakeSentences(mistakes, of.fileName);
-  const unseen = complete ? of.values.unseen(report.won ?? []) : [];
-  const notes = [
-    ...unseen.map((value) => `No imported row has the value ${JSON.stringify(value)} of --won-values`),
-    ...withoutDate(report),
-    ...report.notices,
-  ];
+  const problems = mistakeSentences(mistakes, of.file.name);
   const fields = renderFields(
     [
       ['Rows', countText(rows)],
       ['Imported', `${countText(accepted)} (${countText(converted)} converted)`],
       ['Leads', accepted === 0 ? undefined : `${countText(known)} with a score, ${countText(unknown)} without`],
       ['Skipped', refused === 0 ? undefined : countText(refused)],
-      ['Grading', of.isRequested ? 'requested from the running worker pools' : 'tonight, or with `validation run`'],
-      ['', complete ? undefined : 'Interrupted. Run the same command again to resume.'],
+      ['Grading', of.grading],
+      ['', complete ? undefined : 'Interrupted. Run the same command again: rows that are stored change nothing.'],
     ],
     { width: lineWidth(stdout) },
   );
@@ -162,7 +222,7 @@ function resultOf(
   const failed = refused > 0 ? exitCodes.failed : exitCodes.done;
   return {
     document: {
-      org_id: of.organisationId,
+      ...of.document,
       rows,
       accepted,
       converted,

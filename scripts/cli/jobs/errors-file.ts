@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { FileRecords } from '../../../shared/files/reading/file-records.js';
 import { recordAt } from '../../../shared/files/reading/record-ends.js';
 import { unwritable } from '../context/cli-error.js';
-import { formatAdvice, type InputFile, openInput } from '../files/input-file.js';
-import { tableRows } from '../files/table-rows.js';
+import { csvCells } from '../files/csv-cells.js';
+import { formatAdvice, type InputFile } from '../files/input-file.js';
 import { ResultsDownload } from './download-results.js';
 import type { JobClient } from './job-client.js';
 import type { JobReply } from './job-reply.js';
@@ -94,18 +94,12 @@ async function failedRows({ client, job, input }: ErrorsRequest, folder: string)
 }
 
 async function* csvErrors(path: string): AsyncGenerator<ListedError> {
-  let columns: readonly string[] = [];
-  const rules = {
-    readHeader: async (names: readonly string[]) => {
-      columns = names;
-      return undefined;
-    },
-    canBeHeader: undefined,
-  };
-  for await (const { cells } of tableRows(await openInput(path), rules)) {
-    const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
-    if (cell('line') !== '') yield { line: Number(cell('line')), field: cell('field'), message: cell('message') };
-  }
+  for await (const cells of csvCells(path))
+    yield {
+      line: Number(cells.get('line')),
+      field: cells.get('field') ?? '',
+      message: cells.get('message') ?? '',
+    };
 }
 
 async function* jsonErrors(path: string): AsyncGenerator<ListedError> {

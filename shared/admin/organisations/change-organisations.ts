@@ -2,7 +2,13 @@ import { type OrganisationFields, OrganisationStore } from '../../store/accounts
 import { defineAction, difference } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import { createOrganisationInput, organisationSchema, setOrganisationInput } from '../schemas/organisations.js';
-import { checkPlan, organisationDocument, requireOrganisation, trialEnd } from './organisation-document.js';
+import {
+  checkOutcomeValues,
+  checkPlan,
+  organisationDocument,
+  requireOrganisation,
+  trialEnd,
+} from './organisation-document.js';
 
 /** Creates an organisation. By default a trial ends after 14 days. */
 export const createOrganisation = defineAction({
@@ -42,7 +48,7 @@ export const setOrganisation = defineAction({
   input: setOrganisationInput,
   output: organisationSchema,
   async run({ database, session, clock, actor, record, announce }, input) {
-    const { org_id: organisationId, name, plan, limit, policy, trial_ends_at: ends } = input;
+    const { org_id: organisationId, name, plan, limit, policy, trial_ends_at: ends, won_values, lost_values } = input;
     const refused = operatorSettings.find((setting) => input[setting] !== undefined);
     if (refused !== undefined && actor.role !== 'operator')
       throw new AdminError('forbidden', `${refused} can be changed by the operator only.`, { member: refused });
@@ -51,11 +57,21 @@ export const setOrganisation = defineAction({
     checkPlan(input, plan ?? before.plan);
     const startsTrial = plan === 'trial' && before.plan !== 'trial';
     const trialEnds = ends !== undefined ? new Date(ends) : startsTrial ? trialEnd(clock.now()) : undefined;
-    const given = { name: name?.trim(), plan, limit: limit ?? undefined, policy, trial_ends_at: trialEnds };
-    const set = Object.entries(given).filter(([, value]) => value !== undefined);
-    if (set.length === 0 && limit !== null) return organisationDocument(before);
+    const values = { won_values, lost_values };
+    checkOutcomeValues({
+      won_values: won_values ?? before.won_values ?? [],
+      lost_values: lost_values ?? before.lost_values ?? [],
+    });
+    const given = { name: name?.trim(), plan, limit: limit ?? undefined, policy, trial_ends_at: trialEnds, ...values };
+    const absent = [
+      ...(limit === null ? ['limit' as const] : []),
+      ...(['won_values', 'lost_values'] as const).filter((list) => values[list]?.length === 0),
+    ];
+    const removed: readonly string[] = absent;
+    const set = Object.entries(given).filter(([member, value]) => value !== undefined && !removed.includes(member));
+    if (set.length === 0 && absent.length === 0) return organisationDocument(before);
     const fields: Partial<OrganisationFields> = Object.fromEntries(set);
-    const after = (await store.update(organisationId, fields, limit === null ? ['limit'] : [])) ?? before;
+    const after = (await store.update(organisationId, fields, absent)) ?? before;
     const document = organisationDocument(after);
     await record({ organisationId, ...difference(organisationDocument(before), document) });
     announce({ kind: 'organisation', id: organisationId });

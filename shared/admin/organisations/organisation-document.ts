@@ -3,12 +3,13 @@ import { allowanceOf, hasLiveApi, type PlanName, trialDays } from '../../contrac
 import type { ShapeOf } from '../../contract/schema.js';
 import type { Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
 import { invalid, notFound } from '../admin-error.js';
+import { ConvertedValues, type OutcomeWords } from '../outcomes/converted-values.js';
 import type { organisationSchema } from '../schemas/organisations.js';
 
 /** An organisation as the console and the command line show it. */
 export function organisationDocument(organisation: Organisation): ShapeOf<typeof organisationSchema> {
   const { limit, backstop } = allowanceOf(organisation, 'live');
-  const { trial_ends_at: trialEnds, limit: ownLimit } = organisation;
+  const { trial_ends_at: trialEnds, limit: ownLimit, won_values, lost_values } = organisation;
   return {
     org_id: organisation._id,
     name: organisation.name,
@@ -18,6 +19,8 @@ export function organisationDocument(organisation: Organisation): ShapeOf<typeof
     policy: organisation.policy,
     ...(ownLimit === undefined ? {} : { own_limit: ownLimit }),
     ...(organisation.plan === 'trial' && trialEnds !== undefined ? { trial_ends_at: trialEnds.toISOString() } : {}),
+    ...(won_values === undefined ? {} : { won_values }),
+    ...(lost_values === undefined ? {} : { lost_values }),
     created_at: organisation.created_at.toISOString(),
   };
 }
@@ -27,6 +30,16 @@ export async function requireOrganisation(store: OrganisationStore, organisation
   const organisation = await store.find(organisationId);
   if (organisation === undefined) throw notFound('organisation', organisationId);
   return organisation;
+}
+
+/**
+ * Refuses a value that would mean won and not won.
+ * @throws AdminError invalid_request
+ */
+export function checkOutcomeValues({ won_values: wonValues = [], lost_values: lostValues = [] }: OutcomeWords): void {
+  const won = new ConvertedValues({ wonValues, lostValues: [] });
+  const both = lostValues.find((value) => won.read(value) === true);
+  if (both !== undefined) throw invalid('lost_values', `has ${JSON.stringify(both)}, which means won too`);
 }
 
 /** The end of a trial that begins now. */

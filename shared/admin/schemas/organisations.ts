@@ -4,6 +4,12 @@ import { cursor, name, organisationId } from './members.js';
 const plan = { type: 'string', enum: ['free', 'trial', 'pro', 'enterprise'] } as const;
 /** For models that have not passed validation: `block` refuses calls, `warn` scores with the verdict attached. */
 export const policy = { type: 'string', enum: ['block', 'warn'] } as const;
+/** Values of a CRM, such as stages of deals. */
+const outcomeValues = {
+  type: 'array',
+  items: { type: 'string', minLength: 1, maxLength: 255, pattern: '\\S' },
+  maxItems: 200,
+} as const;
 const recordLimit = { type: 'integer', minimum: 1, maximum: 1_000_000_000_000 } as const;
 
 const organisationMembers = {
@@ -21,6 +27,9 @@ const organisationMembers = {
    */
   'own_limit?': count,
   'trial_ends_at?': instant,
+  /** Values of `outcome` in webhooks that mean won or not won, besides the usual words. Absent without any. */
+  'won_values?': list(text),
+  'lost_values?': list(text),
   created_at: instant,
 } as const;
 
@@ -70,6 +79,9 @@ export const setOrganisationInput = closedObject({
   'limit?': { ...recordLimit, type: ['integer', 'null'] },
   'policy?': policy,
   'trial_ends_at?': instant,
+  /** An empty list removes them. */
+  'won_values?': outcomeValues,
+  'lost_values?': outcomeValues,
 });
 
 /** Without `limit` all organisations. */

@@ -251,7 +251,7 @@ export const rowTooLong = (
   new InputFault(`Row ${row} (line ${line}, column 1) has more than ${readableBytes(rowBytes)}${hint}. Shorten it`, at);
 
 /** Lets other work run after some milliseconds. */
-class Pace {
+export class Pace {
   private dueMs = performance.now() + maxStepMs;
 
   async pauseIfDue(): Promise<void> {

@@ -16,6 +16,10 @@ export interface Organisation {
   /** Whether models that have not passed validation are blocked. */
   readonly policy: DeployPolicy;
   readonly trial_ends_at?: Date;
+  /** Values of a CRM that mean a won lead, besides the usual words; absent without any. */
+  readonly won_values?: readonly string[];
+  /** Values that mean a lead that has not converted. */
+  readonly lost_values?: readonly string[];
   readonly created_at: Date;
 }
 
@@ -42,7 +46,7 @@ export class OrganisationStore {
   async update(
     organisationId: string,
     fields: Partial<OrganisationFields>,
-    absent: readonly 'limit'[] = [],
+    absent: readonly ('limit' | 'won_values' | 'lost_values')[] = [],
   ): Promise<Organisation | undefined> {
     const removed = Object.fromEntries(absent.map((field) => [field, 1 as const]));
     // MongoDB refuses an operator without fields.

@@ -29,8 +29,8 @@ export interface StoredGrade {
   readonly gates: readonly GateResult[];
   readonly bands: readonly BandRate[];
   readonly horizon_days: number;
-  /** Number of consecutive failing grades up to this one. */
-  readonly failing_grades: number;
+  /** When the first of the grades that have not cleared since the pass was computed; absent if none has. */
+  readonly doubted_since?: Date;
   /** After a failure: the evidence that a model must exceed to pass again. */
   readonly barrier?: {
     readonly gate: FailingGate;
@@ -55,7 +55,7 @@ export const isAhead = ({ graded_at, grade }: VerdictHead, nowMs: number): boole
 
 /** The members of a verdict that say whether another grade is due. */
 export type VerdictHead = Pick<StoredVerdict, '_id' | 'graded_at' | 'checked'> & {
-  readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at'>;
+  readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at' | 'doubted_since'>;
   /** Predictions that the grade counted. */
   readonly stored_rows?: number;
 };
@@ -90,7 +90,7 @@ export class ValidationStore {
     const heads = this.collection
       .find(organisationId === undefined ? {} : { organisation_id: organisationId })
       .project<VerdictHead>({
-        ...{ graded_at: 1, checked: 1, 'grade.as_of': 1, 'grade.data_read_at': 1 },
+        ...{ graded_at: 1, checked: 1, 'grade.as_of': 1, 'grade.data_read_at': 1, 'grade.doubted_since': 1 },
         stored_rows: { $first: '$grade.gates.figures.stored_rows' },
       });
     return new Map((await heads.toArray()).map((head) => [head._id, head]));

@@ -79,7 +79,7 @@ export class OutcomeStore {
    * report that the lead has not converted ends them. Idempotent.
    * @param outcomes.receivedAt by the service's clock
    * @param outcomes.perWrite reports of one write; without it, all are one write
-   * @returns the number of leads that had no outcome before
+   * @returns `added`: leads that had no outcome before; `changed`: those, and the leads whose outcome is another now
    * @throws the driver's error, or MongoTimeout; some reports may have been written, and all may be sent again
    */
   async record(outcomes: {
@@ -87,20 +87,21 @@ export class OutcomeStore {
     readonly outcomes: readonly Outcome[];
     readonly receivedAt: Date;
     readonly perWrite?: number;
-  }): Promise<number> {
+  }): Promise<{ readonly added: number; readonly changed: number }> {
     const { organisationId, receivedAt } = outcomes;
     const latest = lastReports(outcomes.outcomes);
     const { perWrite = latest.length } = outcomes;
-    let added = 0;
+    let [added, changed] = [0, 0];
     for (let from = 0; from < latest.length; from += perWrite) {
       const some = latest.slice(from, from + perWrite);
       const writes = some.map((outcome) => replacement(organisationId, outcome, receivedAt));
-      const { upsertedCount } = await withMongoTimeout(timeoutMs, () =>
+      const { upsertedCount, modifiedCount } = await withMongoTimeout(timeoutMs, () =>
         this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
       );
       added += upsertedCount;
+      changed += upsertedCount + modifiedCount;
     }
-    return added;
+    return { added, changed };
   }
 
   /** Whether a lead has an outcome. */

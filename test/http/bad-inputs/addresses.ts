@@ -79,6 +79,7 @@ export const badMethods: readonly BadInput[] = (
     ['PATCH', '/v1/models/mdl_1', 'HEAD, GET'],
     ['POST', '/v1/scores/L-1', 'HEAD, GET, DELETE'],
     ['GET', '/v1/outcomes', 'POST'],
+    ['GET', '/v1/webhooks/outcome', 'POST'],
   ] satisfies [string, string, string][]
 ).map(([method, path, allow]) => ({
   name: `${method} ${path}`,

@@ -123,8 +123,9 @@ describe('docs/integrations', () => {
       for (const { block, result } of calls) {
         it(`returns the reply shown for the call in line ${block.line} of ${file}`, async () => {
           const call = callIn(block);
-          // A GET reads the score of the first call on the page.
-          if (call.method === 'GET' && calls[0]) await rawCall(service.url(), callIn(calls[0].block));
+          // A GET reads the score of the first call on the page, and an outcome is of its lead.
+          const needsScore = call.method === 'GET' || call.path.startsWith('/v1/webhooks/outcome');
+          if (needsScore && calls[0]) await rawCall(service.url(), callIn(calls[0].block));
           const reply = await rawCall(service.url(), call);
           expect(reply.status, reply.text).to.equal(200);
           const shown = JSON.parse(result.text);

@@ -77,7 +77,7 @@ async function storeGrade({ stores, clock }: RunningService, model: Model): Prom
     low: 0,
     high: 0,
   }));
-  const once = { horizon_days: 90, failing_grades: 0, data_read_at: at, rebuilt_at: at };
+  const once = { horizon_days: 90, data_read_at: at, rebuilt_at: at };
   await stores.validation.replace({
     _id: `${model._id}:${model.version}`,
     organisation_id: model.organisation_id,

@@ -93,6 +93,34 @@ export function outcomesOutcomes(scene: Scene): Outcomes {
   };
 }
 
+/** Calls that provoke every reply of `POST /v1/webhooks/outcome`. */
+export function outcomeWebhookOutcomes(scene: Scene): Outcomes {
+  const { plain, readOnly, service } = scene;
+  const path = '/v1/webhooks/outcome';
+  const good = { crm_id: knownId, outcome: 'won', at: '2026-03-01' };
+  const report =
+    (body: unknown, { secret }: UsableKey = plain.live) =>
+    () =>
+      httpCall(service.url() + path, { secret, body });
+  const provoked = readingOutcomes(scene, path, 'POST');
+  const action = (outcome: string) => ({ callbackId: path, object: { objectId: 7 }, inputFields: { outcome } });
+  return {
+    ...provoked,
+    '200': [
+      report(good),
+      report({ ...good, crm_id: 'unknown' }),
+      report({ ...good, outcome: 'Negotiation' }),
+      report(action('lost')),
+      report(action('Negotiation')),
+      report(good, plain.test),
+      report(action('won'), plain.test),
+      report(good, readOnly.live),
+    ],
+    '400 bad_request': [...(provoked['400 bad_request'] ?? []), report({ ...good, at: 'soon' })],
+    '422 bad_request': [report({ crm_id: knownId }), report({ outcome: 'won' })],
+  };
+}
+
 /** Scores the known lead three times. */
 export async function makeHistory({ plain }: Scene): Promise<void> {
   for (let time = 0; time < 3; time += 1) await plain.score([{ ...lead, crm_id: knownId }]);

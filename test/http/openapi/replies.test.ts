@@ -4,13 +4,19 @@ import { OpenApiContract } from '../../support/http/openapi-contract.js';
 import { runningService, startTimeoutMs } from '../../support/service/service.js';
 import { jobFileOutcomes, jobOutcomes } from './job-outcomes.js';
 import { type Scene, setScene } from './provoked-outcomes.js';
-import { historyOutcomes, lookUpOutcomes, makeHistory, outcomesOutcomes } from './reading-outcomes.js';
+import {
+  historyOutcomes,
+  lookUpOutcomes,
+  makeHistory,
+  outcomesOutcomes,
+  outcomeWebhookOutcomes,
+} from './reading-outcomes.js';
 import { batchOutcomes, type Outcomes, webhookOutcomes } from './scoring-outcomes.js';
 
 const operationIds = [
   ...['scoreRecords', 'scoreRecordsLegacy', 'scoreWebhook', 'scoreWebhookLegacy'],
   ...['getUsage', 'listModels', 'getModel', 'getModelCoverage', 'getScoreHistory', 'eraseScores'],
-  'recordOutcomes',
+  ...['recordOutcomes', 'outcomeWebhook'],
   ...['createJob', 'listJobs', 'getJob', 'pauseJob', 'resumeJob', 'cancelJob', 'deleteJob'],
   ...['uploadInput', 'getUploadOffset', 'continueUpload', 'getUploadOptions', 'getResults', 'getErrors'],
 ];
@@ -61,6 +67,7 @@ function outcomesOf(scene: Scene): Record<string, Outcomes> {
     ...lookUpOutcomes(scene),
     ...historyOutcomes(scene),
     recordOutcomes: outcomesOutcomes(scene),
+    outcomeWebhook: outcomeWebhookOutcomes(scene),
     ...jobOutcomes(scene),
     ...jobFileOutcomes(scene),
   };

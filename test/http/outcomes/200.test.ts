@@ -1,6 +1,10 @@
 import { gzipSync } from 'node:zlib';
+import { Queue } from 'bullmq';
 import { expect } from 'chai';
-import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
+import { gradingQueueName } from '../../../shared/messages/grading-job.js';
+import { queuePrefix } from '../../../shared/redis/keys.js';
+import { OutcomeStore, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
+import { eventually } from '../../support/eventually.js';
 import { type HttpReply, httpCall } from '../../support/http/http-call.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import type { RunningService } from '../../support/service/service.js';
@@ -114,6 +118,29 @@ describe('200 of POST /v1/outcomes', () => {
     expect(found.filter(({ converted }) => !converted).map(({ crm_id, previous }) => [crm_id, previous])).to.deep.equal(
       [['L50', undefined]],
     );
+  });
+
+  it('asks for a grade of the organisation a minute later, but not if nothing has changed', async () => {
+    const grading = new Queue(gradingQueueName, { connection: service.redis, prefix: queuePrefix });
+    const delayed = async () =>
+      (await grading.getDelayed()).filter(({ data }) => data.organisationId === own.id).map(({ delay }) => delay);
+    try {
+      await accepted([entry]);
+      await eventually(async () => expect(await delayed()).to.deep.equal([60_000]));
+      const other = await workspace(service);
+      const { database } = service.stores;
+      await new OutcomeStore(database).record({
+        organisationId: other.id,
+        outcomes: [{ crmId: 'L1', converted: true, at: new Date(at) }],
+        receivedAt: new Date(),
+      });
+      expect((await post({ outcomes: [entry] }, { key: other.live })).status).to.equal(200);
+      await accepted([{ ...entry, crm_id: 'L2' }]);
+      const jobs = (await grading.getDelayed()).map(({ data }) => data.organisationId);
+      expect(jobs).to.include(own.id).and.not.include(other.id);
+    } finally {
+      await grading.close();
+    }
   });
 
   it('changes nothing when the same outcomes are sent again', async () => {

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
+import { csvCells } from '../../../scripts/cli/files/csv-cells.js';
 import { openInput } from '../../../scripts/cli/files/input-file.js';
-import { tableRows } from '../../../scripts/cli/files/table-rows.js';
-import { ConvertedValues } from '../../../scripts/cli/outcomes/converted-values.js';
-import { importOutcomes } from '../../../scripts/cli/outcomes/import-run.js';
+import { ConvertedValues } from '../../../shared/admin/outcomes/converted-values.js';
+import { databaseSink } from '../../../shared/admin/outcomes/database-sink.js';
+import { importOutcomes } from '../../../shared/admin/outcomes/import-outcomes.js';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
@@ -38,15 +39,19 @@ describe('validation of real leads', () => {
     this.timeout(60_000);
     const { service } = own;
     const report = await importOutcomes({
-      input: await openInput(leadsFile),
-      store: new OutcomeStore(service.stores.database),
-      predictions: new PredictionStore(service.stores.database),
-      organisationId: own.id,
+      pieces: (await openInput(leadsFile)).pieces(),
+      sink: databaseSink({
+        organisationId: own.id,
+        store: new OutcomeStore(service.stores.database),
+        predictions: new PredictionStore(service.stores.database),
+        receivedAt: new Date(thenMs(service)),
+        batchRows: 1_000,
+      }),
       columns: { crmId: leadId, converted: 'Converted', at: undefined },
       values: new ConvertedValues(),
+      correctsDates: false,
       now: new Date(thenMs(service)),
-      signal: new AbortController().signal,
-      listener: { started: () => undefined, progress: () => undefined },
+      optionText: (name) => name,
     });
     expect(report).to.include({ rows: 9240, accepted: 9240, refused: 0, converted: 3561, complete: true });
 
@@ -91,18 +96,9 @@ async function scoreFile(own: TestWorkspace, url: string | undefined): Promise<n
     if (batch.length > 0) count += scored(await own.score(batch, { url })).scores.length;
     batch = [];
   };
-  let columns: readonly string[] = [];
-  const rules = {
-    canBeHeader: undefined,
-    readHeader: async (names: readonly string[]) => {
-      columns = names.map((name) => (name === leadId ? 'crm_id' : name));
-      return names.indexOf(leadId);
-    },
-  };
-  for await (const { cells, isEmpty } of tableRows(await openInput(leadsFile), rules)) {
-    if (isEmpty) continue;
-    const values = columns.map((name, index) => [name, cells[index] ?? ''] as const);
-    batch.push(Object.fromEntries(values.filter(([name, cell]) => cell !== '' && name !== 'Converted')));
+  for await (const cells of csvCells(leadsFile)) {
+    const values = [...cells].filter(([name, cell]) => cell !== '' && name !== 'Converted');
+    batch.push(Object.fromEntries(values.map(([name, cell]) => [name === leadId ? 'crm_id' : name, cell])));
     if (batch.length === 1000) await send();
   }
   await send();

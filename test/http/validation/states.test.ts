@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { dayMs, dayNumber, dayText, minuteText, nextNightMs } from '../../../shared/contract/dates.js';
+import type { StoredVerdict } from '../../../shared/store/validation/model-validation.js';
 import { eventually } from '../../support/eventually.js';
 import { httpCall } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
-import { workspace } from '../../support/service/workspace.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { itInFull } from '../../support/tier.js';
 import {
   figuresOf,
@@ -69,7 +70,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
         ? ''
         : `; a verdict is possible from ${dayText(dayNumber(thenMs(service) + verdictDays * dayMs))}`;
     const next = minuteText(nextNightMs(service.clock.now()));
-    const counted = `; data until ${minuteText(Date.parse(as_of))} counts, newer data from the grade after ${next}.`;
+    const counted = `; data until ${minuteText(Date.parse(as_of))} counts, newer data from the grade after ${next}, or half an hour after new outcomes.`;
     return { ...verdict, summary: verdict.summary.replace(/\.$/, possible + counted) };
   }
 
@@ -134,7 +135,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
     });
   });
 
-  it('fails a passed model only at the second failing grade in a row', async () => {
+  it('fails a passed model only at a failing grade 20 hours after the first', async () => {
     const own = await workspace(service);
     await scoreLeads(own, leadsOf(rising), earlier);
     await sendOutcomes(own, leadsOf(rising));
@@ -143,10 +144,22 @@ describe('validation states, from scores and outcomes to the verdict', () => {
     await gradeAfter(own, 91);
     const held = await validationOf(own);
     expect(held).to.include({ state: 'passed', failing_gate: null });
-    expect(held.summary).to.match(/^Passed: .+ did not clear rate_rises_with_band, .+ would fail the model\.$/);
+    expect(held.summary).to.match(/^Passed: .+ did not clear rate_rises_with_band, .+ would end the pass\.$/);
+    await gradeAfter(own, 91);
+    expect(await validationOf(own)).to.include({ state: 'passed', failing_gate: null });
+    await doubtEarlier(own);
     await gradeAfter(own, 91);
     expect(await validationOf(own)).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
   });
+
+  /** Moves the first failing grade back by 20 hours. */
+  async function doubtEarlier({ model }: TestWorkspace): Promise<void> {
+    const verdicts = service.stores.database.collection<StoredVerdict>('model_validation');
+    const id = `${model._id}:${model.version}`;
+    const since = (await verdicts.findOne({ _id: id }))?.grade?.doubted_since?.getTime() ?? 0;
+    const earlier = new Date(since - 20 * 60 * 60 * 1000);
+    await verdicts.updateOne({ _id: id }, { $set: { 'grade.doubted_since': earlier } });
+  }
 
   it('passes a failed model again only with a fifth more conversions', async () => {
     const own = await workspace(service);

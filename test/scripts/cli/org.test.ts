@@ -42,6 +42,26 @@ describe('leadscore org', () => {
     expect(organisations).to.deep.include(changed);
   });
 
+  it('org set --won-values and --lost-values set the words of outcomes, and an empty text removes them', async () => {
+    const id = await desk.newOrganisation();
+    const set = (...options: string[]) => desk.document('org', 'set', id, ...options);
+    const named = await set('--won-values', 'Closed Won,"Deal, won"', '--lost-values', 'Closed Lost');
+    expect(named).to.deep.include({ won_values: ['Closed Won', 'Deal, won'], lost_values: ['Closed Lost'] });
+    await desk.announced({ kind: 'organisation', id });
+    const { stdout } = await desk.run('org', 'show', id);
+    expect(stdout)
+      .to.match(/Won values +Closed Won, Deal, won/)
+      .and.match(/Lost values +Closed Lost/);
+    const both = await callCli(['org', 'set', id, '--lost-values', 'closed won'], desk.settings);
+    expect(both.exitCode).to.not.equal(0);
+    expect(both.stderr).to.include('--lost-values has "closed won", which means won too');
+    const without = await set('--won-values', '');
+    expect(without)
+      .to.deep.include({ lost_values: ['Closed Lost'] })
+      .and.to.not.have.property('won_values');
+    expect(await desk.document('org', 'show', id)).to.deep.equal(without);
+  });
+
   it("org set --limit plan restores the plan's limit, and org create refuses the word plan", async () => {
     const id = await desk.newOrganisation('--limit', '123');
     expect(await desk.document('org', 'show', id)).to.include({ limit: 123, backstop: 246 });

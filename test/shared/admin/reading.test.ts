@@ -235,7 +235,7 @@ describe('a reading action', () => {
       ...{ _id: graded, organisation_id: organisationId, state: 'passed', failing_gate: null, summary: 'Passed.' },
       ...{
         graded_at: new Date(nowMs),
-        grade: { ...dates, state: 'passed', gates, bands, horizon_days: 90, failing_grades: 0 },
+        grade: { ...dates, state: 'passed', gates, bands, horizon_days: 90 },
       },
     });
     const report = await desk.act(reportModel, { org_id: organisationId, model_id: model._id });

@@ -54,7 +54,7 @@ describe('the report of one version of a model', () => {
     await desk.database.collection<Document & { _id: string }>('model_validation').insertOne({
       ...{ _id: graded, organisation_id: organisationId, state: 'failed', failing_gate: 'top_band_lift' },
       ...{ summary: 'Failed at top_band_lift.', graded_at: at },
-      grade: { ...dates, state: 'failed', gates: [], bands, horizon_days: 90, failing_grades: 1 },
+      grade: { ...dates, state: 'failed', gates: [], bands, horizon_days: 90 },
     });
   }
   const reportOf = (version?: string) =>

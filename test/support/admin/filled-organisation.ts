@@ -119,6 +119,6 @@ async function addGrade({ database }: AdminDesk, id: string, model: Model): Prom
       failing_gate: null,
       summary: 'Passed: all six gates cleared.',
     },
-    ...{ graded_at: now, grade: { ...dates, state: 'passed', gates, bands, horizon_days: 90, failing_grades: 0 } },
+    ...{ graded_at: now, grade: { ...dates, state: 'passed', gates, bands, horizon_days: 90 } },
   });
 }

@@ -47,7 +47,7 @@ export function daysToRecompute(stored: readonly StoredDay[], ledger: ReadonlyMa
 /** Maximum changed outcomes that are applied one by one; more would affect nearly every day. */
 const maxChanges = 20_000;
 /** Tolerance for clock skew between replica set members, and for writes in flight while days were read. */
-const overlapMs = 60_000;
+export const outcomeOverlapMs = 60_000;
 
 /** The effect of changed outcomes on stored days. */
 export interface OutcomeChanges {
@@ -74,7 +74,7 @@ export async function outcomeChanges(
   },
 ): Promise<OutcomeChanges | undefined> {
   const { outcomes, stored, readAt, fromDay } = options;
-  const changed = await outcomes.changedSince(graded.organisationId, new Date(readAt.getTime() - overlapMs), {
+  const changed = await outcomes.changedSince(graded.organisationId, new Date(readAt.getTime() - outcomeOverlapMs), {
     most: maxChanges,
     session: snapshot.session,
   });
@@ -106,10 +106,10 @@ function countedOutcome(
   { changed_at: changedAt, previous }: ChangedOutcome,
   readMs: number,
 ): OutcomeState | 'none' | 'unchanged' | undefined {
-  if (changedAt.getTime() < readMs - overlapMs) return 'unchanged';
-  if (changedAt.getTime() <= readMs + overlapMs) return undefined;
+  if (changedAt.getTime() < readMs - outcomeOverlapMs) return 'unchanged';
+  if (changedAt.getTime() <= readMs + outcomeOverlapMs) return undefined;
   if (previous === undefined) return 'none';
-  return previous.changed_at.getTime() < readMs - overlapMs ? previous : undefined;
+  return previous.changed_at.getTime() < readMs - outcomeOverlapMs ? previous : undefined;
 }
 
 interface Move {

@@ -1,3 +1,4 @@
+import { minuteText } from '../../../shared/contract/dates.js';
 import { countText } from '../../../shared/contract/figures.js';
 import type { FailingGate } from '../../../shared/contract/verdict.js';
 import type { GradedDays } from '../cohort/sum-days.js';
@@ -8,8 +9,8 @@ export interface Standing {
   readonly state: Judgement['state'];
   readonly failingGate: FailingGate | null;
   readonly summary: string;
-  /** Consecutive failing grades, including the last. */
-  readonly failingGrades: number;
+  /** When the first of the grades that have not cleared since the pass was computed, Unix ms. Absent if none has. */
+  readonly doubtedSinceMs?: number;
   /** Set when outcomes fail the model, removed when it passes. */
   readonly barrier?: Barrier;
 }
@@ -23,8 +24,14 @@ export interface Barrier {
   readonly cutDay: number;
 }
 
-/** A passed model fails only after this many consecutive failing grades. */
-const failingGradesToFail = 2;
+/**
+ * A passed model loses its pass only to a grade this long after the first that did not clear, if none has cleared in
+ * between. A grade may count half of an import, and another may follow 15 minutes later. The next night is late
+ * enough.
+ */
+const doubtMs = 20 * 60 * 60 * 1000;
+/** Begins the words about a doubt, which the next grade replaces. */
+const doubtMark = '; the latest grade did not clear ';
 /**
  * A failed model passes only with this share of additional conversions. A grade covers one year, in which conversions
  * leave as others arrive. Conversions that have matured since the failing grade therefore count as well.
@@ -40,12 +47,21 @@ const outcomeGates: readonly FailingGate[] = ['outcomes_observed', 'rate_rises_w
  * Computes the state after a grade from the previous one. It changes slowly, because repeated tests of the same leads
  * produce false results.
  * @param previous undefined for the first grade
+ * @param days `atMs`: when the grade is computed, Unix ms
  */
-export function settledState(grade: Judgement, previous: Standing | undefined, days: GradedDays): Standing {
-  if (grade.state === 'failed') return afterFailingGrade(grade, previous, days);
+export function settledState(
+  grade: Judgement,
+  previous: Standing | undefined,
+  { atMs, ...days }: GradedDays & { readonly atMs: number },
+): Standing {
+  if (grade.state !== 'passed' && previous?.state === 'passed') {
+    const { doubtedSinceMs = atMs } = previous;
+    if (atMs - doubtedSinceMs < doubtMs) return heldPass(grade, { ...previous, doubtedSinceMs });
+  }
   const barrier = previous?.barrier;
-  if (grade.state === 'too_early_to_grade') return standingOf(grade, { failingGrades: 0, barrier });
-  if (barrier === undefined || isMet(barrier, grade, days)) return standingOf(grade, { failingGrades: 0 });
+  if (grade.state === 'failed') return standingOf(grade, barrierAfter(grade, barrier, days));
+  if (grade.state === 'too_early_to_grade') return standingOf(grade, barrier);
+  if (barrier === undefined || isMet(barrier, grade, days)) return standingOf(grade);
   return {
     state: 'failed',
     failingGate: barrier.gate,
@@ -54,8 +70,17 @@ export function settledState(grade: Judgement, previous: Standing | undefined, d
       `${countText(additionalNeeded(barrier))} more conversions, ` +
       `20 % of the ${countText(barrier.conversions)} that failed it; ` +
       `${countText(additionalSince(barrier, grade, days))} have come since.`,
-    failingGrades: 0,
     barrier,
+  };
+}
+
+/** The pass before a grade that did not clear, whose gate the summary names. */
+function heldPass({ failingGate }: Judgement, passed: Standing & { readonly doubtedSinceMs: number }): Standing {
+  const [before = ''] = passed.summary.replace(/\.$/, '').split(doubtMark, 1);
+  const until = minuteText(passed.doubtedSinceMs + doubtMs);
+  return {
+    ...passed,
+    summary: `${before}${doubtMark}${failingGate}, and one like it after ${until} would end the pass.`,
   };
 }
 
@@ -69,17 +94,6 @@ const additionalSince = (barrier: Barrier, { conversions }: Judgement, { convers
 const isMet = (barrier: Barrier, grade: Judgement, days: GradedDays): boolean =>
   additionalSince(barrier, grade, days) >= additionalNeeded(barrier);
 
-function afterFailingGrade(grade: Judgement, previous: Standing | undefined, days: GradedDays): Standing {
-  const failingGrades = (previous?.failingGrades ?? 0) + 1;
-  if (previous?.state === 'passed' && failingGrades < failingGradesToFail) {
-    const summary =
-      `${previous.summary.replace(/\.$/, '')}; the latest grade did not clear ${grade.failingGate}, ` +
-      'and a second one in a row would fail the model.';
-    return { state: 'passed', failingGate: null, summary, failingGrades };
-  }
-  return standingOf(grade, { failingGrades, barrier: barrierAfter(grade, previous?.barrier, days) });
-}
-
 /** A failing grade that had met the barrier raises it; any other leaves it unchanged. */
 function barrierAfter(grade: Judgement, before: Barrier | undefined, days: GradedDays): Barrier | undefined {
   const { failingGate, conversions } = grade;
@@ -88,13 +102,9 @@ function barrierAfter(grade: Judgement, before: Barrier | undefined, days: Grade
   return { gate: failingGate, conversions, cutDay: days.cutDay };
 }
 
-const standingOf = (
-  { state, failingGate, summary }: Judgement,
-  { failingGrades, barrier }: { readonly failingGrades: number; readonly barrier?: Barrier | undefined },
-): Standing => ({
+const standingOf = ({ state, failingGate, summary }: Judgement, barrier?: Barrier): Standing => ({
   state,
   failingGate,
   summary,
-  failingGrades,
   ...(barrier === undefined ? {} : { barrier }),
 });

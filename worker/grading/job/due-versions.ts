@@ -9,10 +9,13 @@ import {
   type VerdictHead,
 } from '../../../shared/store/validation/model-validation.js';
 import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
+import { outcomeOverlapMs } from '../cohort/changed-days.js';
 import { type VersionToGrade, versionsToGrade } from './grade-models.js';
 
 /** Tolerance for clock skew between gateways and pools, and for calls that were recorded late. */
 const overlapMs = 60 * 60 * 1000;
+/** Outcomes that arrive all the time must not keep the grader busy. */
+const minBetweenGradesMs = 15 * 60 * 1000;
 
 interface Candidate extends VersionToGrade {
   readonly key: string;
@@ -20,9 +23,10 @@ interface Candidate extends VersionToGrade {
 }
 
 /**
- * Lists the versions whose grade is due: current versions first, one of each organisation in turn. Without an
- * organisation it checks the versions that were neither graded nor checked since last night. A version without
- * news keeps its verdict, and is marked as checked.
+ * Lists the versions whose grade is due: current versions first, one of each organisation in turn. It checks the
+ * versions that were neither graded nor checked since last night. Current versions are checked again after 15 minutes,
+ * if their organisation has had outcomes since their grade. With an organisation, all its current versions are.
+ * A version without news keeps its verdict, and is marked as checked.
  */
 export async function dueVersions(
   database: Db,
@@ -31,21 +35,26 @@ export async function dueVersions(
 ): Promise<readonly VersionToGrade[]> {
   const nowMs = clock.now();
   const store = new ValidationStore(database);
-  const [versions, heads] = await Promise.all([
+  const [versions, heads, lastOutcomes] = await Promise.all([
     versionsToGrade(database, organisationId === undefined ? {} : { organisationId }),
     store.heads(organisationId),
+    lastOutcomeChanges(database, organisationId),
   ]);
   const candidates = versions.map((version): Candidate => {
     const key = `${version.model._id}:${version.version}`;
     return { ...version, key, head: heads.get(key) };
   });
   const due = candidates.filter(({ head }) => head?.checked?.hasNews === true);
-  const toCheck = candidates.filter(({ head }) => {
+  const toCheck = candidates.filter(({ head, model, version }) => {
     if (head?.checked?.hasNews === true) return false;
-    if (organisationId !== undefined || (head !== undefined && isAhead(head, nowMs))) return true;
-    return lastCheckMs(head) < lastNightMs(nowMs);
+    const checkedMs = lastCheckMs(head);
+    if (checkedMs < lastNightMs(nowMs) || (head !== undefined && isAhead(head, nowMs))) return true;
+    if (version !== model.version || checkedMs > nowMs - minBetweenGradesMs) return false;
+    const gradedMs = head?.grade?.data_read_at.getTime() ?? 0;
+    const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
+    return organisationId !== undefined || changedMs > gradedMs - outcomeOverlapMs;
   });
-  const hasNews = await newsOf(database, toCheck, nowMs);
+  const hasNews = await newsOf(database, toCheck, { nowMs, lastOutcomes });
   const [news, quiet]: [Candidate[], Candidate[]] = [[], []];
   for (const candidate of toCheck) (hasNews(candidate) ? news : quiet).push(candidate);
   const at = new Date(nowMs);
@@ -58,9 +67,10 @@ export async function dueVersions(
 const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({ key }) => key);
 
 /**
- * Finds out, in two reads for all candidates and one for each organisation, which of them another grade could judge
+ * Finds out, in one read for all candidates and one for each organisation, which of them another grade could judge
  * differently:
  * - one without a grade as of its own time;
+ * - one whose pass is in doubt: only another grade ends the doubt;
  * - one that scored since it was graded or checked;
  * - one with predictions, if its organisation has had outcomes since its grade;
  * - the current version of a model, if its predictions have matured since.
@@ -68,7 +78,7 @@ const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({
 async function newsOf(
   database: Db,
   candidates: readonly Candidate[],
-  nowMs: number,
+  { nowMs, lastOutcomes }: { readonly nowMs: number; readonly lastOutcomes: ReadonlyMap<string, number> },
 ): Promise<(candidate: Candidate) => boolean> {
   const hasGrade = ({ head }: Candidate): boolean =>
     head?.grade !== undefined && !isAhead(head, nowMs) && head.grade.as_of.getTime() === head.graded_at.getTime();
@@ -77,12 +87,11 @@ async function newsOf(
   const sinceMs = Math.min(...known.map(({ head }) => lastCheckMs(head))) - overlapMs;
   const organisations = new Set(known.map(({ model }) => model.organisation_id));
   const lastCalls = await lastCallsSince(database, organisations, sinceMs);
-  const lastOutcomes = await lastOutcomeChanges(database);
   const current = known.filter(({ model, version }) => version === model.version);
   const maturing = await new ValidationDailyStore(database).maturingSince(keysOf(current), dayNumber(sinceMs));
   return (candidate) => {
     const { key, head, model } = candidate;
-    if (head?.grade === undefined || !hasGrade(candidate)) return true;
+    if (head?.grade === undefined || !hasGrade(candidate) || head.grade.doubted_since !== undefined) return true;
     if ((lastCalls.get(key) ?? '') > callIdFloor(lastCheckMs(head) - overlapMs, model.organisation_id)) return true;
     const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
     return (
@@ -116,11 +125,15 @@ async function lastCallsSince(
   return found;
 }
 
-/** When an outcome of each organisation last changed, Unix ms. MongoDB reads one index entry per organisation. */
-async function lastOutcomeChanges(database: Db): Promise<ReadonlyMap<string, number>> {
+/** When an outcome of one or each organisation last changed, Unix ms. MongoDB reads one index entry for each. */
+async function lastOutcomeChanges(
+  database: Db,
+  organisationId: string | undefined,
+): Promise<ReadonlyMap<string, number>> {
   const rows = database
     .collection('outcomes')
     .aggregate<{ readonly _id: string; readonly last: Date }>([
+      ...(organisationId === undefined ? [] : [{ $match: { org: organisationId } }]),
       { $sort: { org: -1, changed_at: -1 } },
       { $group: { _id: '$org', last: { $first: '$changed_at' } } },
     ]);

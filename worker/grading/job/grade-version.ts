@@ -120,7 +120,10 @@ async function compute(
     ? await compareLatestOutcomes(database, graded.organisationId)
     : undefined;
   const grade = gradeCohort({ ...figures, latestOutcomes });
-  const standing = settledState(grade, standingOf(previous, nowMs), gradedDays(days, matured));
+  const standing = settledState(grade, standingOf(previous, nowMs), {
+    ...gradedDays(days, matured),
+    atMs: Math.max(asOfMs, nowMs),
+  });
   const rebuiltAt = refreshed.isRebuild ? readAt : (before?.rebuilt_at ?? readAt);
   return {
     refreshed,
@@ -151,11 +154,11 @@ const canReuseDays = (
   previous.grade.horizon_days === horizonDays &&
   readAt.getTime() - previous.grade.rebuilt_at.getTime() < rebuildAfterMs;
 
-const storedGrade = (grade: Grade, { failingGrades, barrier }: Standing) => ({
+const storedGrade = (grade: Grade, { doubtedSinceMs, barrier }: Standing) => ({
   state: grade.state,
   gates: grade.gates,
   bands: grade.bands,
-  failing_grades: failingGrades,
+  ...(doubtedSinceMs === undefined ? {} : { doubted_since: new Date(doubtedSinceMs) }),
   ...(barrier === undefined ? {} : { barrier: storedBarrier(barrier) }),
 });
 
@@ -166,8 +169,9 @@ function standingOf(previous: StoredVerdict | undefined, nowMs: number): Standin
   if (previous?.grade === undefined || isAhead(previous, nowMs)) return undefined;
   const { state, failing_gate: failingGate, summary, grade } = previous;
   if (state === 'unresolved' || state === 'not_applicable') return undefined;
-  const { failing_grades: failingGrades, barrier } = grade;
-  const standing = { state, failingGate, summary, failingGrades };
+  const { doubted_since: doubtedSince, barrier } = grade;
+  const doubt = doubtedSince === undefined ? {} : { doubtedSinceMs: doubtedSince.getTime() };
+  const standing = { state, failingGate, summary, ...doubt };
   if (barrier === undefined) return standing;
   const { gate, conversions, cut_day: cutDay } = barrier;
   return { ...standing, barrier: { gate, conversions, cutDay } };

@@ -29,9 +29,10 @@ export interface GradingLaneOptions extends GradingDeps {
 /**
  * Grades models as BullMQ jobs in a separate queue. Each job runs once, independent of the number of pools.
  *
- * 1. Every 15 minutes a job finds the versions that have news and were not graded since last night. After an outage
- *    they are graded as soon as a pool starts.
- * 2. An import of outcomes grades the organisation's versions that have predictions.
+ * 1. Every 15 minutes a job finds the versions whose grade is due. After an outage they are graded as soon as a pool
+ *    starts.
+ * 2. Outcomes that arrive over HTTP or by an import grade the organisation's models, if the last grade is older than 15
+ *    minutes.
  * 3. Each version is graded by its own job, current versions first.
  */
 export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {

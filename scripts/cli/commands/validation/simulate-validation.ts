@@ -13,6 +13,7 @@ export interface SimulateOptions {
   readonly runs: number;
   readonly seed: number;
   readonly weeks: number;
+  readonly gradesADay: number;
   /** Simulates the year of one organisation. Default: true without `--json`. */
   readonly year?: boolean;
   readonly json?: boolean;
@@ -30,7 +31,7 @@ export async function simulateValidation(context: CliContext, options: SimulateO
       (options.year ?? options.json !== true) ? await simulateOneYear(context, options, stop.signal) : undefined;
     const scenarios = simulateYears(context, options, stop.signal);
     const width = lineWidth(context.stdout);
-    const parts = [year && describeYear(year, width), describeScenarios(scenarios, width)];
+    const parts = [year && describeYear(year, width), describeScenarios(scenarios, options.gradesADay, width)];
     return {
       document: { scenarios, ...(year === undefined ? {} : { year: yearDocument(year) }) },
       text: parts.filter((part) => part !== undefined).join('\n\n'),
@@ -63,7 +64,7 @@ async function simulateOneYear(
 
 function simulateYears(
   { stderr }: CliContext,
-  { runs, seed, json }: SimulateOptions,
+  { runs, seed, gradesADay, json }: SimulateOptions,
   signal: AbortSignal,
 ): Characteristic[] {
   const progress =
@@ -72,7 +73,7 @@ function simulateYears(
   const done: Characteristic[] = [];
   for (const truth of knownTruths) {
     if (signal.aborted) break;
-    done.push(characteristicOf(truth, { runs, seed }));
+    done.push(characteristicOf(truth, { runs, seed, gradesADay }));
     progress?.update({ done: done.length * runs, fraction: done.length / knownTruths.length });
   }
   progress?.stop();
@@ -95,7 +96,7 @@ function describeYear({ moves, last, records, outcomes, grades }: OrganisationYe
   return [intro, tableOf(moves, columns, { width }), renderRateChart(bands, { width })].join('\n\n');
 }
 
-function describeScenarios(scenarios: readonly Characteristic[], width: number): string {
+function describeScenarios(scenarios: readonly Characteristic[], gradesADay: number, width: number): string {
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
   const columns: Columns<Characteristic> = [
     ['Model', ({ name }) => name, 'whole'],
@@ -106,7 +107,7 @@ function describeScenarios(scenarios: readonly Characteristic[], width: number):
     ['Days passed', (years) => percent(years.days_passed_share), 'right'],
   ];
   const intro = wrapText(
-    `${countText(scenarios[0]?.runs ?? 0)} simulated years of daily grades per model, graded with the code of the service. ` +
+    `${countText(scenarios[0]?.runs ?? 0)} simulated years per model, with ${gradesADay === 1 ? 'a grade' : `up to ${gradesADay} grades`} a day by the code of the service. ` +
       'Columns: state at the end of the year, years with a passed grade, share of days with a passed grade.',
     width,
   );

@@ -44,6 +44,7 @@ export function addValidationCommands(program: Command, context: CliContext): vo
   })
     .option('--runs <years>', 'simulated years per model', wholeNumber({ min: 1, max: 100_000 }), 200)
     .option('--seed <number>', 'the same seed gives the same results', wholeNumber({ min: 0, max: 1e9 }), 1)
+    .option('--grades-a-day <number>', 'most grades a day of the many models', wholeNumber({ min: 1, max: 1_440 }), 1)
     .option('--weeks <weeks>', "length of the organisation's year", wholeNumber({ min: 1, max: 104 }), 52)
     .option('--year', 'simulate the year of one organisation (default without --json)')
     .option('--no-year', 'simulate only the many models')
@@ -59,7 +60,8 @@ gateways, and takes some minutes. The many models need no servers: the command
 draws random counts and grades them with the code of the service.`;
 
 const runNotes = `
-The worker pool grades models with news every night. This command grades all
+The worker pool grades models with news every night, and models with new outcomes
+after 15 minutes. This command grades all
 versions now, in its own process. With --as-of the horizon of predictions ends at that time.
 
 A grade as of the future is a rehearsal: it is shown but not stored, so it

@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openInput } from '../../../../scripts/cli/files/input-file.js';
-import { tableRows } from '../../../../scripts/cli/files/table-rows.js';
+import { csvCells } from '../../../../scripts/cli/files/csv-cells.js';
 import { projectFile } from '../../../../shared/process/project-root.js';
 import { scoredRow } from '../../../support/http/score-reply.js';
 import { demoBundleWith } from '../../../support/http/tool-fixture.js';
@@ -110,17 +109,8 @@ const jsonRows = (text: string): ScoreOfRow[] =>
     .map(({ crm_id = '', score = '' }) => [crm_id, String(score)]);
 
 async function csvRows(path: string): Promise<ScoreOfRow[]> {
-  let names: readonly string[] = [];
-  const rules = {
-    canBeHeader: undefined,
-    readHeader: async (columns: readonly string[]) => {
-      names = columns;
-      return undefined;
-    },
-  };
   const rows: ScoreOfRow[] = [];
-  for await (const { cells } of tableRows(await openInput(path), rules))
-    rows.push([cells[names.indexOf('crm_id')] ?? '', cells[names.indexOf('score')] ?? '']);
+  for await (const cells of csvCells(path)) rows.push([cells.get('crm_id') ?? '', cells.get('score') ?? '']);
   return rows;
 }
 

@@ -2,8 +2,9 @@ import { gunzipSync } from 'node:zlib';
 import { readInput } from '../../../../api/bulk/reading/read-input.js';
 import { parseRows } from '../../../../api/bulk/rows/parse-rows.js';
 import { openInput } from '../../../../scripts/cli/files/input-file.js';
-import { ConvertedValues } from '../../../../scripts/cli/outcomes/converted-values.js';
-import { outcomeRows } from '../../../../scripts/cli/outcomes/outcome-rows.js';
+import { optionText } from '../../../../scripts/cli/outcomes/value-options.js';
+import { ConvertedValues } from '../../../../shared/admin/outcomes/converted-values.js';
+import { outcomeRows } from '../../../../shared/admin/outcomes/outcome-rows.js';
 import type { KnownFields } from '../../../../shared/messages/field-slots.js';
 import { defaultOptions } from '../../../support/jobs/sample-job.js';
 
@@ -54,9 +55,16 @@ async function bulkReader({ path, bytes, crmId, onNotice }: File, fields: KnownF
 async function outcomeReader({ path, crmId, onNotice = () => undefined }: File): Promise<unknown[]> {
   const input = await openInput(path);
   const columns = { crmId, converted: undefined, at: undefined };
-  const values = new ConvertedValues({});
+  const values = new ConvertedValues({}, optionText);
   const found: unknown[] = [];
-  for await (const row of outcomeRows(input, { columns, values, now: new Date(0), onNotice }))
+  for await (const row of outcomeRows(input.pieces(), {
+    columns,
+    values,
+    optionText,
+    now: new Date(0),
+    correctsDates: false,
+    onNotice,
+  }))
     found.push('outcome' in row ? row.outcome : row.mistake);
   return found;
 }

@@ -16,7 +16,7 @@ const storedOf = ({ gradedMs = nowMs, asOfMs }: { gradedMs?: number; asOfMs?: nu
   graded_at: new Date(gradedMs),
   grade: {
     ...{ as_of: new Date(asOfMs ?? gradedMs), state: 'passed', gates: [], bands: [] },
-    ...{ horizon_days: 90, failing_grades: 0, data_read_at: new Date(gradedMs), rebuilt_at: new Date(gradedMs) },
+    ...{ horizon_days: 90, data_read_at: new Date(gradedMs), rebuilt_at: new Date(gradedMs) },
   },
 });
 
@@ -129,7 +129,7 @@ describe('the verdict on a model', () => {
         }).verdicts.of(modelOf())
       ).summary;
     const start = 'Too early to grade at a gate: 3 of 200';
-    const tonight = 'newer data from the grade after 2026-02-11 02:00 UTC.';
+    const tonight = 'newer data from the grade after 2026-02-11 02:00 UTC, or half an hour after new outcomes.';
     const due = 'newer data from the grade that is due now.';
     expect(await summaryOf({})).to.equal(`${start}; data until 2026-02-10 11:00 UTC counts, ${tonight}`);
     const yesterday = storedOf({ gradedMs: nowMs - 11 * hourMs });

@@ -24,12 +24,18 @@ const full = (conversions: number): GradedDays => ({
   conversionsAfter: (day) => (day === growing.cutDay ? conversions : 0),
 });
 
-/** The states after each grade of a sequence. */
-function statesAfter(grades: readonly (Grade | readonly [Grade, GradedDays])[]): string[] {
+const hourMs = 60 * 60 * 1000;
+const startMs = Date.UTC(2026, 4, 10, 2);
+
+/** The states after each grade of a sequence, a day apart. */
+const statesAfter = (grades: readonly (Grade | readonly [Grade, GradedDays])[]): string[] => statesAt(24, grades);
+
+/** The states after each grade of a sequence, some hours apart. */
+function statesAt(hours: number, grades: readonly (Grade | readonly [Grade, GradedDays])[]): string[] {
   let standing: Standing | undefined;
-  return grades.map((each) => {
+  return grades.map((each, index) => {
     const [grade, days] = 'state' in each ? [each, growing] : each;
-    standing = settledState(grade, standing, days);
+    standing = settledState(grade, standing, { ...days, atMs: startMs + index * hours * hourMs });
     return standing.state;
   });
 }
@@ -41,7 +47,7 @@ describe('settledState', () => {
     expect(statesAfter([tooEarly(0)])).to.deep.equal(['too_early_to_grade']);
   });
 
-  it('changes from passed to failed at the second consecutive failing grade of any gate', () => {
+  it('changes from passed at the second grade in a row that does not clear a gate, a day later', () => {
     expect(statesAfter([passed(40), failed(41), failed(42, 'cohort_reconciles')])).to.deep.equal([
       'passed',
       'passed',
@@ -59,12 +65,37 @@ describe('settledState', () => {
     ]);
   });
 
-  it('names the failing gate in the summary of a pass that is held after one failing grade', () => {
-    const held = settledState(failed(41), settledState(passed(40), undefined, growing), growing);
+  it('keeps a pass through grades that do not clear until 20 hours after the first of them', () => {
+    const fourth = [passed(40), failed(41), failed(42), failed(43)];
+    expect(statesAt(9.9, fourth)).to.deep.equal(['passed', 'passed', 'passed', 'passed']);
+    expect(statesAt(10, fourth)).to.deep.equal(['passed', 'passed', 'passed', 'failed']);
+    const quarters = [passed(40), ...Array.from({ length: 80 }, () => failed(41))];
+    expect(statesAt(0.25, quarters)).to.not.include('failed');
+    expect(statesAt(0.25, [...quarters, failed(41)]).at(-1)).to.equal('failed');
+    expect(statesAt(10, [passed(40), failed(41), tooEarly(0), tooEarly(0)])).to.deep.equal([
+      'passed',
+      'passed',
+      'passed',
+      'too_early_to_grade',
+    ]);
+  });
+
+  it('keeps a pass for 20 hours more after a grade that clears', () => {
+    const cleared = [passed(40), failed(41), failed(42), passed(43), failed(44), failed(45)];
+    expect(statesAt(10, cleared)).to.not.include('failed');
+    expect(statesAt(10, [...cleared, failed(46)]).at(-1)).to.equal('failed');
+  });
+
+  it('names the failing gate once in the summary of a pass that is held', () => {
+    const at = (hours: number) => ({ ...growing, atMs: startMs + hours * hourMs });
+    const held = settledState(failed(41), settledState(passed(40), undefined, at(0)), at(1));
     expect(held.summary).to.equal(
       'passed with 40; the latest grade did not clear top_band_lift, ' +
-        'and a second one in a row would fail the model.',
+        'and one like it after 2026-05-10 23:00 UTC would end the pass.',
     );
+    const again = settledState(failed(41, 'cohort_reconciles'), held, at(2));
+    expect(again.summary).to.equal(held.summary.replace('top_band_lift', 'cohort_reconciles'));
+    expect(settledState(passed(44), again, at(3)).summary).to.equal('passed with 44.');
   });
 
   it('changes from failed to passed only with 20 % additional conversions', () => {
@@ -84,7 +115,10 @@ describe('settledState', () => {
 
   it('names the required and the additional conversions in the summary of a failed model', () => {
     const held = (days: GradedDays, conversions: number) =>
-      settledState(passed(conversions), settledState(failed(11_000), undefined, growing), days).summary;
+      settledState(passed(conversions), settledState(failed(11_000), undefined, { ...growing, atMs: startMs }), {
+        ...days,
+        atMs: startMs + 24 * hourMs,
+      }).summary;
     expect(held(growing, 12_100)).to.include(
       'only with 2,200 more conversions, 20 % of the 11,000 that failed it; 1,100 have come since.',
     );

@@ -12,6 +12,7 @@ import { gradingDatabase } from '../grade-at.js';
 import { RecordedWorld } from '../recorded-world.js';
 
 const hourMs = 60 * 60 * 1000;
+const quarterMs = hourMs / 4;
 /** Outcomes change by the database's clock, so the service's clock shows about the same time. */
 const night = lastNightMs(Date.now());
 
@@ -104,6 +105,48 @@ describe('dueVersions', () => {
     expect(await due(), 'at night').to.deep.equal([`${one._id}:1.0.0`]);
     expect(await due(foreign.organisation_id)).to.deep.equal([]);
     expect(await verdictOf(idle)).to.have.nested.property('checked.hasNews', false);
+  });
+
+  it('lists a current version by day if its organisation has outcomes since its grade of 15 minutes ago', async () => {
+    const [own, foreign] = [await newModel(), await newModel()];
+    for (const model of [own, foreign]) {
+      await worldOf(model).call(night - 10 * dayMs, [{ crmId: 'a', score: 10 }]);
+      await grade(model);
+    }
+    await addVersion(own, '2.0.0');
+    await worldOf({ ...own, version: '2.0.0' }).call(night - 10 * dayMs, [{ crmId: 'b', score: 10 }]);
+    await grade(own, '2.0.0');
+    const gradedMs = nowMs;
+    await mongo.database
+      .collection('model_validation')
+      .updateMany({}, { $set: { 'grade.data_read_at': new Date(Date.now() - hourMs) } });
+    nowMs = gradedMs + quarterMs + 1;
+    expect(await due(), 'without outcomes').to.deep.equal([]);
+    await worldOf(own).outcomes([{ crmId: 'a', converted: true, at: new Date(night) }], nowMs);
+    nowMs = gradedMs + quarterMs - 1;
+    expect(await due(), 'too soon').to.deep.equal([]);
+    expect(await due(own.organisation_id), 'too soon after outcomes over HTTP').to.deep.equal([]);
+    nowMs = gradedMs + quarterMs + 1;
+    expect(await due(), 'the current version alone').to.deep.equal([`${own._id}:2.0.0`]);
+    await grade(own, '2.0.0');
+    const readMs = Date.now() + 2 * 60_000; // as if the outcomes were older than a minute
+    await mongo.database
+      .collection('model_validation')
+      .updateMany({}, { $set: { 'grade.data_read_at': new Date(readMs) } });
+    nowMs += quarterMs + 1;
+    expect(await due(), 'once').to.deep.equal([]);
+  });
+
+  it('lists a version at night whose pass is in doubt', async () => {
+    const model = await newModel();
+    await grade(model);
+    await mongo.database
+      .collection('model_validation')
+      .updateMany({}, { $set: { 'grade.doubted_since': new Date(nowMs) } });
+    nowMs += hourMs;
+    expect(await due(), 'by day').to.deep.equal([]);
+    nowMs = night + 25 * hourMs;
+    expect(await due(), 'at night').to.deep.equal([`${model._id}:1.0.0`]);
   });
 
   it('lists the current version every night while its predictions mature, and a past version not', async () => {

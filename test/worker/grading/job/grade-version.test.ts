@@ -209,7 +209,7 @@ const maturedMs = scoredMs + (horizonDays + 1) * dayMs;
 const rising = [5, 15, 25, 35, 45];
 const flat = [25, 25, 25, 25, 25];
 
-describe('gradeVersion at a future date', () => {
+describe('gradeVersion after an earlier grade', () => {
   const mongo = gradingDatabase();
   const gradeAt = gradesIn(mongo, horizonDays);
 
@@ -236,6 +236,26 @@ describe('gradeVersion at a future date', () => {
     await report(world, rising);
     return world;
   };
+
+  it('keeps a pass while half of an import has arrived, and ends it 20 hours after the first failing grade', async () => {
+    const ids = newIds();
+    const world = await worldOf(ids);
+    const hoursLater = async (hours: number) => (await gradeAt(ids, maturedMs + hours * hourMs)).verdict;
+    expect(await hoursLater(0)).to.include({ state: 'passed' });
+    await report(world, [0, 0, 0, 0, 0]); // the file has each lead first as open, then as won
+    const half = await hoursLater(0.25);
+    expect(half).to.include({ state: 'passed', failing_gate: null });
+    expect(half.grade).to.not.include({ state: 'passed' });
+    expect(half.grade?.doubted_since).to.deep.equal(new Date(maturedMs + hourMs / 4));
+    expect(await hoursLater(19)).to.include({ state: 'passed' });
+    await report(world, rising);
+    const whole = await hoursLater(21);
+    expect(whole).to.include({ state: 'passed' });
+    expect(whole.grade).to.include({ state: 'passed' }).and.to.not.have.property('doubted_since');
+    await report(world, flat);
+    expect(await hoursLater(22)).to.include({ state: 'passed' });
+    expect(await hoursLater(42)).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
+  });
 
   it('returns the verdict of a rehearsal and keeps the stored verdict', async () => {
     const ids = newIds();

@@ -1,15 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Queue } from 'bullmq';
 import { expect } from 'chai';
-import { dayMs, monthOf } from '../../../shared/contract/dates.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { gradingQueueName } from '../../../shared/messages/grading-job.js';
-import { queuePrefix } from '../../../shared/redis/keys.js';
-import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
-import { documentsOfCall } from '../../support/service/prediction-rows.js';
-import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+import { dayMs, monthOf } from '../../../../shared/contract/dates.js';
+import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { gradingQueueName } from '../../../../shared/messages/grading-job.js';
+import { queuePrefix } from '../../../../shared/redis/keys.js';
+import type { StoredOutcome } from '../../../../shared/store/validation/outcomes.js';
+import { documentsOfCall } from '../../../support/service/prediction-rows.js';
+import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
 /** Accepted contents of the converted column. */
 const words =
@@ -99,16 +99,6 @@ describe('leadscore outcomes import', () => {
     const other = await desk.newOrganisation();
     const elsewhere = await desk.document('outcomes', 'import', other, known);
     expect(elsewhere).to.include({ known: 0, unknown: 1 }).and.not.have.property('scored_example');
-  });
-
-  it('outcomes import counts the leads of an interrupted run too', async () => {
-    const rows = Array.from({ length: 1_200 }, (_, index) => `L${index},0`);
-    const path = await write('many.csv', `crm_id,converted\n${rows.join('\n')}\n`);
-    const state = JSON.parse(await stateAfter(path, { organisation, rows: 1_000 }));
-    state.figures = { ...state.figures, known: 400, unknown: 600, unknownExample: 'L7' };
-    await writeFile(`${path}.import.json`, JSON.stringify(state));
-    const report = await desk.document('outcomes', 'import', organisation, path);
-    expect(report).to.include({ known: 400, unknown: 800, repeated: 0, unknown_example: 'L7' });
   });
 
   it('outcomes import dates a conversion without a date at the first import, and keeps that date', async () => {
@@ -211,21 +201,6 @@ describe('leadscore outcomes import', () => {
     expect(readable.stdout.trimEnd().split('\n\n')[1]?.split('\n')).to.deep.equal(problems);
   });
 
-  it('a resumed outcomes import reports the mistakes from before the interruption', async () => {
-    const rows = Array.from({ length: 1_002 }, (_, index) => `L${index},maybe`);
-    const path = await write('many.csv', `crm_id,converted\n${rows.join('\n')}\n`);
-    const before = (await desk.run('outcomes', 'import', organisation, path, '--json')).stdout;
-    const state = JSON.parse(await stateAfter(path, { organisation, rows: 1_000 }));
-    const first = [2, 3, 4].map((line) => ({ line, value: 'maybe' }));
-    const what = `"converted" must be ${words}`;
-    const mistakes = [{ what, rows: 1_000, first, values: ['maybe'] }];
-    state.figures = { accepted: 0, converted: 0, refused: 1_000, mistakes };
-    await writeFile(`${path}.import.json`, JSON.stringify(state));
-    const after = (await desk.run('outcomes', 'import', organisation, path, '--json')).stdout;
-    expect(JSON.parse(after)).to.deep.equal(JSON.parse(before));
-    expect(after).to.include('1,002 rows, first in line 2');
-  });
-
   it('outcomes import accepts 1.0 and 0.0 and refuses other decimals', async () => {
     const cells = ['1.0', '0.0', '1.00', '0.5', '10', '1.'];
     const rows = cells.map((cell, index) => `L${index},${cell}`);
@@ -295,15 +270,6 @@ describe('leadscore outcomes import', () => {
         expect(stderr).to.include(JSON.stringify(why).slice(1, -1));
       }
     });
-
-    it('starts over instead of resuming an import with other values', async () => {
-      const path = await write('many.csv', `crm_id,converted\n${'L1,won\n'.repeat(1_200)}`);
-      await writeFile(`${path}.import.json`, await stateAfter(path, { organisation, rows: 1_000 }));
-      const { stderr } = await desk.run('outcomes', 'import', organisation, path, '--won-values', 'Won');
-      expect(stderr).to.not.include('Resuming');
-      await writeFile(`${path}.import.json`, await stateAfter(path, { organisation, rows: 1_000 }));
-      expect((await desk.run('outcomes', 'import', organisation, path)).stderr).to.include('Resuming after row 1,000');
-    });
   });
 
   it('outcomes import refuses a conversion more than 180 days in the future, but not an open lead', async () => {
@@ -332,24 +298,17 @@ describe('leadscore outcomes import', () => {
     expect(third.stderr).to.include('no column "Closed"').and.include('--at');
   });
 
-  it('outcomes import resumes an interrupted run, and starts over for another organisation', async () => {
+  it('outcomes import changes nothing of rows that an interrupted run has stored, and leaves no file', async () => {
     const rows = Array.from({ length: 2500 }, (_, index) => `L${String(index).padStart(4, '0')},0`);
     const path = await write('many.csv', `crm_id,converted\n${rows.join('\n')}\n`);
-    expect(await desk.document('outcomes', 'import', organisation, path)).to.include({ accepted: 2500 });
-    expect(await collection().countDocuments({ org: organisation })).to.equal(2500);
-    // The state after a run was killed at row 1,000.
+    expect(await desk.document('outcomes', 'import', organisation, path)).to.include({ rows: 2500, accepted: 2500 });
     await collection().deleteMany({ org: organisation, crm_id: { $gte: 'L1000' } });
-    const stateFile = `${path}.import.json`;
-    await writeFile(stateFile, await stateAfter(path, { organisation, rows: 1000 }));
-    const { stdout, stderr } = await desk.run('outcomes', 'import', organisation, path);
-    expect(stderr).to.include('Resuming after row 1,000');
-    expect(stdout).to.include('2,500');
-    expect(await collection().countDocuments({ org: organisation })).to.equal(2500);
-    expect(await readFile(stateFile).catch(() => undefined)).to.equal(undefined);
-    const other = await desk.newOrganisation();
-    await writeFile(stateFile, await stateAfter(path, { organisation, rows: 1000 }));
-    expect(await desk.document('outcomes', 'import', other, path)).to.include({ rows: 2500, accepted: 2500 });
-    expect(await collection().countDocuments({ org: other })).to.equal(2500);
+    const before = await collection().find({ org: organisation }).sort({ crm_id: 1 }).toArray();
+    expect(await desk.document('outcomes', 'import', organisation, path)).to.include({ rows: 2500, accepted: 2500 });
+    const after = await collection().find({ org: organisation }).sort({ crm_id: 1 }).toArray();
+    expect(after).to.have.length(2500);
+    expect(after.slice(0, 1000)).to.deep.equal(before);
+    expect((await readdir(directory)).filter((name) => name.startsWith('many'))).to.deep.equal(['many.csv']);
   });
 
   it('outcomes import requests one grading, also when it runs twice', async () => {
@@ -378,23 +337,3 @@ describe('leadscore outcomes import', () => {
     expect((await desk.run('outcomes', 'import', organisation, empty)).stderr).to.include('is empty');
   });
 });
-
-/** The state file of this import after some rows. */
-async function stateAfter(
-  path: string,
-  { organisation, rows }: { readonly organisation: string; readonly rows: number },
-): Promise<string> {
-  const { stat } = await import('node:fs/promises');
-  const { size, mtime } = await stat(path);
-  return JSON.stringify({
-    format: 2,
-    of: {
-      organisation,
-      columns: [null, null, null],
-      bytes: size,
-      modified_at: mtime.toISOString(),
-    },
-    rows,
-    figures: { accepted: rows, converted: 0, refused: 0, mistakes: [] },
-  });
-}

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { OutcomeLimit } from '../../../api/routes/outcome-limit.js';
-import { outcomeLimitOf } from '../../../shared/contract/plans.js';
-import { failureOf } from '../../support/failure-of.js';
+import { OutcomeLimit } from '../../../../api/routes/outcomes/outcome-limit.js';
+import { outcomeLimitOf } from '../../../../shared/contract/plans.js';
+import { failureOf } from '../../../support/failure-of.js';
 
 const leads = (count: number, from = 0): Set<string> =>
   new Set(Array.from({ length: count }, (_, lead) => `L-${from + lead}`));

@@ -1,18 +1,17 @@
-import { storedCrmId } from '../../../shared/contract/crm-id.js';
-import { maxDaysAhead, outcomeDate } from '../../../shared/contract/dates.js';
-import { foldFieldName } from '../../../shared/contract/texts.js';
-import { columnOf, noSuchColumn, shownName } from '../../../shared/files/reading/csv-columns.js';
-import type { HeaderStart } from '../../../shared/files/reading/file-records.js';
-import { idOfText } from '../../../shared/files/reading/row-ids.js';
-import { valueOfCell } from '../../../shared/files/spreadsheet-cell.js';
-import type { Outcome } from '../../../shared/store/validation/outcomes.js';
-import { formatAdvice, type InputFile } from '../files/input-file.js';
-import { tableRows } from '../files/table-rows.js';
+import { storedCrmId } from '../../contract/crm-id.js';
+import { maxDaysAhead, outcomeDate } from '../../contract/dates.js';
+import { foldFieldName } from '../../contract/texts.js';
+import { columnOf, noSuchColumn, shownName } from '../../files/reading/csv-columns.js';
+import type { HeaderStart } from '../../files/reading/file-records.js';
+import { idOfText } from '../../files/reading/row-ids.js';
+import { tableRows } from '../../files/rows/table-rows.js';
+import { valueOfCell } from '../../files/spreadsheet-cell.js';
+import type { Outcome } from '../../store/validation/outcomes.js';
 import type { ConvertedValues } from './converted-values.js';
 import type { Mistake } from './mistakes.js';
 
 /** Column names. Undefined means the default name; `at` is optional by default. */
-export interface OutcomeColumns {
+interface OutcomeColumns {
   readonly crmId: string | undefined;
   readonly converted: string | undefined;
   readonly at: string | undefined;
@@ -24,7 +23,7 @@ export type OutcomeRow = { readonly line: number; readonly endByte: number } & (
   | { readonly mistake: Mistake }
 );
 
-interface ReadOutcome {
+export interface ReadOutcome {
   readonly outcome: Outcome;
   /** The crm_id as the file has it. */
   readonly sentId: string;
@@ -41,37 +40,43 @@ interface ColumnIndexes {
   readonly names: readonly string[];
 }
 
+export interface OutcomeReading {
+  readonly columns: OutcomeColumns;
+  readonly values: ConvertedValues;
+  /** The time of the import. It dates rows without an `at` column, and unconverted leads without a date. */
+  readonly now: Date;
+  /** Whether a date replaces an earlier one of the same conversion. */
+  readonly correctsDates: boolean;
+  /** Most rows, blank ones included; without it, any number. */
+  readonly maxRows?: number;
+  /** How messages write the name of an option. */
+  readonly optionText: (name: string) => string;
+  readonly onNotice: (notice: string) => unknown;
+}
+
 /**
  * Reads the rows of a CSV with a header line and skips empty rows.
- * @param options `now` is the import time. It dates rows without an `at` column, and unconverted leads without a date
- * @throws CliError when a column is missing or the file cannot be read
+ * @param pieces UTF-8 without byte order mark
+ * @throws InputFault when a column is missing or the file cannot be read; errors of the pieces
  */
-export async function* outcomeRows(
-  input: InputFile,
-  reading: {
-    readonly columns: OutcomeColumns;
-    readonly values: ConvertedValues;
-    readonly now: Date;
-    readonly correctsDates?: boolean;
-    readonly onNotice?: (notice: string) => unknown;
-  },
-): AsyncGenerator<OutcomeRow> {
-  const { columns, onNotice } = reading;
+export async function* outcomeRows(pieces: AsyncIterable<Buffer>, reading: OutcomeReading): AsyncGenerator<OutcomeRow> {
+  const { columns, maxRows = Number.POSITIVE_INFINITY, onNotice } = reading;
   let indexes: ColumnIndexes | undefined;
   const needed = [columns.crmId ?? 'crm_id', columns.converted ?? 'converted'].map(foldFieldName);
   const rules = {
+    maxRows,
     onNotice,
-    formatAdvice: { ...formatAdvice, jsonl: 'Outcomes are read from a CSV alone' },
+    formatAdvice: { csv: 'Send it as a CSV', jsonl: 'Outcomes are read from a CSV alone' },
     canBeHeader: (names: readonly string[]) => {
       const folded = new Set(names.map(foldFieldName));
       return needed.some((name) => folded.has(name));
     },
     readHeader: async (names: readonly string[], start: HeaderStart) => {
-      indexes = await columnIndexes(names, start, columns);
+      indexes = await columnIndexes(names, start, reading);
       return indexes.crmId;
     },
   };
-  for await (const { cells, line, endByte, isEmpty, problem } of tableRows(input, rules)) {
+  for await (const { cells, line, endByte, isEmpty, problem } of tableRows(pieces, rules)) {
     if (isEmpty || indexes === undefined) continue;
     const row = problem === undefined ? readRow(cells, indexes, reading) : { mistake: { what: problem } };
     yield { line, endByte, ...row };
@@ -81,20 +86,24 @@ export async function* outcomeRows(
 async function columnIndexes(
   header: readonly string[],
   { line, delimiter }: HeaderStart,
-  columns: OutcomeColumns,
+  { columns, optionText }: Pick<OutcomeReading, 'columns' | 'optionText'>,
 ): Promise<ColumnIndexes> {
   const names = header.map((name) => name.trim());
   const indexOf = (wanted: string, purpose: string) => columnOf(names, { wanted, line, purpose });
-  const required = async (wanted: string, option: string): Promise<number> => {
-    const index = await indexOf(wanted, option === '--crm-id' ? 'crm_id' : `column of ${option}`);
+  const required = async (wanted: string, name: string): Promise<number> => {
+    const option = optionText(name);
+    const index = await indexOf(wanted, name === 'crm_id' ? name : `column of ${option}`);
     if (index !== undefined) return index;
     const own = names.filter((each) => each !== '');
     throw noSuchColumn(`column ${shownName(wanted)}. Name the column with ${option}`, { names: own, line, delimiter });
   };
   return {
-    crmId: await required(columns.crmId ?? 'crm_id', '--crm-id'),
-    converted: await required(columns.converted ?? 'converted', '--converted'),
-    at: columns.at === undefined ? await indexOf('at', 'column of --at') : await required(columns.at, '--at'),
+    crmId: await required(columns.crmId ?? 'crm_id', 'crm_id'),
+    converted: await required(columns.converted ?? 'converted', 'converted'),
+    at:
+      columns.at === undefined
+        ? await indexOf('at', `column of ${optionText('at')}`)
+        : await required(columns.at, 'at'),
     names,
   };
 }
@@ -102,7 +111,7 @@ async function columnIndexes(
 function readRow(
   record: readonly string[],
   indexes: ColumnIndexes,
-  reading: { readonly values: ConvertedValues; readonly now: Date; readonly correctsDates?: boolean },
+  reading: Pick<OutcomeReading, 'values' | 'now' | 'correctsDates'>,
 ): ReadOutcome | { readonly mistake: Mistake } {
   const { values, now, correctsDates } = reading;
   const cell = valueOfCell(record[indexes.crmId] ?? '');
@@ -120,7 +129,7 @@ function readRow(
   const date = outcomeDate(text, { converted, nowMs: now.getTime() });
   if ('at' in date) {
     const lacksDate = indexes.at !== undefined && date.isUndated === true;
-    const corrected = correctsDates === true && date.isUndated !== true ? { isCorrected: true as const } : {};
+    const corrected = correctsDates && date.isUndated !== true ? { isCorrected: true as const } : {};
     return { outcome: { crmId, converted, ...date, ...corrected }, sentId: id, value, lacksDate };
   }
   const must =

@@ -1,5 +1,5 @@
-import { shortenedText } from '../../../shared/contract/texts.js';
-import { countText } from '../output/readable-numbers.js';
+import { countText } from '../../contract/figures.js';
+import { shortenedText } from '../../contract/texts.js';
 
 export interface Mistake {
   /** The violated rule, which identifies the mistake. */

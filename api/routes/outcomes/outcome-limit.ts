@@ -1,7 +1,7 @@
-import { ApiError } from '../../shared/contract/errors.js';
-import { outcomeLimitOf } from '../../shared/contract/plans.js';
-import type { Organisation } from '../../shared/store/accounts/organisations.js';
-import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
+import { ApiError } from '../../../shared/contract/errors.js';
+import { outcomeLimitOf } from '../../../shared/contract/plans.js';
+import type { Organisation } from '../../../shared/store/accounts/organisations.js';
+import type { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 
 /** Share of the room that one gateway gives away before it counts again: others do the same. */
 const roomShare = 1 / 10;
