@@ -1,11 +1,6 @@
 const stops: (() => unknown)[] = [];
 
-/** Stops what test files of this Mocha process share, once all of them have ended. */
-export const atEnd = (stop: () => unknown): void => {
-  stops.push(stop);
-};
-
-/** Runs these functions, the last added first. For the root hooks. */
+/** Stops what test files of this Mocha process share, the last started first. For the root hooks. */
 export async function runAtEnd(): Promise<void> {
   for (const stop of stops.splice(0).reverse()) await stop();
 }
@@ -24,7 +19,7 @@ export function sharedPart<Part>(
       const started = start();
       starting = started;
       // The tests that asked for it have reported why it did not start.
-      atEnd(() => started.then(stop, () => undefined));
+      stops.push(() => started.then(stop, () => undefined));
     }
     return starting;
   };
