@@ -9,13 +9,26 @@ const maxProblemsNamed = 5;
 /** Other patterns exclude characters that no text may have. */
 export const sha256Pattern = '^[0-9a-f]{64}$';
 
+/** One for all routes of a thread: it compiles the schema that two of them share once. */
+let ajv: Ajv2020 | undefined;
+
 /**
  * Compiles a schema into a function that returns a valid body.
  * @throws (the function) ApiError unreadableRequest for an invalid body, with the path of each problem
  */
 export function compileCheck<const Body extends Schema>(schema: Body): (value: unknown) => ShapeOf<Body> {
+  ajv ??= newAjv();
+  const validate = ajv.compile<ShapeOf<Body>>(schema);
+  return (value) => {
+    if (validate(value)) return value;
+    const problems = (validate.errors ?? []).slice(0, maxProblemsNamed).map((error) => describe(error, schema));
+    throw new ApiError('unreadableRequest', `${problems.join('; ')}.`);
+  };
+}
+
+function newAjv(): Ajv2020 {
   // `ownProperties`: a member of the prototype does not count as sent.
-  const ajv = new Ajv2020({
+  const created = new Ajv2020({
     ownProperties: true,
     allErrors: false,
     unicodeRegExp: true,
@@ -25,16 +38,11 @@ export function compileCheck<const Body extends Schema>(schema: Body): (value: u
     strictTypes: false,
     ...withoutMetaSchema,
   });
-  ajv.addFormat('well-formed-text', (text) => text.isWellFormed());
+  created.addFormat('well-formed-text', (text) => text.isWellFormed());
   // The schema documents the limits of arrays, but routes check them: exceeding one is 400, and an invalid
   // schema is 422.
-  for (const keyword of ['minItems', 'maxItems']) ajv.removeKeyword(keyword).addKeyword(keyword);
-  const validate = ajv.compile<ShapeOf<Body>>(schema);
-  return (value) => {
-    if (validate(value)) return value;
-    const problems = (validate.errors ?? []).slice(0, maxProblemsNamed).map((error) => describe(error, schema));
-    throw new ApiError('unreadableRequest', `${problems.join('; ')}.`);
-  };
+  for (const keyword of ['minItems', 'maxItems']) created.removeKeyword(keyword).addKeyword(keyword);
+  return created;
 }
 
 function describe({ instancePath, keyword, params, message, parentSchema, data }: ErrorObject, schema: object): string {

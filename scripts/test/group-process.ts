@@ -8,6 +8,8 @@ import type { TestGroup } from './test-groups.js';
 /** The parts that all groups of a run share. */
 export interface TestRun extends ServerUrls {
   readonly tier: 'first' | 'full';
+  /** Folder in which Node keeps compiled code: hundreds of processes of a run load the same modules. */
+  readonly compileCache: string;
 }
 
 /** Messages of a Mocha process to the runner. */
@@ -48,12 +50,16 @@ export class GroupProcess {
    * @param run its servers, and whether it is the first tier alone
    * @param onFailure called with the title of each test that fails
    */
-  constructor(group: TestGroup, { redisUrl, mongoUrl, tier }: TestRun, onFailure: (title: string) => void) {
+  constructor(
+    group: TestGroup,
+    { redisUrl, mongoUrl, tier, compileCache }: TestRun,
+    onFailure: (title: string) => void,
+  ) {
     this.name = group.name;
     this.child = fork(projectFile('dist/scripts/test/group/main.js'), [redisUrl, mongoUrl, tier, ...group.files], {
       cwd: projectFile('.'),
       // The kernel would leave processes of low priority next to no CPU beside the other groups.
-      env: childEnvironment({ LOWER_PRIORITY: 'no' }),
+      env: childEnvironment({ LOWER_PRIORITY: 'no', NODE_COMPILE_CACHE: compileCache }),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       execArgv: ['--enable-source-maps'],
     });

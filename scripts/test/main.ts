@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { projectFile } from '../../shared/process/project-root.js';
 import { startTestServers, stopServers } from '../../test/support/service/servers.js';
 import { runToEnd, UsageError } from '../servers/run-to-end.js';
@@ -103,8 +104,9 @@ await runToEnd(async ({ onEnd }) => {
     const chosen = files.filter((file) => tier === 'full' || !isFull(file));
     const servers = await startTestServers();
     onEnd(() => stopServers(servers));
-    const { redisUrl, mongoUrl } = servers;
-    await runGroups(chosen, { all: files, withTimes: args.includes('--times') }, { redisUrl, mongoUrl, tier });
+    const { redisUrl, mongoUrl, directory } = servers;
+    const testRun = { redisUrl, mongoUrl, tier, compileCache: join(directory, 'compile-cache') } as const;
+    await runGroups(chosen, { all: files, withTimes: args.includes('--times') }, testRun);
     return;
   }
   const firstOption = others.findIndex((arg) => arg.startsWith('-'));

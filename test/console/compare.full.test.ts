@@ -49,7 +49,6 @@ describe('the comparison of two versions of a model', function () {
     });
   });
   after(async () => {
-    await browser?.close();
     await service?.leave();
   });
 

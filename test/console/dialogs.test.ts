@@ -7,8 +7,9 @@ import type { CallDocument } from '../../shared/store/calls/call-documents.js';
 import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
 import { ModelStore } from '../../shared/store/models/models.js';
 import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import type { ConsoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { sharedConsole } from '../support/admin/shared-console.js';
 import { eventually } from '../support/eventually.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -26,12 +27,8 @@ describe('a dialog of the console', function () {
 
   before(async function () {
     browser = await openBrowser(this);
-    service = await consoleService();
+    service = await sharedConsole();
     filled = await filledOrganisation(service);
-  });
-  after(async () => {
-    await browser?.close();
-    await service?.leave();
   });
 
   async function openAt(address: string, appearance = appearances[0]): Promise<ConsolePage> {
@@ -87,7 +84,7 @@ describe('a dialog of the console', function () {
     await close();
   });
 
-  it('takes a name with two spaces as the page shows it, with one', async () => {
+  itInFull('takes a name with two spaces as the page shows it, with one', async () => {
     await service.act(createKey, { org_id: filled.id, name: 'Zap  two' });
     const { page, close } = await openAt('/keys');
     await page.getByRole('button', { name: 'Revoke Zap two' }).click();

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import type { ConsoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { sharedConsole } from '../support/admin/shared-console.js';
 import { eventually } from '../support/eventually.js';
 import { startTimeoutMs } from '../support/service/service.js';
+import { itInFull } from '../support/tier.js';
 
 /** More presses than any page of the test needs. */
 const maxPresses = 80;
@@ -19,14 +21,10 @@ describe('the console by keyboard alone', function () {
 
   before(async function () {
     browser = await openBrowser(this);
-    service = await consoleService();
+    service = await sharedConsole();
     filled = await filledOrganisation(service);
     opened = await openPage(browser, service);
     page = opened.page;
-  });
-  after(async () => {
-    await browser?.close();
-    await service?.leave();
   });
 
   /** The name of the element with the focus, as far as these tests need it. */
@@ -78,7 +76,7 @@ describe('the console by keyboard alone', function () {
     await page.getByText('Revoked keys (1)').waitFor();
   });
 
-  it('switches a Live API off and on', async () => {
+  itInFull('switches a Live API off and on', async () => {
     await choose('Models');
     const off = () => page.getByRole('switch', { checked: false }).count();
     await page.getByRole('switch').first().waitFor();
@@ -92,7 +90,7 @@ describe('the console by keyboard alone', function () {
     await eventually(async () => expect(await off()).to.equal(0));
   });
 
-  it('finds a lead and erases it', async () => {
+  itInFull('finds a lead and erases it', async () => {
     await choose('Leads');
     await tabTo('crm_id begins with');
     await page.keyboard.type('LEAD');

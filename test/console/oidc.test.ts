@@ -5,6 +5,7 @@ import { openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { type IdentityProvider, identityProvider } from '../support/admin/identity-provider.js';
 import { startTimeoutMs } from '../support/service/service.js';
+import { itInFull } from '../support/tier.js';
 
 describe('a sign-in by OIDC in a browser', function () {
   this.timeout(3 * startTimeoutMs);
@@ -26,7 +27,6 @@ describe('a sign-in by OIDC in a browser', function () {
     provider.accounts.set('eve', { email: 'eve@example.com', email_verified: true });
   });
   after(async () => {
-    await browser?.close();
     await service?.leave();
     await provider?.stop();
   });
@@ -61,7 +61,7 @@ describe('a sign-in by OIDC in a browser', function () {
     await page.context().close();
   });
 
-  it('says on the sign-in page why a person was refused', async () => {
+  itInFull('says on the sign-in page why a person was refused', async () => {
     const { page, check } = await signIn('eve');
     await page.getByText('Your e-mail address has no invitation').waitFor();
     await check('sign-in-refused');

@@ -33,7 +33,6 @@ describe('the organisation menu of the console', function () {
     beta = await service.newOrganisation('Beta');
   });
   after(async () => {
-    await browser?.close();
     await service?.leave();
   });
 

@@ -34,7 +34,6 @@ describe('the pages of the console', function () {
     emptyId = await service.newOrganisation();
   });
   after(async () => {
-    await browser?.close();
     await service?.leave();
   });
 

@@ -8,8 +8,9 @@ import { dayMs, monthOf } from '../../shared/contract/dates.js';
 import { usageKey } from '../../shared/redis/keys.js';
 import { ModelStore } from '../../shared/store/models/models.js';
 import { appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import type { ConsoleService } from '../support/admin/console-service.js';
 import { filledOrganisation } from '../support/admin/filled-organisation.js';
+import { sharedConsole } from '../support/admin/shared-console.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
 
@@ -20,11 +21,7 @@ describe('the console of an organisation whose calls are refused', function () {
 
   before(async function () {
     browser = await openBrowser(this);
-    service = await consoleService();
-  });
-  after(async () => {
-    await browser?.close();
-    await service?.leave();
+    service = await sharedConsole();
   });
 
   const banner = (page: Page) => page.getByRole('region', { name: 'Refused calls' });

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import type { ConsoleService } from '../support/admin/console-service.js';
+import { sharedConsole } from '../support/admin/shared-console.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
 
@@ -12,11 +13,7 @@ describe('the sessions of the console', function () {
 
   before(async function () {
     browser = await openBrowser(this);
-    service = await consoleService();
-  });
-  after(async () => {
-    await browser?.close();
-    await service?.leave();
+    service = await sharedConsole();
   });
 
   const list = (page: Page, title: string) => page.getByRole('region', { name: title, exact: true });

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import type { ConsoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { sharedConsole } from '../support/admin/shared-console.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
 
@@ -14,12 +15,8 @@ describe('a browser after the sign-out', function () {
 
   before(async function () {
     browser = await openBrowser(this);
-    service = await consoleService();
+    service = await sharedConsole();
     filled = await filledOrganisation(service);
-  });
-  after(async () => {
-    await browser?.close();
-    await service?.leave();
   });
 
   /** The page of API keys, with the secret of a new key. */
@@ -75,7 +72,7 @@ describe('a browser after the sign-out', function () {
     await close();
   });
 
-  it('empties a page that the browser keeps, and asks again who is signed in when it comes back', async () => {
+  itInFull('empties a page that the browser keeps, and asks again who is signed in when it comes back', async () => {
     const { page, secret, close } = await withSecret();
     const leave = (name: string) =>
       page.evaluate(`dispatchEvent(new PageTransitionEvent('${name}', { persisted: true }))`);

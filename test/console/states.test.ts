@@ -20,7 +20,8 @@ import {
   openPage,
   unavailable,
 } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import type { ConsoleService } from '../support/admin/console-service.js';
+import { sharedConsole } from '../support/admin/shared-console.js';
 import { sampleBundle } from '../support/models/sample-bundle.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -51,12 +52,8 @@ describe('a page of the console', function () {
 
   before(async function () {
     browser = await openBrowser(this);
-    service = await consoleService();
+    service = await sharedConsole();
     organisationId = await service.newOrganisation();
-  });
-  after(async () => {
-    await browser?.close();
-    await service?.leave();
   });
 
   /** The loaded overview of an owner. */
@@ -110,7 +107,7 @@ describe('a page of the console', function () {
     await close();
   });
 
-  it('says that a malformed address has no page, and shows the menu', async () => {
+  itInFull('says that a malformed address has no page, and shows the menu', async () => {
     const { page, check, close } = await opened();
     for (const address of ['/o/%E0%A4%A', '/leads/%E0', '/%']) {
       await page.goto(`${service.url}${address}`);
@@ -122,7 +119,7 @@ describe('a page of the console', function () {
     await close();
   });
 
-  it('uses a fresh one-time link in the tab of a used one', async () => {
+  itInFull('uses a fresh one-time link in the tab of a used one', async () => {
     const { page, check, close } = await openPage(browser, service);
     const used = `${service.url}/login#${await service.newLink('owner', organisationId)}`;
     await page.goto(used);
@@ -140,7 +137,7 @@ describe('a page of the console', function () {
     await close();
   });
 
-  it('counts the records of bulk jobs, and lists the model with the most records first', async () => {
+  itInFull('counts the records of bulk jobs, and lists the model with the most records first', async () => {
     const org = await service.newOrganisation();
     const [day, bundle] = [dayOf(Date.now()), (name: string) => checkBundle(sampleBundle({ name }))];
     for (const [name, calls, records] of [
@@ -192,7 +189,7 @@ describe('a page of the console', function () {
       await close();
     });
 
-  it('shows the year of a date that is not in this year', async () => {
+  itInFull('shows the year of a date that is not in this year', async () => {
     const { page, check, close } = await opened();
     const year = new Date().getUTCFullYear();
     await page.goto(`${service.url}/audit`);

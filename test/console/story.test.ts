@@ -4,7 +4,8 @@ import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { type ServiceProcess, startService } from '../../scripts/servers/service-process.js';
 import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import type { ConsoleService } from '../support/admin/console-service.js';
+import { sharedConsoleWithPool } from '../support/admin/shared-console.js';
 import { eventually } from '../support/eventually.js';
 import { httpCall } from '../support/http/http-call.js';
 import { sampleBundle } from '../support/models/sample-bundle.js';
@@ -16,7 +17,7 @@ describe('the story of a new admin in a browser', function () {
   this.timeout(4 * startTimeoutMs);
   let service: ConsoleService;
   let browser: Browser;
-  const processes: ServiceProcess[] = [];
+  let gateway: ServiceProcess;
   let gatewayUrl: string;
   let organisationId: string;
   let opened: ConsolePage;
@@ -27,23 +28,17 @@ describe('the story of a new admin in a browser', function () {
 
   before(async function () {
     browser = await openBrowser(this);
-    service = await consoleService();
+    service = await sharedConsoleWithPool();
     const urls = { REDIS_URL: service.redisUrl, MONGODB_URL: service.mongoUrl, KEY_PEPPER: 'pepper-of-the-tests' };
     const timings = { TEST_TIMINGS_PERCENT: '5', HOST: undefined, BASE_URL: undefined };
-    const gateway = { ...urls, ...timings, PORT: '0', ADMIN_PORT: '0' };
-    processes.push(await startService({ kind: 'gateway', log: 'ignore', environment: gateway }));
-    const pool = { ...urls, ...timings, WORKERS: '1', WORKER_ADMIN_PORT: '0' };
-    processes.push(await startService({ kind: 'worker', log: 'ignore', environment: pool }));
-    gatewayUrl = processes[0]?.url ?? '';
+    const environment = { ...urls, ...timings, PORT: '0', ADMIN_PORT: '0' };
+    gateway = await startService({ kind: 'gateway', log: 'ignore', environment });
+    gatewayUrl = gateway.url ?? '';
     organisationId = await service.newOrganisation();
     opened = await openPage(browser, service, appearances[0], [401, 403, 409, 422]);
     page = opened.page;
   });
-  after(async () => {
-    await browser?.close();
-    for (const each of processes) await each.stop();
-    await service?.leave();
-  });
+  after(() => gateway?.stop());
 
   /** Opens a page by its menu. */
   const choose = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();

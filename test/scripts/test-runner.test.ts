@@ -37,6 +37,10 @@ describe('the runner of npm test', () => {
       'http/i',
       'http/k',
       'http/l',
+      'shared/m',
+      'shared/n',
+      'console/o',
+      'console/p',
       'entry/g',
       'faults/d',
       'chaos/chaos',
@@ -50,6 +54,10 @@ describe('the runner of npm test', () => {
       'dist/test/http/i.test.js': "onOwnWorkspace((fresh) => {}, 'disposable');",
       'dist/test/http/k.test.js': 'onShortTimeouts((running) => {});',
       'dist/test/http/l.test.js': 'service = await sharedService("shortTimeouts");',
+      'dist/test/shared/m.test.js': 'redis = new Redis((await ownDatabases()).redisUrl);',
+      'dist/test/shared/n.test.js': 'const { mongo } = await ownServers();',
+      'dist/test/console/o.test.js': 'service = await sharedConsoleWithPool();',
+      'dist/test/console/p.test.js': 'service = await consoleService({});',
     };
     const times = FileTimes.parse('20 1 test/http/c.test.ts\n15 9 test/http/f.test.ts\n');
     const { working, waiting, alone } = testGroups(files, times, (file) => texts[file] ?? '');
@@ -57,6 +65,8 @@ describe('the runner of npm test', () => {
       { name: 'service', files: compiled('http/c') },
       { name: 'two gateways', files: compiled('http/f', 'http/i') },
       { name: 'units', files: compiled('api/a', 'new/b', 'rooms') },
+      { name: 'own servers', files: compiled('shared/m', 'shared/n') },
+      { name: 'console', files: compiled('console/o', 'console/p') },
       { name: 'short timeouts', files: compiled('http/k', 'http/l') },
       { name: 'bulk', files: compiled('http/h') },
       { name: 'entry', files: compiled('entry/g') },

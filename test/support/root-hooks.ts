@@ -1,5 +1,6 @@
 import { removeFreshClone } from './entry/fresh-clone.js';
 import { stopSharedFaultService } from './faults/fault-service.js';
+import { runAtEnd } from './service/at-end.js';
 import { stopTestServers } from './service/servers.js';
 import { stopSharedService } from './service/service.js';
 
@@ -19,6 +20,7 @@ export const mochaHooks = {
   },
   async afterAll(this: Mocha.Context): Promise<void> {
     this.timeout(stopTimeoutMs);
+    await runAtEnd();
     await stopSharedService();
     await stopSharedFaultService();
     await stopTestServers();

@@ -3,7 +3,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { startService } from '../../../scripts/servers/service-process.js';
 import { actionRoutes } from '../../../shared/admin/actions.js';
-import { type Caller, type ConsoleService, consoleService, isOfSession } from '../../support/admin/console-service.js';
+import { type Caller, type ConsoleService, isOfSession } from '../../support/admin/console-service.js';
+import { sharedConsole } from '../../support/admin/shared-console.js';
 import { failureOf } from '../../support/failure-of.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
@@ -14,11 +15,10 @@ describe('the console for browsers', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await consoleService();
+    service = await sharedConsole();
     organisationId = await service.newOrganisation();
     owner = await service.signIn('owner', organisationId);
   });
-  after(() => service.leave());
 
   it('refuses a change from another site or another port, with the cookie of a person', async () => {
     const path = `/admin/v1/orgs/${organisationId}`;

@@ -4,8 +4,9 @@ import { actionRoutes } from '../../../shared/admin/actions.js';
 import { addMember, listMembers, removeMember, setMember } from '../../../shared/admin/people/member-actions.js';
 import { signInByOidc } from '../../../shared/admin/people/sign-in.js';
 import type { Role } from '../../../shared/contract/roles.js';
-import { type Caller, type ConsoleService, consoleService } from '../../support/admin/console-service.js';
+import type { Caller, ConsoleService } from '../../support/admin/console-service.js';
 import { memberSession, sessionCookie } from '../../support/admin/member-session.js';
+import { sharedConsole } from '../../support/admin/shared-console.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 describe('a member of several organisations', () => {
@@ -18,12 +19,11 @@ describe('a member of several organisations', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await consoleService();
+    service = await sharedConsole();
     acme = await service.newOrganisation();
     beta = await service.newOrganisation('Beta');
     gamma = await service.newOrganisation('Gamma');
   });
-  after(() => service.leave());
 
   async function memberOf(...memberships: readonly (readonly [string, Role])[]): Promise<Caller & { sub: string }> {
     people += 1;

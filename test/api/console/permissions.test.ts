@@ -8,7 +8,8 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { type Role, roles } from '../../../shared/contract/roles.js';
 import { UploadStore } from '../../../shared/store/console/uploads.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
-import { type Caller, type ConsoleService, consoleService, isOfSession } from '../../support/admin/console-service.js';
+import { type Caller, type ConsoleService, isOfSession } from '../../support/admin/console-service.js';
+import { sharedConsole } from '../../support/admin/shared-console.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
@@ -104,35 +105,44 @@ describe('the permissions of the console', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await consoleService();
+    service = await sharedConsole();
     own = await service.newOrganisation();
     other = await service.newOrganisation('Beta');
     for (const role of roles) callers.set(role, await service.signIn(role, role === 'operator' ? undefined : own));
   });
-  beforeEach(async () => {
-    for (const organisationId of [own, other]) {
-      const { key_id } = await service.act(createKey, { org_id: organisationId });
+
+  /** Makes an object of an organisation, by parameter of a path. Returns its id. */
+  const makers: Readonly<Record<string, (organisationId: string) => Promise<string>>> = {
+    key_id: async (org) => (await service.act(createKey, { org_id: org })).key_id,
+    member_id: async (org) => {
+      const email = `${new ObjectId()}@example.com`;
+      return (await service.act(addMember, { org_id: org, email, role: 'viewer' })).member_id;
+    },
+    model_id: async (organisationId) => {
       const bundle = checkBundle(sampleBundle());
-      const model = await createModel(service.database, { organisationId, bundle, now: new Date() });
-      const invited = { org_id: organisationId, email: `${key_id}@example.com`, role: 'viewer' };
-      const { member_id } = await service.act(addMember, invited);
+      return (await createModel(service.database, { organisationId, bundle, now: new Date() }))._id;
+    },
+    upload_id: async (org) => {
       const upload = { _id: new ObjectId(), state: 'received', bytes: 1, created_at: new Date() } as const;
-      await new UploadStore(service.database).create({ ...upload, org: organisationId, file: upload._id });
-      await service.signIn('viewer', organisationId);
-      const [session] = (await service.act(listSessions, { org_id: organisationId })).sessions;
-      ids.set(organisationId, {
-        org_id: organisationId,
-        key_id,
-        member_id,
-        model_id: model._id,
-        token_id: 'tok_none',
-        session_id: session?.session_id ?? '',
-        crm_id: 'LEAD-1',
-        upload_id: String(upload._id),
-      });
+      await new UploadStore(service.database).create({ ...upload, org, file: upload._id });
+      return String(upload._id);
+    },
+    session_id: async (org) => {
+      await service.signIn('viewer', org);
+      const [session] = (await service.act(listSessions, { org_id: org })).sessions;
+      return session?.session_id ?? '';
+    },
+  };
+
+  /** Makes the objects of both organisations that a path names. The test before may have removed the earlier ones. */
+  async function makeObjects(path: string): Promise<void> {
+    for (const organisationId of [own, other]) {
+      const made: Record<string, string> = { org_id: organisationId, token_id: 'tok_none', crm_id: 'LEAD-1' };
+      for (const [name, make] of Object.entries(makers))
+        if (path.includes(`:${name}`)) made[name] = await make(organisationId);
+      ids.set(organisationId, made);
     }
-  });
-  after(() => service.leave());
+  }
 
   const pathOf = (path: string, organisationId: string, named = organisationId): string =>
     `/admin/v1${(path.endsWith('/leads') ? `${path}?prefix=LEAD` : path).replace(/:(\w+)/g, (_, name: string) => ids.get(name === 'org_id' ? organisationId : named)?.[name] ?? '')}`;
@@ -159,6 +169,7 @@ describe('the permissions of the console', () => {
     const isOfOrganisation = path.includes(':org_id') || name === 'link.create';
 
     it(`let ${name} be done from the role ${leastRole[name]} on, and not without a session`, async () => {
+      await makeObjects(path);
       const target = { method, path: pathOf(path, own) };
       expect((await send(service.anyone, target, bodyOf(name, own))).status).to.equal(401);
       for (const role of roles) {
@@ -174,6 +185,7 @@ describe('the permissions of the console', () => {
 
     if (!isOfOrganisation) continue;
     it(`answer ${name} with 404 on another organisation, by its own id or by the id of an object of it`, async () => {
+      await makeObjects(path);
       for (const role of ['viewer', 'admin', 'owner'] as const) {
         if (roles.indexOf(role) < roles.indexOf(leastRole[name] ?? 'operator')) continue;
         const caller = callers.get(role);

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { overrideModel, setModel } from '../../../shared/admin/models/change-models.js';
 import { setOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { playgroundOutput } from '../../../shared/admin/schemas/leads.js';
@@ -8,29 +7,24 @@ import type { ShapeOf } from '../../../shared/contract/schema.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { expectShape } from '../../support/admin/admin-desk.js';
-import { type Caller, type ConsoleService, consoleService, startPool } from '../../support/admin/console-service.js';
+import type { Caller, ConsoleService } from '../../support/admin/console-service.js';
+import { sharedConsoleWithPool } from '../../support/admin/shared-console.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 describe('the playground', () => {
   let service: ConsoleService;
-  let pool: ServiceProcess;
   let organisationId: string;
   let model: Model;
   let admin: Caller;
 
   before(async function () {
     this.timeout(2 * startTimeoutMs);
-    service = await consoleService();
-    pool = await startPool(service);
+    service = await sharedConsoleWithPool();
     organisationId = await service.newOrganisation();
     model = await newModel(organisationId);
     admin = await service.signIn('admin', organisationId);
-  });
-  after(async () => {
-    await pool?.stop();
-    await service?.leave();
   });
 
   const newModel = (organisation: string) =>

@@ -1,15 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { uploadSchema } from '../../../shared/admin/schemas/uploads.js';
 import { expectShape } from '../../support/admin/admin-desk.js';
-import {
-  type Caller,
-  type ConsoleReply,
-  type ConsoleService,
-  consoleService,
-  startPool,
-} from '../../support/admin/console-service.js';
+import type { Caller, ConsoleReply, ConsoleService } from '../../support/admin/console-service.js';
+import { sharedConsoleWithPool } from '../../support/admin/shared-console.js';
 import { eventually } from '../../support/eventually.js';
 import { crashingBundle } from '../../support/faults/fault-models.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
@@ -20,20 +14,14 @@ const maxCheckMs = 60_000;
 
 describe('an upload of a bundle', () => {
   let service: ConsoleService;
-  let pool: ServiceProcess;
   let organisationId: string;
   let admin: Caller;
 
   before(async function () {
     this.timeout(2 * startTimeoutMs);
-    service = await consoleService();
-    pool = await startPool(service);
+    service = await sharedConsoleWithPool();
     organisationId = await service.newOrganisation();
     admin = await service.signIn('admin', organisationId);
-  });
-  after(async () => {
-    await pool?.stop();
-    await service?.leave();
   });
 
   const path = () => `/admin/v1/orgs/${organisationId}/uploads`;

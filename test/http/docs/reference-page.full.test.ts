@@ -19,7 +19,6 @@ describe('the page /docs in a browser', function () {
     service = await runningService();
     own = await workspace(service);
   });
-  after(() => browser?.close());
 
   /** Opens the page; notes errors of scripts, violations of the CSP, and requests to elsewhere that failed or not. */
   async function open(options: object): Promise<{ readonly page: Page; readonly problems: string[] }> {

@@ -10,7 +10,7 @@ import { readOperatorConfig } from '../../../shared/config/config.js';
 import { eventually } from '../../support/eventually.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { testServers } from '../../support/service/servers.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import type { UsableKey } from '../../support/service/workspace-parts.js';
 import { callCli } from './cli-call.js';
@@ -72,7 +72,7 @@ describe('a gateway that no announcement reaches', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService({ gateways: 1 });
+    service = await sharedService('disposable');
     directory = await mkdtemp(join(tmpdir(), 'leadscore-followed-'));
     desk = await workspace(service);
     const url = new URL((await testServers()).mongoUrl);
@@ -86,7 +86,6 @@ describe('a gateway that no announcement reaches', () => {
   });
   after(async () => {
     await stopWatching?.();
-    await service?.stop();
     await rm(directory, { recursive: true, force: true });
   });
 

@@ -7,7 +7,7 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { requireReferenceBundles } from '../../support/models/golden-records.js';
-import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
+import { type SampleOptions, sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
 import { itInFull } from '../../support/tier.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
@@ -22,8 +22,8 @@ describe('leadscore model', () => {
   after(() => desk.leave());
 
   /** Stores a small valid bundle as a new model, without the process that checks it, and returns its id. */
-  const newModel = async (organisationId: string): Promise<string> => {
-    const bundle = checkBundle(sampleBundle());
+  const newModel = async (organisationId: string, options?: SampleOptions): Promise<string> => {
+    const bundle = checkBundle(sampleBundle(options));
     return (await createModel(desk.stores.database, { organisationId, bundle, now: new Date() }))._id;
   };
 
@@ -139,7 +139,7 @@ describe('leadscore model', () => {
     const organisation = await desk.newOrganisation();
     const bundle = await desk.writeBundle({ name: 'First score' });
     const words = ['model', 'import', bundle, '--org', organisation];
-    const id = String((await desk.document(...words)).model_id);
+    const id = await newModel(organisation, { name: 'First score' });
     const { exitCode, stderr } = await desk.run(...words);
     expect(exitCode).to.equal(1);
     expect(stderr.replace(/\s+/g, ' ')).to.include(
@@ -158,10 +158,10 @@ describe('leadscore model', () => {
     expect(models).to.have.length(2);
 
     // A model of another organisation, a deleted one and other content do not count.
-    const other = ['model', 'import', bundle, '--org', await desk.newOrganisation()];
-    const { model_id: deleted } = await desk.document(...other);
-    await desk.document('model', 'delete', String(deleted), '--yes');
-    expect(await desk.document(...other)).to.include({ version: '1.0.0' });
+    const other = await desk.newOrganisation();
+    const deleted = await newModel(other, { name: 'First score' });
+    await desk.document('model', 'delete', deleted, '--yes');
+    expect(await desk.document('model', 'import', bundle, '--org', other)).to.include({ version: '1.0.0' });
     const changed = await desk.writeBundle({ name: 'First score', intercept: 3 });
     expect(await desk.document('model', 'import', changed, '--org', organisation)).to.include({ version: '1.0.0' });
   });
@@ -198,8 +198,8 @@ describe('leadscore model', () => {
   it("model import refuses new content for a stored version, another family and another organisation's model", async () => {
     const organisation = await desk.newOrganisation();
     const path = await desk.writeBundle();
-    const { model_id: id } = await desk.document('model', 'import', path, '--org', organisation);
-    const again = ['--org', organisation, '--model', String(id), '--serve'];
+    const id = await newModel(organisation);
+    const again = ['--org', organisation, '--model', id, '--serve'];
     expect(await desk.document('model', 'import', path, ...again), 'same content').to.include({
       model_id: id,
     });
@@ -225,11 +225,11 @@ describe('leadscore model', () => {
       '--org',
       await desk.newOrganisation(),
       '--model',
-      String(id),
+      id,
       '--serve',
     );
     expect(elsewhere.exitCode).to.equal(1);
-    expect(elsewhere.stderr).to.include(`There is no model ${String(id)}`);
+    expect(elsewhere.stderr).to.include(`There is no model ${id}`);
   });
 
   it('model set --override on stores version, user, time and reason, and off removes them', async () => {

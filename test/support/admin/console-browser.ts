@@ -5,6 +5,8 @@ import { type Browser, type BrowserContextOptions, chromium, type Page, type Rou
 import type { Role } from '../../../shared/contract/roles.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { leaveOut } from '../leave-out.js';
+import { sharedPart } from '../service/at-end.js';
+import { isFullTier } from '../tier.js';
 import type { ConsoleService } from './console-service.js';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
@@ -26,8 +28,8 @@ export interface ConsolePage {
   /** Bytes of all replies so far, as sent. */
   loadedBytes(): number;
   /**
-   * Takes a screenshot, and expects that axe-core finds no violation of WCAG 2.2 AA. Charts must not scale their text,
-   * and nothing may be wider than the page or its card.
+   * Expects that axe-core finds no violation of WCAG 2.2 AA. Charts must not scale their text, and nothing may be wider
+   * than the page or its card. In the full tier, takes a screenshot for people.
    */
   check(name: string): Promise<void>;
   /** Opens a one-time link and signs in by it. */
@@ -36,13 +38,21 @@ export interface ConsolePage {
   close(): Promise<void>;
 }
 
-/** Starts the system's Chromium, or leaves the tests out without it. */
+const sharedBrowser = sharedPart(
+  async () => {
+    if (executablePath === undefined) throw new Error('no Chromium is installed');
+    mkdirSync(screenshots, { recursive: true });
+    // Playwright would switch off that the browser keeps pages for the button "Back".
+    const ignoreDefaultArgs = ['--disable-back-forward-cache'];
+    return chromium.launch({ executablePath, args: ['--no-sandbox'], ignoreDefaultArgs });
+  },
+  (browser) => browser.close(),
+);
+
+/** The system's Chromium, which test files share. Leaves the tests out without it. */
 export async function openBrowser(context: Mocha.Context): Promise<Browser> {
   if (executablePath === undefined) leaveOut(context, 'no Chromium is installed', 'install the package chromium');
-  mkdirSync(screenshots, { recursive: true });
-  // Playwright would switch off that the browser keeps pages for the button "Back".
-  const ignoreDefaultArgs = ['--disable-back-forward-cache'];
-  return chromium.launch({ executablePath, args: ['--no-sandbox'], ignoreDefaultArgs });
+  return sharedBrowser();
 }
 
 /**
@@ -83,7 +93,7 @@ export async function openPage(
     page,
     loadedBytes: () => bytes,
     check: async (name) => {
-      await page.screenshot({ path: join(screenshots, `${name}-${appearance}.png`), fullPage: true });
+      if (isFullTier()) await page.screenshot({ path: join(screenshots, `${name}-${appearance}.png`), fullPage: true });
       const found = await page.evaluate(`${axe}; axe.run(document, ${JSON.stringify(rules)})`);
       const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
       expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).to.deep.equal([]);

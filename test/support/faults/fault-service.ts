@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import { Redis } from 'ioredis';
 import { Cluster } from '../../../scripts/servers/cluster.js';
 import { ownSettings, type Settings } from '../../../scripts/servers/service-process.js';
@@ -93,6 +94,7 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
       return url;
     },
     startGateway: () => Promise.reject(new Error('use cluster.addGateway for this service')),
+    home: homedir(),
     log: () => cluster.readLog(),
     stop: async () => {
       redis.disconnect();

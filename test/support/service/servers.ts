@@ -116,7 +116,8 @@ export async function startTestServers(): Promise<Started> {
       appendOnly: false,
       extraArguments: ['--databases', String(redisDatabases)],
     }),
-    startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB }),
+    // Most tests wait for writes, and none kills this server.
+    startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB, confirmsFromMemory: true }),
   ]);
   return { redisUrl: redis.url, mongoUrl: mongo.url, redis, mongo, directory };
 }

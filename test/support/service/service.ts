@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
@@ -49,6 +49,8 @@ export interface RunningService {
   readonly keyPepper: string;
   /** Starts one more gateway on the same data. It stops with its own `stop`, or with the service. */
   startGateway(environment?: Settings): Promise<ServiceProcess>;
+  /** The home directory of its processes: empty at their start. */
+  readonly home: string;
   /** The log of its processes so far, as JSON lines. */
   log(): Promise<string>;
   /** Stops gateways, pool and Redis. Idempotent. */
@@ -126,13 +128,15 @@ async function startRunningService(options: ServiceOptions): Promise<RunningServ
 
 async function startParts(stops: StopList, options: ServiceOptions): Promise<RunningService> {
   const { gateways = 1, withRunner, environment, startRedis = startServiceRedis } = options;
-  const settings = { ...settingsOfTests(), ...environment };
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-service-'));
   stops.add(() => rm(directory, { recursive: true, force: true }));
+  const home = join(directory, 'home');
+  await mkdir(home);
   const logFile = join(directory, 'service.log');
   const log = openSync(logFile, 'a', 0o600);
   stops.add(() => closeSync(log));
 
+  const settings: Settings = { ...settingsOfTests(), HOME: home, ...environment };
   const servers = await testServers();
   const redis = await startRedis({ directory: join(directory, 'redis') });
   stops.add(() => redis.stop());
@@ -163,6 +167,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
       endWithThisProcess(gateway);
       return gateway;
     },
+    home,
     log: () => readFile(logFile, 'utf8'),
     stop: () => stops.run(),
   };

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { QuotaError } from '../../../../shared/quota/commands.js';
 import type { UsageCounter } from '../../../../shared/redis/keys.js';
 import { ownDatabases } from '../../../support/service/servers.js';
+import { runsOfTier } from '../../../support/tier.js';
 import { freshCounter, QuotaRig } from '../rig/quota-rig.js';
 
 /** The course of one call, and a fault meanwhile. `pauses`: round trips of the gateway before each step. */
@@ -121,7 +122,7 @@ describe('Quota under crashes', () => {
         expect(await rig.quota.usage(counter)).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });
         expect(answered).to.be.at.most(rig.ledger.sum(counter));
       }),
-      { numRuns: 40 },
+      { numRuns: runsOfTier(20, 40) },
     );
   });
 
@@ -144,7 +145,7 @@ describe('Quota under crashes', () => {
         await rig.settleDown(counter);
         expect(await rig.quota.usage(counter)).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });
       }),
-      { numRuns: 40 },
+      { numRuns: runsOfTier(20, 40) },
     );
   });
 });
