@@ -137,10 +137,7 @@ class Reading {
  * Runs a reading of the file. Its faults become errors that name the file.
  * @throws CliError
  */
-async function* withFileName<Item>(
-  input: Pick<InputFile, 'name'>,
-  items: AsyncIterable<Item>,
-): AsyncGenerator<Item> {
+async function* withFileName<Item>(input: Pick<InputFile, 'name'>, items: AsyncIterable<Item>): AsyncGenerator<Item> {
   try {
     yield* items;
   } catch (error) {
