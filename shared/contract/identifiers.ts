@@ -32,6 +32,9 @@ const drawsAtOnce = 512; // a draw for one id costs more than 20 times as much p
 export const callIdPrefix = (organisationId: string): string =>
   organisationId.slice('org_'.length, 'org_'.length + organisationLength).padEnd(organisationLength, '0');
 
+/** A number of 32 bits for an organisation. Organisations that share the beginning of their call ids share it, too. */
+export const organisationNumber = (organisationId: string): number => crc32(callIdPrefix(organisationId)) | 0;
+
 /** The part of a call id, or of a prediction's id, that its organisation gives. */
 export const prefixOfCallId = (callId: string): string => callId.slice(0, organisationLength);
 

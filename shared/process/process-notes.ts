@@ -9,7 +9,7 @@ import { type DiskSpace, noteEveryMs, type ProcessNote, ProcessRegister } from '
 import type { ProcessKind } from '../redis/running-processes.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { Stoppable } from './lifecycle.js';
-import { ownRelease } from './release.js';
+import { ownLevel, ownRelease } from './release.js';
 
 export interface ProcessNotesOptions {
   readonly kind: ProcessKind;
@@ -32,7 +32,7 @@ export class ProcessNotes implements Stoppable {
 
   constructor({ kind, redis, config, clock, workers }: ProcessNotesOptions) {
     this.register = new ProcessRegister(redis);
-    const own = { kind, release: ownRelease(), host: hostname(), pid: process.pid };
+    const own = { kind, release: ownRelease(), level: ownLevel, host: hostname(), pid: process.pid };
     const settings = settingsToCompare(kind, config);
     const note = async (): Promise<void> => {
       const disk = await diskSpace(tmpdir());

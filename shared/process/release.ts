@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { projectFile } from './project-root.js';
 
+/**
+ * The level of this release: how its processes use the database. A command that changes the database asks for it.
+ * - 1: they write the number of the organisation into each segment, and read either lead index.
+ */
+export const ownLevel = 1;
+
 /** The release of the running program: the version in package.json. */
 export function ownRelease(): string {
   const file: unknown = JSON.parse(readFileSync(projectFile('package.json'), 'utf8'));

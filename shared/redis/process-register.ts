@@ -26,6 +26,8 @@ export interface DiskSpace {
 export interface ProcessNote {
   readonly kind: ProcessKind;
   readonly release: string;
+  /** See `ownLevel`. Earlier releases note none. */
+  readonly level?: number;
   readonly host: string;
   readonly pid: number;
   /** Ms for which the process had run when it was noted. */

@@ -97,7 +97,7 @@ export async function removeOldPredictions(options: RetentionOptions): Promise<n
   return removed;
 }
 
-/** A range of the clustered key. */
+/** A range of call ids. */
 interface IdRange {
   readonly fromId: string;
   readonly beforeId: string;

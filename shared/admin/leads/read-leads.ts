@@ -1,17 +1,11 @@
 import type { Db } from 'mongodb';
 import { storedCrmId } from '../../contract/crm-id.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-
-import {
-  callsCollection,
-  idsOfOrganisation,
-  leadIndex,
-  type PredictionSegment,
-} from '../../store/calls/prediction-segment.js';
-
+import { callsCollection, type PredictionSegment } from '../../store/calls/prediction-segment.js';
 import { PredictionStore } from '../../store/calls/predictions.js';
 import { readRecentScores } from '../../store/calls/recent-scores.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
+import { leadIndexOf } from '../../store/lead-index/lead-index.js';
 import { ModelStore } from '../../store/models/models.js';
 import { outcomeId, type StoredOutcome } from '../../store/validation/outcomes.js';
 import { defineAction } from '../action.js';
@@ -63,9 +57,10 @@ async function leadsFrom(database: Db, org: string, prefix: string): Promise<str
   const before = prefix + lastCharacter;
   const found: string[] = [];
   await withMongoTimeout(timeoutMs, async (signal) => {
+    const { key, segmentsOf } = await leadIndexOf(database);
     for (let above = { $gte: prefix } as { $gte: string } | { $gt: string }; found.length < leadsShown; ) {
-      const next = { _id: idsOfOrganisation(org), org, crm_ids: { $elemMatch: { ...above, $lt: before } } };
-      const segment = await calls.findOne(next, { hint: leadIndex, projection: { crm_ids: 1 }, signal });
+      const next = { ...segmentsOf(org), crm_ids: { $elemMatch: { ...above, $lt: before } } };
+      const segment = await calls.findOne(next, { hint: key, projection: { crm_ids: 1 }, signal });
       const last = found.at(-1);
       const ids = (segment?.crm_ids ?? []).filter(
         (id): id is string => id?.startsWith(prefix) === true && (last === undefined || isBefore(last, id)),

@@ -1,5 +1,5 @@
 import { type Db, MongoServerError } from 'mongodb';
-import { createClustered, duplicateKey, type WriteOptions } from '../connection/connect.js';
+import { duplicateKey, type WriteOptions } from '../connection/connect.js';
 import { callsCollection, type PredictionSegment } from './prediction-segment.js';
 import type { LedgerRow } from './usage-ledger.js';
 
@@ -15,6 +15,7 @@ export function callDocuments(row: LedgerRow, segments: readonly PredictionSegme
     _id: row._id,
     request_id: row.request_id,
     org: row.org,
+    o: first.o,
     key: row.key,
     bucket: row.bucket,
     month: row.month,
@@ -55,11 +56,6 @@ interface InsertReply {
 /** Writes the collection `calls`, which `UsageLedger` and `PredictionStore` read. */
 export class CallDocuments {
   constructor(private readonly database: Db) {}
-
-  /** Creates the collection, clustered by `_id`, which saves writing one B-tree. */
-  async prepare(): Promise<void> {
-    await createClustered(this.database, callsCollection);
-  }
 
   /** Writes documents within a transaction, which fails if one of them exists. */
   async insert(documents: readonly CallDocument[], options: WriteOptions): Promise<void> {

@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { AggregationCursor, Db, Document, FindCursor } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
+import { leadIndexOf, skippingFilter } from '../lead-index/lead-index.js';
 import {
   callIdOf,
   callsCollection,
   cellAt,
-  idsOfOrganisation,
-  leadIndex,
   type PredictionSegment,
   positionOf,
   predictionId,
@@ -46,10 +45,16 @@ interface LatestSegments {
  * index (DISTINCT_SCAN). It costs one index seek for each model that has scored the lead, however long the history is.
  * @param summary accumulators over the models of a lead: `$_id` is a model, `$segment` its latest segment of the lead
  * @returns stages whose documents hold `crmId` and the members of `summary`, without leads that have no prediction
+ * @throws the driver's error
  */
-export const latestByModel = (org: string, crmIds: readonly string[], summary: Document): Document[] =>
+export const latestByModel = async (
+  database: Db,
+  org: string,
+  crmIds: readonly string[],
+  summary: Document,
+): Promise<Document[]> =>
   ofEachLead(crmIds, [
-    { $match: { _id: idsOfOrganisation(org), org } },
+    { $match: await skippingFilter(database, await leadIndexOf(database), org) },
     { $sort: { model: 1, _id: -1 } },
     { $group: { _id: '$model', segment: { $first: '$_id' } } },
     { $group: { _id: null, ...summary } },
@@ -64,8 +69,8 @@ export const ofEachLead = (crmIds: readonly string[], pipeline: readonly Documen
 ];
 
 /** Pipeline of `LatestSegments`. */
-const latestSegments = ({ organisationId, modelId, crmIds }: LeadQuery): Document[] =>
-  latestByModel(organisationId, crmIds, {
+const latestSegments = (database: Db, { organisationId, modelId, crmIds }: LeadQuery): Promise<Document[]> =>
+  latestByModel(database, organisationId, crmIds, {
     latest: { $max: '$segment' },
     own: { $max: { $cond: [{ $eq: ['$_id', { $literal: modelId }] }, '$segment', ''] } },
   });
@@ -99,11 +104,12 @@ export async function readShortHistories<Segment extends Document>(
       : { owner: model, perLead: shortHistory.ofOne };
   // One segment tells whether any of the leads was ever scored.
   const most = longHistories.has(owner) ? 0 : perLead * crmIds.length;
+  const { key, segmentsOf } = await leadIndexOf(database);
   const segments = await database
     .collection<PredictionSegment>(callsCollection)
     .find(
-      { _id: idsOfOrganisation(org), org, crm_ids: { $in: [...crmIds] }, ...(model === undefined ? {} : { model }) },
-      { hint: leadIndex, batchSize: segmentsPerReply, ...(signal === undefined ? {} : { signal }) },
+      { ...segmentsOf(org), crm_ids: { $in: [...crmIds] }, ...(model === undefined ? {} : { model }) },
+      { hint: key, batchSize: segmentsPerReply, ...(signal === undefined ? {} : { signal }) },
     )
     .project<Segment>(projection)
     .limit(most + 1)
@@ -124,7 +130,7 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
   return await withMongoTimeout(timeoutMs, async (signal) => {
     const segments =
       (await readShortHistories<ScoreColumns>(database, { organisationId, crmIds, signal }, scoreColumns)) ??
-      (await readLatestSegments(database, latestSegments(query), signal));
+      (await readLatestSegments(database, await latestSegments(database, query), signal));
     return latestAmong(segments, modelId, new Set(crmIds));
   });
 }

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { dayStartMs } from '../../contract/dates.js';
-import { callIdFloor, callIdPrefix } from '../../contract/identifiers.js';
+import { callIdFloor, callIdPrefix, organisationNumber } from '../../contract/identifiers.js';
 
 /**
  * The collection of scored calls. The first document of a call holds its ledger row (`LedgerRow`) and its first hundred
@@ -30,6 +30,8 @@ export interface PredictionSegment {
    */
   readonly _id: string;
   readonly org: string;
+  /** See `organisationNumber`. Documents of earlier releases lack it until `leadscore lead-index --apply` adds it. */
+  readonly o: number;
   readonly model: string;
   readonly version: string;
   readonly at: Date;
@@ -48,11 +50,9 @@ export interface PredictionSegment {
   readonly erased: number;
 }
 
-/** Index for the predictions of a lead, latest first. */
-export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
-
 /** The members that the first segment adds to its call's ledger row, in the form of `$unset`. */
 export const segmentColumns = {
+  o: 1,
   arrived_at: 1,
   crm_ids: 1,
   scores: 1,
@@ -136,13 +136,14 @@ export interface ScoredColumns {
 /** Splits the columns of a call into segments. */
 export function segmentsOf(call: ScoredColumns): PredictionSegment[] {
   const { callId, org, model, version, at, arrivedAt = at } = call;
+  const o = organisationNumber(org);
   const segments: PredictionSegment[] = [];
   for (let row = 0; row < call.scores.length; row += maxSegmentRecords) {
     const end = row + maxSegmentRecords;
     const crmIds = call.crmIds.slice(row, end);
     segments.push({
       _id: segmentIdOf(callId, row),
-      ...{ org, model, version, at, arrived_at: arrivedAt },
+      ...{ org, o, model, version, at, arrived_at: arrivedAt },
       crm_ids: crmIds,
       scores: call.scores.slice(row, end),
       likelihoods: call.likelihoods.slice(row, end),

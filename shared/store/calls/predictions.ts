@@ -1,5 +1,6 @@
-import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
+import type { Collection, Db, Document } from 'mongodb';
 import { amongIds, withMongoTimeout } from '../connection/connect.js';
+import { leadIndexOf } from '../lead-index/lead-index.js';
 import {
   type LeadQuery,
   type LeadScores,
@@ -13,7 +14,6 @@ import {
   callsCollection,
   cellAt,
   idsOfOrganisation,
-  leadIndex,
   type PredictionSegment,
   predictionId,
   rowOf,
@@ -33,12 +33,6 @@ export interface PastScore {
   readonly at: Date;
 }
 
-/**
- * Leads arrive in random order, so each index entry dirties another page. Small pages halve the cost of writing them
- * back once the index exceeds the dirty limit of WiredTiger (a twentieth of its cache).
- */
-const smallPages = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } };
-
 /** A page of a history ends after segments of this size; MongoDB reads whole segments, of up to 16 MiB each. */
 const maxHistoryBytes = 64 * 1024 * 1024;
 /** More than most leads have. */
@@ -57,15 +51,6 @@ export class PredictionStore {
     this.collection = database.collection<PredictionSegment>(callsCollection);
   }
 
-  /** Creates the index of leads; an existing one stays unchanged. */
-  async prepare(): Promise<void> {
-    await this.collection.createIndex(leadIndex, smallPages).catch(async (error: unknown) => {
-      if (!(error instanceof MongoServerError)) throw error;
-      // The index exists with the default page size, or the storage engine does not know the setting.
-      await this.collection.createIndex(leadIndex);
-    });
-  }
-
   /** The next organisations with calls whose ids begin with a greater text, one for each such beginning. */
   async organisationsAfter(callId: string, most: number): Promise<string[]> {
     const found: string[] = [];
@@ -81,7 +66,7 @@ export class PredictionStore {
     return found;
   }
 
-  /** Ids of the oldest segments of an organisation from one id up to another, in the order of the clustered key. */
+  /** Ids of the oldest segments of an organisation from one id up to another, in the order of their ids. */
   async oldest(between: { readonly fromId: string; readonly beforeId: string; readonly most: number }) {
     const { fromId, beforeId, most } = between;
     return await this.collection
@@ -146,14 +131,18 @@ export class PredictionStore {
     const scores: PastScore[] = [];
     let [read, bytes] = [0, 0];
     return await withMongoTimeout(timeoutMs, async (signal) => {
+      const { key, entriesOf } = await leadIndexOf(this.database);
+      const ofLead = { ...entriesOf(organisationId), crm_ids: crmId, ...ofModel };
       for (let size = firstSegmentsRead; ; ) {
+        // Without `org`: MongoDB would read all segments of the lead before it sorts them.
         const segments = await this.collection
-          .find({ org: organisationId, crm_ids: crmId, ...ofModel, _id: ids }, { hint: leadIndex, signal })
+          .find({ ...ofLead, _id: ids }, { hint: key, signal })
           .project<LeadSegment>(rowsOf(crmId))
           .sort({ _id: -1 })
           .limit(size)
           .toArray();
         for (const segment of segments) {
+          if (segment.org !== organisationId) continue;
           // The previous page may have shown rows of the first segment.
           for (const score of scoresOf(segment)) if (before === undefined || score.id < before) scores.push(score);
           bytes += segment.bytes;
@@ -174,8 +163,9 @@ export class PredictionStore {
 
   /** Whether a lead has any prediction. */
   async knows(organisationId: string, crmId: string): Promise<boolean> {
-    const ofLead = { _id: idsOfOrganisation(organisationId), org: organisationId, crm_ids: crmId };
-    const found = await this.collection.findOne(ofLead, { projection: { _id: 1 }, hint: leadIndex });
+    const { key, segmentsOf } = await leadIndexOf(this.database);
+    const ofLead = { ...segmentsOf(organisationId), crm_ids: crmId };
+    const found = await this.collection.findOne(ofLead, { projection: { _id: 1 }, hint: key });
     return found !== null;
   }
 
@@ -185,13 +175,14 @@ export class PredictionStore {
    */
   async segmentsWith(lead: LeadSegments, most: number): Promise<Pick<PredictionSegment, '_id' | 'at'>[]> {
     const { organisationId, crmId, arrivedBy } = lead;
+    const { key, segmentsOf } = await leadIndexOf(this.database);
     return await this.collection
       .find(
         {
-          ...{ _id: idsOfOrganisation(organisationId), org: organisationId, crm_ids: crmId },
+          ...{ ...segmentsOf(organisationId), crm_ids: crmId },
           ...(arrivedBy === undefined ? {} : { arrived_at: { $lte: arrivedBy } }),
         },
-        { hint: leadIndex },
+        { hint: key },
       )
       .project<Pick<PredictionSegment, '_id' | 'at'>>({ at: 1 })
       .limit(most)
@@ -203,9 +194,10 @@ export class PredictionStore {
     { organisationId, crmId }: Pick<LeadSegments, 'organisationId' | 'crmId'>,
     ids: readonly string[],
   ): Promise<void> {
-    // By the lead's index: for ids alone MongoDB would scan the clustered collection.
-    const segments = { org: organisationId, crm_ids: crmId, _id: { $in: [...ids] } };
-    await this.collection.updateMany(segments, erasure(crmId), { hint: leadIndex, writeConcern: { w: 'majority' } });
+    // By the lead's index: for ids alone MongoDB would scan a clustered collection.
+    const { key, segmentsOf } = await leadIndexOf(this.database);
+    const segments = { ...segmentsOf(organisationId), crm_ids: crmId, _id: { $in: [...ids] } };
+    await this.collection.updateMany(segments, erasure(crmId), { hint: key, writeConcern: { w: 'majority' } });
   }
 }
 
@@ -226,7 +218,7 @@ export interface LeadSegments {
 }
 
 /** The rows of a lead in one segment. */
-interface LeadSegment extends Pick<PredictionSegment, '_id' | 'model' | 'version' | 'at'> {
+interface LeadSegment extends Pick<PredictionSegment, '_id' | 'org' | 'model' | 'version' | 'at'> {
   /** Size of the whole segment. */
   readonly bytes: number;
   readonly rows: readonly { readonly index: number; readonly score: number; readonly likelihood: number }[];
@@ -236,7 +228,7 @@ interface LeadSegment extends Pick<PredictionSegment, '_id' | 'model' | 'version
 function rowsOf(crmId: string): Document {
   const row = { index: '$$index', score: cellAt('$scores'), likelihood: cellAt('$likelihoods') };
   const rows = { $map: { input: rowsOfLead({ $literal: crmId }), as: 'index', in: row } };
-  return { model: 1, version: 1, at: 1, bytes: { $bsonSize: '$$ROOT' }, rows };
+  return { org: 1, model: 1, version: 1, at: 1, bytes: { $bsonSize: '$$ROOT' }, rows };
 }
 
 /** The predictions of a lead in one segment, latest first. */

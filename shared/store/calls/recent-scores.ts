@@ -1,13 +1,8 @@
 import type { Db, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
+import { type LeadIndex, leadIndexOf } from '../lead-index/lead-index.js';
 import { latestByModel } from './lead-lookup.js';
-import {
-  callsCollection,
-  cellAt,
-  idsOfOrganisation,
-  type PredictionSegment,
-  rowsOfLead,
-} from './prediction-segment.js';
+import { callsCollection, cellAt, type PredictionSegment, rowsOfLead } from './prediction-segment.js';
 
 /** The latest score of a lead under any model, and the scores before it under the same model. */
 export interface RecentScores {
@@ -64,13 +59,17 @@ export async function readRecentScores(
     const summary = { latest: { $max: { segment: '$segment', model: '$_id' } }, models: { $sum: 1 } };
     // The cursor obeys `signal`, although the type of the options lacks it.
     const options = { signal, batchSize: crmIds.length + 1 };
-    const leads = await database.aggregate<LatestModel>(latestByModel(org, crmIds, summary), options).toArray();
+    const pipeline = await latestByModel(database, org, crmIds, summary);
+    const index = await leadIndexOf(database);
+    const leads = await database.aggregate<LatestModel>(pipeline, options).toArray();
     let bytes = 0;
     // The first lead alone: its size tells whether all segments are large.
     for (let [next, count] = [0, 1]; next < leads.length; [next, count] = [next + count, leadsPerQuery]) {
       const part = leads.slice(next, next + count);
       const most = bytes > maxBytes ? 1 : mostScores;
-      const read = await database.aggregate<LastSegments>(lastSegments(org, part, most), options).toArray();
+      const read = await database
+        .aggregate<LastSegments>(lastSegments(index, { org, leads: part, most }), options)
+        .toArray();
       const byLead = new Map(read.map(({ crmId, segments }) => [crmId, segments]));
       for (const { crmId, latest, models } of part) {
         const segments = byLead.get(crmId) ?? [];
@@ -87,14 +86,17 @@ export async function readRecentScores(
 }
 
 /** Pipeline that reads the last segments of leads, each under its latest model. */
-const lastSegments = (org: string, leads: readonly LatestModel[], most: number): Document[] => [
+const lastSegments = (
+  { segmentsOf }: LeadIndex,
+  { org, leads, most }: { readonly org: string; readonly leads: readonly LatestModel[]; readonly most: number },
+): Document[] => [
   { $documents: leads.map(({ crmId, latest }) => ({ crmId: { $literal: crmId }, model: { $literal: latest.model } })) },
   {
     $lookup: {
       ...{ from: callsCollection, localField: 'crmId', foreignField: 'crm_ids', as: 'segments' },
       let: { crmId: '$crmId', model: '$model' },
       pipeline: [
-        { $match: { _id: idsOfOrganisation(org), org, $expr: { $eq: ['$model', '$$model'] } } },
+        { $match: { ...segmentsOf(org), $expr: { $eq: ['$model', '$$model'] } } },
         // Only the lead index has this order: for that of `_id` alone, MongoDB may read all calls, latest first.
         { $sort: { model: 1, _id: -1 } },
         { $limit: most },

@@ -1,5 +1,6 @@
 import type { Db, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
+import { type LeadIndex, leadIndexOf } from '../lead-index/lead-index.js';
 import {
   type LeadQuery,
   latestAmong,
@@ -10,7 +11,7 @@ import {
   type ScoreColumns,
   scoreColumns,
 } from './lead-lookup.js';
-import { callsCollection, idsOfOrganisation, leadIndex, type PredictionSegment } from './prediction-segment.js';
+import { callsCollection, type PredictionSegment } from './prediction-segment.js';
 
 /** Leads in one of several reads; MongoDB takes some milliseconds for them. */
 const leadsPerRead = 250;
@@ -47,15 +48,15 @@ export async function scoredAmong(database: Db, leads: ScoredAmong): Promise<Rea
     }
     // One batch: MongoDB's default of 101 documents would take a round trip more.
     const options = { batchSize: leadsPerRead + 1, ...withSignal };
-    const pipeline = scoredPipeline(organisationId, some);
+    const pipeline = scoredPipeline(await leadIndexOf(database), organisationId, some);
     const found = await database.aggregate<{ readonly crmId: string }>(pipeline, options).toArray();
     for (const { crmId } of found) scored.add(crmId);
   }
   return scored;
 }
 
-const scoredPipeline = (org: string, crmIds: readonly string[]): Document[] =>
-  ofEachLead(crmIds, [{ $match: { _id: idsOfOrganisation(org), org } }, { $limit: 1 }, { $project: { _id: 1 } }]);
+const scoredPipeline = ({ segmentsOf }: LeadIndex, org: string, crmIds: readonly string[]): Document[] =>
+  ofEachLead(crmIds, [{ $match: segmentsOf(org) }, { $limit: 1 }, { $project: { _id: 1 } }]);
 
 /**
  * Reads the latest predictions of leads under one model, whatever other models have scored them. Costs one index seek
@@ -74,14 +75,16 @@ export async function readOwnOf(database: Db, query: LeadQuery): Promise<Readonl
 /** Segments of one model that hold its latest predictions of leads. */
 async function readOwnSegments(database: Db, query: LeadQuery, signal: AbortSignal): Promise<readonly ScoreColumns[]> {
   const { organisationId: org, modelId: model, crmIds } = query;
-  const ofModel = { _id: idsOfOrganisation(org), org, model };
+  const { key, entriesOf } = await leadIndexOf(database);
+  // A model belongs to one organisation.
+  const ofModel = { ...entriesOf(org), model };
   // Only the lead index has this order: for that of `_id` alone, MongoDB may read all calls, latest first.
   const latestFirst = { model: 1, _id: -1 } as const;
   const [crmId, ...others] = crmIds;
   if (crmId !== undefined && others.length === 0)
     return await database
       .collection<PredictionSegment>(callsCollection)
-      .find({ ...ofModel, crm_ids: crmId }, { hint: leadIndex, signal })
+      .find({ ...ofModel, crm_ids: crmId }, { hint: key, signal })
       .project<ScoreColumns>(scoreColumns)
       .sort(latestFirst)
       .limit(1)
@@ -105,11 +108,12 @@ export async function scoredLeadNear(
     signal,
   }: { readonly organisationId: string; readonly crmId: string; readonly signal?: AbortSignal },
 ): Promise<string | undefined> {
+  const { key, segmentsOf } = await leadIndexOf(database);
   const calls = database.collection<PredictionSegment>(callsCollection);
   for (const atLeast of [crmId, '']) {
-    const filter = { _id: idsOfOrganisation(org), org, crm_ids: { $elemMatch: { $gte: atLeast } } };
+    const filter = { ...segmentsOf(org), crm_ids: { $elemMatch: { $gte: atLeast } } };
     const segment = await calls.findOne(filter, {
-      hint: leadIndex,
+      hint: key,
       projection: { crm_ids: 1 },
       ...(signal === undefined ? {} : { signal }),
     });

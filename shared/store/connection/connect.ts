@@ -1,5 +1,6 @@
 import {
   type ClientSession,
+  type CreateCollectionOptions,
   type Db,
   type Document,
   MongoBulkWriteError,
@@ -186,9 +187,13 @@ export function amongIds(ids: readonly string[]): { $in: string[]; $gte: string;
 }
 
 /** Creates a collection clustered by `_id`, unless it exists. */
-export async function createClustered(database: Db, name: string): Promise<void> {
+export const createClustered = (database: Db, name: string): Promise<void> =>
+  createUnlessExists(database, name, { clusteredIndex: { key: { _id: 1 }, unique: true } });
+
+/** Creates a collection, unless it exists. */
+export async function createUnlessExists(database: Db, name: string, options: CreateCollectionOptions): Promise<void> {
   try {
-    await database.createCollection(name, { clusteredIndex: { key: { _id: 1 }, unique: true } });
+    await database.createCollection(name, options);
   } catch (error) {
     if (!(error instanceof MongoServerError && error.code === collectionExists)) throw error;
   }

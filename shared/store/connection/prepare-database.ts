@@ -2,10 +2,8 @@ import type { Db } from 'mongodb';
 import { retryAtStart } from '../../async/retry.js';
 import { messageOf } from '../../contract/errors.js';
 import { ApiKeyStore } from '../accounts/api-keys.js';
-import { CallDocuments } from '../calls/call-documents.js';
 import { ErasureStore } from '../calls/erasures.js';
 import { IdempotencyStore } from '../calls/idempotency.js';
-import { PredictionStore } from '../calls/predictions.js';
 import { UsageLedger } from '../calls/usage-ledger.js';
 import { AuditLog } from '../console/audit-log.js';
 import { CallDayStore } from '../console/call-days.js';
@@ -15,6 +13,7 @@ import { UploadStore } from '../console/uploads.js';
 import { SliceStore } from '../jobs/job-slices.js';
 import { JobUploadStore } from '../jobs/job-uploads.js';
 import { JobStore } from '../jobs/jobs.js';
+import { prepareCalls } from '../lead-index/prepare-calls.js';
 import { FieldDayStore } from '../models/field-days.js';
 import { ModelStore } from '../models/models.js';
 import { OutcomeStore } from '../validation/outcomes.js';
@@ -38,13 +37,12 @@ export async function prepareDatabase(database: Db): Promise<void> {
 }
 
 async function prepareOnce(database: Db): Promise<void> {
-  await new CallDocuments(database).prepare();
+  await prepareCalls(database);
   await Promise.all([
     new ChangeLog(database).prepare(),
     new ApiKeyStore(database).prepare(),
     new ModelStore(database).prepare(),
     new FieldDayStore(database).prepare(),
-    new PredictionStore(database).prepare(),
     new UsageLedger(database).prepare(),
     new ErasureStore(database).prepare(),
     new IdempotencyStore(database).prepare(),

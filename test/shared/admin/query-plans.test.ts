@@ -5,7 +5,7 @@ import { createOrganisation } from '../../../shared/admin/organisations/change-o
 import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs } from '../../../shared/contract/dates.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { callIdGenerator, organisationNumber } from '../../../shared/contract/identifiers.js';
 import { CallDayStore, dayOf } from '../../../shared/store/console/call-days.js';
 import { ConsoleAccess, newAccessSecret } from '../../../shared/store/console/console-access.js';
 import { MemberStore } from '../../../shared/store/console/members.js';
@@ -34,6 +34,7 @@ describe('the queries of the console', () => {
       const { key_id } = await desk.act(createKey, { org_id: org });
       const bundle = checkBundle(sampleBundle());
       const model = await createModel(database, { organisationId: org, bundle, now: new Date() });
+      const o = organisationNumber(org);
       const documents = Array.from({ length: calls }, (_, index) => {
         const at = new Date(nowMs - index);
         const row = {
@@ -44,7 +45,14 @@ describe('the queries of the console', () => {
           records: 1,
           request_id: 'r',
         };
-        const segment = { crm_ids: [`LEAD-${index % 500}`], scores: [5], likelihoods: [5], fields: ['[]'], erased: 0 };
+        const segment = {
+          crm_ids: [`LEAD-${index % 500}`],
+          scores: [5],
+          likelihoods: [5],
+          fields: ['[]'],
+          erased: 0,
+          o,
+        };
         return {
           _id: newCallId(at.getTime(), org),
           ...row,

@@ -11,7 +11,7 @@ import { showOverview } from '../../../shared/admin/usage/overview.js';
 import { showUsage } from '../../../shared/admin/usage/show-usage.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayText } from '../../../shared/contract/dates.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { callIdGenerator, organisationNumber } from '../../../shared/contract/identifiers.js';
 import { modelStrikesKey } from '../../../shared/redis/keys.js';
 import { CallDayStore, dayOf, latencyBucket, latencyQuantile } from '../../../shared/store/console/call-days.js';
 import type { Model } from '../../../shared/store/models/models.js';
@@ -49,6 +49,7 @@ describe('a reading action', () => {
   ) {
     const row = { org: organisationId, key, bucket, month: counted, records, model: model._id, version: model.version };
     const segment = {
+      o: organisationNumber(organisationId),
       crm_ids: [crmId],
       scores: [score],
       likelihoods: [1234],

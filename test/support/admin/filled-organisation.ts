@@ -3,7 +3,7 @@ import { createOrganisation } from '../../../shared/admin/organisations/change-o
 import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { callIdGenerator, organisationNumber } from '../../../shared/contract/identifiers.js';
 import { readingKinds } from '../../../shared/messages/score-job.js';
 import { CallDayStore, dayOf, latencyBucket } from '../../../shared/store/console/call-days.js';
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
@@ -60,7 +60,7 @@ async function addCalls(desk: AdminDesk, { id, keyId, model }: Calls): Promise<v
       ...{ _id: newCallId(atMs, id), request_id: `request-${index}`, org: id, key: keyId, bucket: 'live' },
       ...{ month: monthOf(atMs), records: 1, model: model._id, version: model.version, at, arrived_at: at },
       ...{ crm_ids: ['LEAD-02638'], scores: [40 + 20 * index], likelihoods: [1_000 + 900 * index] },
-      ...{ fields: [`[${50 * index}]`], without_crm_id: 0, erased: 0 },
+      ...{ fields: [`[${50 * index}]`], without_crm_id: 0, erased: 0, o: organisationNumber(id) },
     };
   });
   await desk.database.collection<Document & { _id: string }>('calls').insertMany(rows);

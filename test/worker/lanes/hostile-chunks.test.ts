@@ -16,6 +16,7 @@ import {
 import { replyStreamKey } from '../../../shared/redis/keys.js';
 import { callsCollection, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { prepareCalls } from '../../../shared/store/lead-index/prepare-calls.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
 import { beginChunk } from '../../../worker/scoring/score-chunk.js';
 import { longestIterationMs } from '../../support/beats.js';
@@ -111,7 +112,7 @@ describe('a hostile chunk', () => {
     const loadManifest = async () => bundle.manifest;
     registry = new ModelRegistry({ loadModel: async () => bundle, loadBundle: async () => bundle, loadManifest }, 1);
     const predictions = new PredictionStore(mongo.db());
-    await predictions.prepare();
+    await prepareCalls(mongo.db());
     rig = await laneRig(({ commands }) => {
       const latest = new LatestScores(commands);
       return (chunk) =>

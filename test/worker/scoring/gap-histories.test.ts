@@ -9,11 +9,11 @@ import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { ScoreNotes } from '../../../shared/latest-scores/note-scores.js';
 import type { Cell } from '../../../shared/messages/cells.js';
 import type { ScoredPart } from '../../../shared/messages/score-job.js';
-import { CallDocuments } from '../../../shared/store/calls/call-documents.js';
 import { eraseLead, erasingStores } from '../../../shared/store/calls/erasures.js';
 import { callsCollection, type PredictionSegment, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareCalls } from '../../../shared/store/lead-index/prepare-calls.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
 import { beginChunk } from '../../../worker/scoring/score-chunk.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
@@ -193,8 +193,7 @@ describe('histories of leads with and without the latest scores of Redis', () =>
     for (const name of ['with', 'without']) {
       const mongo = await connectMongo((await freshDatabases()).mongoUrl, { name });
       databases.push(mongo);
-      await new CallDocuments(mongo.database).prepare();
-      await new PredictionStore(mongo.database).prepare();
+      await prepareCalls(mongo.database);
     }
     redis = new Redis((await freshDatabases()).redisUrl);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Document } from 'mongodb';
-import { callIdFloor } from '../../../shared/contract/identifiers.js';
+import { callIdFloor, organisationNumber } from '../../../shared/contract/identifiers.js';
 import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
 import { ErasureStore, erasingStores, leadHash } from '../../../shared/store/calls/erasures.js';
@@ -48,7 +48,12 @@ describe('leads that are erased once more', () => {
     );
   const atMs = nowMs - 2 * leaseMs;
   const called = (name: string, org = organisationId) => `${callIdFloor(atMs - 1, org)}${name}`;
-  const columns = { org: organisationId, at: new Date(atMs), arrived_at: new Date(atMs) };
+  const columns = {
+    org: organisationId,
+    o: organisationNumber(organisationId),
+    at: new Date(atMs),
+    arrived_at: new Date(atMs),
+  };
   const ofOne = { fields: ['x'], scores: [1], likelihoods: [1], erased: 0 };
   const asked = async (crmId: string, { org = organisationId, wasKnown = true } = {}) => {
     const lead = { organisationId: org, crmId };
@@ -82,7 +87,7 @@ describe('leads that are erased once more', () => {
     async function () {
       this.timeout(60_000); // on a busy machine, 1,200 erasures take longer than the usual 20 s
       const other = 'org_zzzzzzzzzzzzzzzz';
-      const ofOther = { ...columns, org: other, ...ofOne };
+      const ofOther = { ...columns, org: other, o: organisationNumber(other), ...ofOne };
       const damaged = Array.from({ length: 100 }, (_, lead) => `D-${lead}`);
       await documents().insertOne({ _id: called('other', other), ...ofOther, crm_ids: ['L-1'] });
       await documents().insertMany(

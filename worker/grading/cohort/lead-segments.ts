@@ -3,9 +3,9 @@ import { dayStartMs } from '../../../shared/contract/dates.js';
 import {
   callsCollection,
   idsOfOrganisation,
-  leadIndex,
   type PredictionSegment,
 } from '../../../shared/store/calls/prediction-segment.js';
+import { leadIndexOf } from '../../../shared/store/lead-index/lead-index.js';
 import { blocksOf, idsOfDays } from './scan-requests.js';
 import { type GradedVersion, readInBatches, type Snapshot } from './snapshot.js';
 
@@ -20,7 +20,7 @@ const batchSizes = {
   recordsOf: (segment: Pick<LeadSegment, 'crm_ids'>): number => segment.crm_ids.length,
 };
 const find = callsCollection;
-const clusteredKey = { _id: 1 } as const;
+const byId = { _id: 1 } as const;
 const leadColumns = { at: 1, crm_ids: 1, scores: 1, likelihoods: 1 } as const;
 
 /** Rows without scores belong to test keys, or have lost their predictions to retention. */
@@ -33,12 +33,12 @@ const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Documen
 });
 
 /**
- * Reads all segments of a version in batches, in the order of the clustered key: the calls of an organisation lie
- * together.
+ * Reads all segments of a version in batches, in the order of their ids. In a clustered collection, the calls of an
+ * organisation lie together.
  * @throws MongoDB errors
  */
 export const allSegments = (snapshot: Snapshot, graded: GradedVersion): AsyncGenerator<readonly LeadSegment[]> => {
-  const command = { find, filter: ofVersion(graded), projection: leadColumns, hint: clusteredKey };
+  const command = { find, filter: ofVersion(graded), projection: leadColumns, hint: byId };
   return readInBatches<LeadSegment>(snapshot, command, batchSizes);
 };
 
@@ -48,21 +48,15 @@ export const allSegments = (snapshot: Snapshot, graded: GradedVersion): AsyncGen
  * @param crmIds at most a few thousand: an id may take 1 kB, and one command 16 MB
  * @throws MongoDB errors
  */
-export const segmentsOfLeads = (
+export async function* segmentsOfLeads(
   snapshot: Snapshot,
   graded: GradedVersion,
   crmIds: readonly string[],
-): AsyncGenerator<readonly LeadSegment[]> =>
-  readInBatches<LeadSegment>(
-    snapshot,
-    {
-      find,
-      filter: { ...ofVersion(graded), crm_ids: { $in: crmIds } },
-      projection: leadColumns,
-      hint: leadIndex,
-    },
-    batchSizes,
-  );
+): AsyncGenerator<readonly LeadSegment[]> {
+  const { key, segmentsOf } = await leadIndexOf(snapshot.database);
+  const filter = { ...ofVersion(graded), ...segmentsOf(graded.organisationId), crm_ids: { $in: crmIds } };
+  yield* readInBatches<LeadSegment>(snapshot, { find, filter, projection: leadColumns, hint: key }, batchSizes);
+}
 
 /**
  * Lists the leads that were scored on given days.
@@ -82,7 +76,7 @@ export async function leadsOfDays(
       _id: idsOfDays(graded.organisationId, first, last),
       at: { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) },
     };
-    const command = { find, filter, projection: { crm_ids: 1 }, hint: clusteredKey };
+    const command = { find, filter, projection: { crm_ids: 1 }, hint: byId };
     for await (const segments of readInBatches<Pick<LeadSegment, 'crm_ids'>>(snapshot, command, batchSizes)) {
       for (const { crm_ids: crmIds } of segments) for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
       if (leads.size > max) return undefined;

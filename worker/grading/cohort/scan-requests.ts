@@ -8,15 +8,15 @@ import type { GradedVersion, Snapshot } from './snapshot.js';
 /** Days per aggregation, so that the calls of one `$group` stage fit into memory. */
 const maxBlockDays = 31;
 
-/** The range of the clustered key that contains all calls of an organisation on some days. */
+/** The range of ids that contains all calls of an organisation on some days. */
 export const idsOfDays = (organisationId: string, first: number, last: number) => ({
   $gte: callIdFloor(dayStartMs(first), organisationId),
   $lt: callIdFloor(dayStartMs(last + 1), organisationId),
 });
 
 /**
- * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of the
- * clustered key, a month at a time. It reads only the lengths and counters of segments.
+ * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of
+ * ids, a month at a time. It reads only the lengths and counters of segments.
  * @param days ascending numbers of UTC days
  * @returns one entry per day that has calls
  */

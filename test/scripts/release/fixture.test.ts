@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { dumpCollections, dumpKeys, loadFixture } from '../../../scripts/release/fixture-data.js';
+import { type ReleaseFixture, readFixture } from '../../../scripts/release/fixture-file.js';
+import { answerOf, settingsAt } from '../../../scripts/release/recorded-answers.js';
+import { endWithThisProcess } from '../../../scripts/servers/service-process.js';
+import { startStack } from '../../../scripts/servers/stack.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { ownDatabases } from '../../support/service/servers.js';
+import { startTimeoutMs } from '../../support/service/service.js';
+
+describe('the fixture of a release', () => {
+  let fixture: ReleaseFixture;
+  let mongo: Mongo;
+  let redis: Redis;
+  let urls: { readonly redisUrl: string; readonly mongoUrl: string };
+
+  before(async () => {
+    fixture = await readFixture(projectFile('test/fixtures/releases/0.1.0.tar.gz'));
+    urls = await ownDatabases();
+    mongo = await connectMongo(urls.mongoUrl, { name: 'test' });
+    await mongo.client.db('admin').command({ setParameter: 1, ttlMonitorEnabled: false });
+    redis = new Redis(urls.redisUrl);
+    await loadFixture(fixture, { database: mongo.database, redis });
+  });
+  after(async () => {
+    redis.disconnect();
+    await mongo.client.db('admin').command({ setParameter: 1, ttlMonitorEnabled: true });
+    await mongo.client.close();
+  });
+
+  it('loads into empty servers with the same documents, indexes and keys', async () => {
+    const { collections, keys } = fixture;
+    expect(collections.map(({ name }) => name)).to.include.members([
+      ...['api_keys', 'audit_log', 'calls', 'erasures', 'idempotency', 'jobs', 'model_validation', 'orgs', 'outcomes'],
+    ]);
+    expect(keys.length).to.be.greaterThan(5);
+    const loaded = new Map((await dumpCollections(mongo.database)).map((each) => [each.name, each]));
+    for (const { name, documents, indexes } of collections) {
+      expect(loaded.get(name)?.documents, name).to.deep.equal(documents);
+      expect(sorted(loaded.get(name)?.indexes ?? ''), name).to.deep.equal(sorted(indexes));
+    }
+    // The others may have expired. Redis may write the fields of a value in another order.
+    const lasting = keys.filter(({ ttlMs }) => ttlMs === 0 || ttlMs > 300_000).map(({ name }) => name);
+    expect((await dumpKeys(redis)).map(({ name }) => name)).to.include.members(lasting);
+  });
+
+  it('answers each recorded call as the release did, at the time of the release', async function () {
+    this.timeout(startTimeoutMs);
+    const { about, answers } = fixture;
+    const environment = { ...settingsAt(Date.parse(about.writtenAt), about.pepper), LOWER_PRIORITY: 'no' };
+    const stack = await startStack({ ...urls, environment });
+    for (const part of [...stack.gateways, stack.pool]) endWithThisProcess(part);
+    try {
+      for (const { status, text, ...call } of answers) {
+        const found = await answerOf(stack.url, about.keys, call);
+        expect({ ...call, status: found.status, text: found.text }).to.deep.equal({ ...call, status, text });
+      }
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
+const sorted = (indexes: string): unknown[] =>
+  JSON.parse(indexes).sort((one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1));
