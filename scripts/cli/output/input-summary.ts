@@ -31,7 +31,7 @@ export interface InputSums {
   readonly ignored: readonly IgnoredName[];
 }
 
-/** Bounds the journal, which has the sums after each batch. */
+/** Bounds the sums over many calls. */
 const [maxExamples, maxExample, maxNames] = [2, 40, 50];
 
 /** The summary of a reply; undefined from a service that writes none, or in another form. */

@@ -33,6 +33,7 @@ const others = [
   ...[
     'status',
     'doctor',
+    'lead-index',
     'usage show',
     'usage reconcile',
     'outcomes import',
