@@ -96,6 +96,17 @@ const bodies: Readonly<Record<string, object>> = {
   'upload.create': new Uint8Array([1]),
 };
 
+/** Sends a call again while the rate of its session refuses it. */
+const patient =
+  (caller: Caller): Caller =>
+  async (...call) => {
+    for (;;) {
+      const answer = await caller(...call);
+      if (answer.status !== 429) return answer;
+      await pause(1_000);
+    }
+  };
+
 describe('the permissions of the console', () => {
   let service: ConsoleService;
   let own: string;
@@ -109,7 +120,8 @@ describe('the permissions of the console', () => {
     service = await sharedConsole();
     own = await service.newOrganisation();
     other = await service.newOrganisation('Beta');
-    for (const role of roles) callers.set(role, await service.signIn(role, role === 'operator' ? undefined : own));
+    for (const role of roles)
+      callers.set(role, patient(await service.signIn(role, role === 'operator' ? undefined : own)));
   });
 
   /** Makes an object of an organisation, by parameter of a path. Returns its id. */
@@ -151,21 +163,11 @@ describe('the permissions of the console', () => {
     if (name === 'link.create') return { org_id: organisationId, name: 'Eve', role: 'viewer' };
     return bodies[name];
   };
-  /** Sends a call, again while the rate of the session refuses it. */
-  async function send(
-    caller: Caller,
-    { method, path }: { method: string; path: string },
-    body: object | undefined,
-  ): ReturnType<Caller> {
-    for (;;) {
-      const answer = await caller(method.toUpperCase(), path, {
-        ...(body === undefined ? {} : { body }),
-        ...(body instanceof Uint8Array ? { headers: { 'content-type': 'application/gzip' } } : {}),
-      });
-      if (answer.status !== 429) return answer;
-      await pause(1_000);
-    }
-  }
+  const send = (caller: Caller, { method, path }: { method: string; path: string }, body: object | undefined) =>
+    caller(method.toUpperCase(), path, {
+      ...(body === undefined ? {} : { body }),
+      ...(body instanceof Uint8Array ? { headers: { 'content-type': 'application/gzip' } } : {}),
+    });
 
   it('are stated for every published route, except those of a session itself', async () => {
     const { body } = await service.anyone('GET', '/admin/v1/openapi.json');
