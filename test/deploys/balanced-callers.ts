@@ -20,7 +20,7 @@ export interface CallersOptions {
 }
 
 const healthEveryMs = 250; // readiness check of the balancer
-const pauseMs = 40; // between two calls of a caller, so that new processes get CPU time to start
+const pauseMs = 15; // between two calls of a caller, so that new processes get CPU time to start
 
 /**
  * Callers behind a balancer, with kept connections. Each call goes to the next gateway in rotation. The balancer checks

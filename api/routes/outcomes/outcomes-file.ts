@@ -14,11 +14,10 @@ import { utf8Pieces } from '../../../shared/files/reading/text-pieces.js';
 import { outcomesPerWrite } from '../../../shared/store/validation/outcomes.js';
 import { declaredEncoding } from '../../request/content-type.js';
 import type { QueuedCall } from '../../request/large-bodies.js';
-import { readBody } from '../../request/read-body.js';
 import { inUtf8 } from '../../request/windows-1252.js';
 import { type FileOptionName, fileOptionNames, maxFileRows } from '../../schemas/outcomes.js';
 import { queryParameter, type Reader, type ReadingDeps, receivingRoute } from '../reading.js';
-import { asNotRecorded, type OutcomesDeps } from './record-outcomes.js';
+import { asNotRecorded, type OutcomesDeps, receiveOutcomes } from './record-outcomes.js';
 
 /** A full file takes half a minute on a machine with other work. */
 const fileTimeoutMs = 60_000;
@@ -31,19 +30,16 @@ type FileOptions = Pick<OutcomeImport, 'columns' | 'values' | 'correctsDates'>;
  * the plan nothing of the call is stored.
  */
 export function outcomesFileRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
-  const { largeBodies, limits, bodies } = outcomesDeps;
+  const { largeBodies, limits } = outcomesDeps;
   return receivingRoute(
     { ...deps, timeoutMs: fileTimeoutMs },
     {
       window: 'outcomes',
-      receive: async (context, { apiKey }) => {
+      receive: async (context, reader) => {
         const options = fileOptions(context);
         const encoding = declaredEncoding(context);
-        const body = await readBody(context.req, limits, bodies.begin(apiKey.organisation_id));
-        const { socket } = context.req;
-        const deadline = { monotonicMs: performance.now() + fileTimeoutMs };
-        const call = { body, apiKey, deadline, hasHungUp: () => socket.destroyed };
-        return { options, text: inUtf8(body, encoding), call };
+        const call = await receiveOutcomes(context, reader, { ...outcomesDeps, timeoutMs: fileTimeoutMs });
+        return { options, text: inUtf8(call.body, encoding), call };
       },
       answer: async (_context, reader, { options, text, call }) => {
         const isTest = reader.apiKey.kind === 'test';

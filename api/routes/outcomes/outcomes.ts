@@ -6,12 +6,11 @@ import { shortenedRemedy } from '../../../shared/files/reading/row-faults.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
 import { requireJson } from '../../request/content-type.js';
 import { maxValues, parseJsonBody } from '../../request/parse-json.js';
-import { readBody } from '../../request/read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { compileCheck } from '../../schemas/validator.js';
 import { type ReadingDeps, receivingRoute } from '../reading.js';
 import { outcomesFileRoute } from './outcomes-file.js';
-import { type OutcomesDeps, recordOutcomes } from './record-outcomes.js';
+import { type OutcomesDeps, receiveOutcomes, recordOutcomes } from './record-outcomes.js';
 
 const maxOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 const valueLimit = { max: maxValues.ofOutcomes, advice: 'send only crm_id, converted and at of each lead' };
@@ -28,22 +27,15 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
 }
 
 function outcomesJsonRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
-  const { largeBodies, limits, bodies } = outcomesDeps;
+  const { largeBodies } = outcomesDeps;
   const check = compileCheck(outcomesRequestSchema);
   return receivingRoute(deps, {
     window: 'outcomes',
-    receive: async (context, { apiKey }) => {
-      const body = await readBody(context.req, limits, bodies.begin(apiKey.organisation_id));
+    receive: async (context, reader) => {
+      const call = await receiveOutcomes(context, reader, { ...outcomesDeps, timeoutMs: deps.timeoutMs });
       requireJson(context, ' A file of outcomes is sent as text/csv.');
-      const { socket } = context.req;
-      const call = {
-        body,
-        apiKey,
-        deadline: { monotonicMs: performance.now() + deps.timeoutMs },
-        hasHungUp: () => socket.destroyed,
-      };
       const { request, outcomes } = await largeBodies.inTurn(call, async () => {
-        const request = check(await parseJsonBody(body, valueLimit));
+        const request = check(await parseJsonBody(call.body, valueLimit));
         return { request, outcomes: outcomesOf(request, deps.clock.now()) };
       });
       return { sent: request.outcomes.map(({ crm_id: crmId }) => String(crmId)), outcomes, call };

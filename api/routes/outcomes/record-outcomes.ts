@@ -1,11 +1,12 @@
+import type { Context } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
 import type { Organisation } from '../../../shared/store/accounts/organisations.js';
 import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../../shared/store/validation/outcomes.js';
 import type { BodyMemory } from '../../request/body-memory.js';
 import type { LargeBodies, QueuedCall } from '../../request/large-bodies.js';
-import { type BodyLimits, CallerGone } from '../../request/read-body.js';
-import type { ReadingDeps } from '../reading.js';
+import { type BodyLimits, CallerGone, readBody } from '../../request/read-body.js';
+import type { Reader, ReadingDeps } from '../reading.js';
 import type { GradeRequests } from './grade-requests.js';
 import type { OutcomeLimit } from './outcome-limit.js';
 
@@ -35,6 +36,21 @@ export interface KnownLeads {
   readonly unknown: number;
   readonly unknown_example?: string;
   readonly scored_example?: string;
+}
+
+/**
+ * Receives the body of a call with outcomes.
+ * @param timeoutMs of the call from now on
+ */
+export async function receiveOutcomes(
+  { req }: Pick<Context, 'req'>,
+  { apiKey }: Pick<Reader, 'apiKey'>,
+  { limits, bodies, timeoutMs }: Pick<OutcomesDeps, 'limits' | 'bodies'> & { readonly timeoutMs: number },
+): Promise<QueuedCall> {
+  const body = await readBody(req, limits, bodies.begin(apiKey.organisation_id));
+  const { socket } = req;
+  const deadline = { monotonicMs: performance.now() + timeoutMs };
+  return { body, apiKey, deadline, hasHungUp: () => socket.destroyed };
 }
 
 /**

@@ -2,12 +2,11 @@ import type { Context, Middleware } from 'koa';
 import { meaningOf } from '../../../shared/admin/outcomes/converted-values.js';
 import { shortenedText } from '../../../shared/contract/texts.js';
 import { type Authenticator, authenticateWebhook } from '../../auth/authenticate.js';
-import { readBody } from '../../request/read-body.js';
 import { parseWebhookBody, webhookForm } from '../../webhook/body.js';
 import { readOutcomeWebhook } from '../../webhook/outcome.js';
 import { queryParameter, type ReadingDeps, receivingRoute } from '../reading.js';
 import { requireDate } from './outcomes.js';
-import { type KnownLeads, type OutcomesDeps, recordOutcomes } from './record-outcomes.js';
+import { type KnownLeads, type OutcomesDeps, receiveOutcomes, recordOutcomes } from './record-outcomes.js';
 
 const maxShown = 100;
 
@@ -19,24 +18,17 @@ export function webhookOutcomeRoute(
   deps: ReadingDeps & { readonly keys: Authenticator },
   outcomesDeps: OutcomesDeps,
 ): Middleware {
-  const { largeBodies, limits, bodies } = outcomesDeps;
+  const { largeBodies } = outcomesDeps;
   const keys = { authenticate: (request: Context['req']) => authenticateWebhook(request, deps.keys) };
   return receivingRoute(
     { ...deps, keys },
     {
       window: 'outcomes',
-      receive: async (context, { apiKey }) => {
-        const body = await readBody(context.req, limits, bodies.begin(apiKey.organisation_id));
+      receive: async (context, reader) => {
+        const call = await receiveOutcomes(context, reader, { ...outcomesDeps, timeoutMs: deps.timeoutMs });
         const form = webhookForm(context);
-        const { socket } = context.req;
-        const call = {
-          body,
-          apiKey,
-          deadline: { monotonicMs: performance.now() + deps.timeoutMs },
-          hasHungUp: () => socket.destroyed,
-        };
         const report = await largeBodies.inTurn(call, async () =>
-          readOutcomeWebhook(await parseWebhookBody(body, form), (name) => queryParameter(context, name)),
+          readOutcomeWebhook(await parseWebhookBody(call.body, form), (name) => queryParameter(context, name)),
         );
         return { report, call };
       },

@@ -7,11 +7,13 @@ import { maxDaysAhead } from '../../../shared/contract/dates.js';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
+import { httpConnections } from '../calls/http-connections.js';
+import { realWait, type WaitMeans } from '../calls/patience.js';
 import { addAccessOptions, readKey, readUrl } from '../context/api-access.js';
 import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
-import { type FileListener, runThroughFile } from '../context/file-run.js';
-import { namedFault, type OutcomeFile, openOutcomeFile } from '../outcomes/outcome-file.js';
+import { runThroughFile } from '../context/file-run.js';
+import { type InputFile, namedFault, openInput } from '../files/input-file.js';
 import { ServiceSink } from '../outcomes/service-sink.js';
 import { convertedValues, optionText, valueList } from '../outcomes/value-options.js';
 import { countText } from '../output/readable-numbers.js';
@@ -104,16 +106,16 @@ async function importOutcomesFile(
   options: ImportOutcomesOptions,
 ): Promise<void> {
   const values = convertedValues(options);
-  const file = await openOutcomeFile(path);
-  if (/\.(jsonl|ndjson)(\.gz)?$/i.test(file.name)) throw usageError(`${file.name} is not a CSV file`);
+  const file = await openInput(path);
+  if (file.format === 'jsonl') throw usageError(`${file.name} is not a CSV file`);
   const now = new Date(context.clock.now());
   const shown = { label: 'Importing', unit: 'outcomes', json: options.json };
   const result = await runThroughFile(context, shown, async (signal, listener) => {
     const destination =
       organisationId === undefined
-        ? await throughService(options, listener)
+        ? await throughService(options, { signal, onWait: listener.waiting })
         : await intoDatabase(context, organisationId, now);
-    listener.started(0);
+    listener.started();
     const report = await importOutcomes({
       pieces: file.pieces(),
       sink: destination.sink,
@@ -123,7 +125,8 @@ async function importOutcomesFile(
       now,
       signal,
       optionText,
-      onProgress: (done) => listener.progress({ done, fraction: file.fraction }),
+      onProgress: (done, endByte) =>
+        listener.progress({ done, fraction: Math.min(1, endByte / Math.max(1, file.inflatedBytes())) }),
     }).catch((error: unknown) => {
       throw namedFault(error, file);
     });
@@ -133,12 +136,18 @@ async function importOutcomesFile(
   await context.present(options, Promise.resolve(result));
 }
 
-async function throughService(options: ImportOutcomesOptions, listener: FileListener): Promise<Destination> {
+async function throughService(
+  options: ImportOutcomesOptions,
+  means: Pick<WaitMeans, 'signal' | 'onWait'>,
+): Promise<Destination> {
   const sink = new ServiceSink({
+    ...means,
+    wait: realWait,
+    now: () => performance.now(),
+    send: httpConnections({ connections: 1 }).send,
     baseUrl: readUrl(options.url),
     apiKey: await readKey(options.key ?? ''),
     correctsDates: options.correctDates === true,
-    onWait: (why) => listener.waiting(why),
   });
   return {
     sink,
@@ -194,7 +203,7 @@ function unscoredLeads({ unknown, known, unknownExample, scoredExample, complete
 function resultOf(
   report: ImportReport,
   of: {
-    readonly file: OutcomeFile;
+    readonly file: InputFile;
     /** When the grade comes; undefined after an interruption. */
     readonly grading: string | undefined;
     readonly document: Readonly<Record<string, string>>;

@@ -1,4 +1,5 @@
 import { messageOf } from '../../../shared/contract/errors.js';
+import type { ApiFailure } from '../calls/api-reply.js';
 
 /** Exit codes of the command line. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
@@ -70,3 +71,21 @@ export const unwritable = (path: string, cause: unknown): CliError =>
 
 /** The code of a system error, such as ENOENT, or an empty string. */
 export const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/** The error that the command prints for a failed call. */
+export function refusal({ code, message, status, docsUrl, requestId }: ApiFailure): CliError {
+  const docs = docsUrl === undefined ? '' : `\nSee ${docsUrl}`;
+  return new CliError(
+    status === 0 ? withCapital(message) : `${withCapital(message)} (${code}, status ${status})${docs}`,
+    {
+      code,
+      details: {
+        status,
+        ...(docsUrl === undefined ? {} : { docs_url: docsUrl }),
+        ...(requestId === undefined ? {} : { request_id: requestId }),
+      },
+    },
+  );
+}
+
+const withCapital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,13 +1,9 @@
 import { Progress, type ProgressState } from '../output/progress.js';
-import { countText } from '../output/readable-numbers.js';
-import { type CliContext, wrappedFor } from './cli-context.js';
+import type { CliContext } from './cli-context.js';
 
 /** Receives the progress of a command that processes a file row by row. */
-export interface FileListener {
-  /** Called before `started` with a problem for which the user may want to stop. */
-  notice?(text: string): void;
-  /** @param rowsDone rows that an earlier run has processed */
-  started(rowsDone: number): void;
+interface FileListener {
+  started(): void;
   progress(state: ProgressState): void;
   waiting(why: string): void;
 }
@@ -32,13 +28,7 @@ export async function runThroughFile<Result>(
 ): Promise<Result> {
   const progress = json === true ? undefined : new Progress({ stream: stderr, label, unit });
   const listener: FileListener = {
-    notice: (text) => {
-      if (json !== true) stderr.write(`${wrappedFor(stderr, text)}\n`);
-    },
-    started: (rowsDone) => {
-      if (rowsDone > 0 && progress !== undefined) stderr.write(`Resuming after row ${countText(rowsDone)}.\n`);
-      progress?.start({ done: rowsDone, fraction: undefined });
-    },
+    started: () => progress?.start(),
     progress: (state) => progress?.update(state),
     waiting: (why) => progress?.waiting(why),
   };

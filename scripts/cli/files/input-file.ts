@@ -52,7 +52,11 @@ export async function openInput(path: string): Promise<InputFile> {
   const reading = new Reading(path, { gzipped: start.equals(Buffer.from([0x1f, 0x8b])), bytes: found.size });
   if (format === undefined) {
     // The kind of a file that is no text is more than its name, and comes with its remedy.
-    for await (const _piece of withFileName({ name }, reading.pieces())) break;
+    try {
+      for await (const _piece of reading.pieces()) break;
+    } catch (error) {
+      throw namedFault(error, { name });
+    }
     throw badInput(`${name}: the name must end in .csv, .tsv, .jsonl or .ndjson (optionally with .gz)`);
   }
   return {
@@ -133,19 +137,12 @@ class Reading {
   }
 }
 
-/**
- * Runs a reading of the file. Its faults become errors that name the file.
- * @throws CliError
- */
-async function* withFileName<Item>(input: Pick<InputFile, 'name'>, items: AsyncIterable<Item>): AsyncGenerator<Item> {
-  try {
-    yield* items;
-  } catch (error) {
-    if (!(error instanceof InputFault)) throw error;
-    const { line, column } = error;
-    const position = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
-    throw new CliError(`${input.name}: ${error.message}`, { code: 'bad_input', details: position });
-  }
+/** A fault of a file as an error that names it; other errors as they are. */
+export function namedFault(error: unknown, { name }: Pick<InputFile, 'name'>): unknown {
+  if (!(error instanceof InputFault)) return error;
+  const { message, line, column } = error;
+  const position = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+  return new CliError(`${name}: ${message}`, { code: 'bad_input', details: position });
 }
 
 /** Invalid input. The message must name the position and the problem. */

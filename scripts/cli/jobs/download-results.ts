@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { type ApiFailure, failureOf } from '../calls/api-reply.js';
 import { readWholeReply } from '../calls/http-connections.js';
-import { CliError } from '../context/cli-error.js';
-import { type JobClient, NoAnswer, pathOf, refusal } from './job-client.js';
-import { mayPass, Patience } from './patience.js';
+import { mayPass, Patience } from '../calls/patience.js';
+import { CliError, refusal } from '../context/cli-error.js';
+import { type JobClient, NoAnswer, pathOf } from './job-client.js';
 import type { ResultsSink } from './results-sink.js';
 
 /** Bytes that are read again at the end of a partial file, to see that it belongs to these results. */
@@ -71,13 +71,18 @@ export class ResultsDownload {
     const from = sink.bytes - tail.length;
     const range = `bytes=${from}-${sink.bytes - 1}`;
     const reply = await client.open({ method: 'GET', path: pathOfFile(jobId, kind, sink), headers: { range } });
+    if (reply.statusCode !== 206) {
+      // A service without ranges would send the whole file.
+      reply.destroy();
+      return false;
+    }
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of reply as AsyncIterable<Buffer>) chunks.push(chunk);
     } catch (error) {
       throw client.lost(error);
     }
-    return reply.statusCode === 206 && Buffer.concat(chunks).equals(tail);
+    return Buffer.concat(chunks).equals(tail);
   }
 
   /** @returns the failure; undefined when the sink has all that the service has */

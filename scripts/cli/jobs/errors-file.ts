@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { FileRecords } from '../../../shared/files/reading/file-records.js';
 import { recordAt } from '../../../shared/files/reading/record-ends.js';
+import { csvLine } from '../../../shared/files/result-columns.js';
+import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { unwritable } from '../context/cli-error.js';
 import { csvCells } from '../files/csv-cells.js';
 import { formatAdvice, type InputFile } from '../files/input-file.js';
@@ -109,19 +111,17 @@ async function* jsonErrors(path: string): AsyncGenerator<ListedError> {
   }
 }
 
-const limits = { headerBytes: 1024 * 1024, rowBytes: 8 * 1024 * 1024 } as const;
-
 /** Writes the header of a CSV, and the rows that begin in some lines. */
 async function writeRows(input: InputFile, lines: ReadonlySet<number>, path: string): Promise<void> {
   const file = await open(path, 'w', 0o600).catch((error: unknown) => {
     throw unwritable(path, error);
   });
   try {
-    let header: { readonly text: string } | undefined;
+    let header = '';
     const records = new FileRecords({
-      ...{ format: input.format, limits, formatAdvice },
+      ...{ format: input.format, limits: jobLimits, formatAdvice },
       readHeader: async (names, { delimiter }) => {
-        header = { text: names.map((name) => quoted(name, delimiter)).join(delimiter) };
+        header = csvLine(names, delimiter);
         return undefined;
       },
     });
@@ -129,7 +129,7 @@ async function writeRows(input: InputFile, lines: ReadonlySet<number>, path: str
     for await (const found of records.read(input.pieces())) {
       const parts: Buffer[] = [];
       if (isFirst && input.hasByteOrderMark()) parts.push(Buffer.from('\uFEFF'));
-      if (isFirst && header !== undefined) parts.push(Buffer.from(`${header.text}\n`));
+      if (isFirst) parts.push(Buffer.from(header));
       isFirst = false;
       for (let index = found.from; index < found.to; index += 1) {
         const { bytes, line } = recordAt(found, index);
@@ -145,10 +145,6 @@ async function writeRows(input: InputFile, lines: ReadonlySet<number>, path: str
     await file.close();
   }
 }
-
-/** A name of a column as a cell of a CSV. */
-const quoted = (name: string, delimiter: string): string =>
-  name.includes(delimiter) || /["\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 
 async function isSameOrAbsent(path: string, part: string): Promise<boolean> {
   const before = await readFile(path).catch(() => undefined);

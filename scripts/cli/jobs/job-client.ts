@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 import { type ApiFailure, failureOf, member, parse } from '../calls/api-reply.js';
 import { connectionFailure } from '../calls/connection-failure.js';
 import { type HttpReply, type HttpSend, readWholeReply } from '../calls/http-connections.js';
-import { CliError } from '../context/cli-error.js';
+import { mayPass, Patience, type WaitMeans } from '../calls/patience.js';
+import { refusal } from '../context/cli-error.js';
 import { isJob, isJobPage, type JobPage, type JobReply } from './job-reply.js';
-import { mayPass, Patience, type WaitMeans } from './patience.js';
 
 export interface JobClientOptions extends WaitMeans {
   /** Address of the service, without `/v1`. */
@@ -207,24 +207,6 @@ function jobOf(reply: HttpReply): JobReply {
   if ((reply.status === 200 || reply.status === 201) && isJob(body)) return body;
   throw refusal(failureOf(reply));
 }
-
-/** The error that the command prints for a failed call. */
-export function refusal({ code, message, status, docsUrl, requestId }: ApiFailure): CliError {
-  const docs = docsUrl === undefined ? '' : `\nSee ${docsUrl}`;
-  return new CliError(
-    status === 0 ? withCapital(message) : `${withCapital(message)} (${code}, status ${status})${docs}`,
-    {
-      code,
-      details: {
-        status,
-        ...(docsUrl === undefined ? {} : { docs_url: docsUrl }),
-        ...(requestId === undefined ? {} : { request_id: requestId }),
-      },
-    },
-  );
-}
-
-const withCapital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The path of a job below `/v1/jobs`. */
 export const pathOf = (jobId: string): string => `/${encodeURIComponent(jobId)}`;

@@ -3,13 +3,13 @@ import { stat } from 'node:fs/promises';
 import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { type ApiFailure, failureOf, headerOf } from '../calls/api-reply.js';
 import type { HttpReply } from '../calls/http-connections.js';
-import { CliError, codeOf, fileProblem } from '../context/cli-error.js';
+import { mayPass, Patience } from '../calls/patience.js';
+import { CliError, codeOf, fileProblem, refusal } from '../context/cli-error.js';
 import { badInput, type InputFile } from '../files/input-file.js';
 import { readableBytes } from '../output/readable-numbers.js';
-import { type JobClient, NoAnswer, pathOf, refusal } from './job-client.js';
+import { type JobClient, NoAnswer, pathOf } from './job-client.js';
 import type { JobReply } from './job-reply.js';
 import type { JobScreen } from './job-screen.js';
-import { mayPass, Patience } from './patience.js';
 
 const maxStallMs = 5 * 60_000;
 const progressEveryMs = 250;

@@ -1,11 +1,11 @@
-import { CliError } from '../context/cli-error.js';
+import { mayPass, Patience } from '../calls/patience.js';
+import { CliError, refusal } from '../context/cli-error.js';
 import { countText } from '../output/readable-numbers.js';
 import type { ResultsDownload } from './download-results.js';
-import { type JobClient, refusal } from './job-client.js';
+import type { JobClient } from './job-client.js';
 import { hasEnded, type JobReply, rowsDone, shareDone } from './job-reply.js';
 import type { JobScreen } from './job-screen.js';
 import { pauseText } from './job-text.js';
-import { mayPass, Patience } from './patience.js';
 
 /** A job goes on without the command, so a long absence of the service ends the wait alone. */
 const maxSilenceMs = 30 * 60_000;

@@ -1,23 +1,25 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { Readable } from 'node:stream';
 import type { OutcomeSink, ScoredCounts } from '../../../shared/admin/outcomes/import-outcomes.js';
 import type { ReadOutcome } from '../../../shared/admin/outcomes/outcome-rows.js';
-import { messageOf } from '../../../shared/contract/errors.js';
 import { csvCell, spreadsheetCell } from '../../../shared/files/spreadsheet-cell.js';
-import { CliError } from '../context/cli-error.js';
+import { type ApiFailure, failureOf, member, parse } from '../calls/api-reply.js';
+import { connectionFailure } from '../calls/connection-failure.js';
+import { type HttpSend, readWholeReply } from '../calls/http-connections.js';
+import { mayPass, Patience, type WaitMeans } from '../calls/patience.js';
+import { CliError, refusal } from '../context/cli-error.js';
 
 /** Rows of a call, and characters of their text. The service takes 50,000 rows and 8 MiB, which last longer. */
 const maxRows = 10_000;
 const maxCharacters = 2 * 1024 * 1024;
-const maxAttempts = 6;
-const maxSilenceMs = 90_000;
+/** A call without success for this long ends the import. */
+const maxSilenceMs = 45_000;
 
-export interface ServiceSinkOptions {
+export interface ServiceSinkOptions extends WaitMeans {
   /** Address of the service, without `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly correctsDates: boolean;
-  /** Called with the reason before each wait. */
-  readonly onWait: (why: string) => void;
+  readonly send: HttpSend;
 }
 
 /** The reply of `POST /v1/outcomes` to a file. */
@@ -63,62 +65,47 @@ export class ServiceSink implements OutcomeSink {
     const reply = await this.post(`converted,crm_id,at\n${rows.map(lineOf).join('')}`);
     const [problem] = reply.problems;
     if (problem !== undefined)
-      throw failed(`The service refuses rows that this command has read: ${problem.problem}. Use one release of both`);
+      throw new CliError(
+        `The service refuses rows that this command has read: ${problem.problem}. Use one release of both`,
+        { code: 'not_imported' },
+      );
     this.isTest ||= reply.test === true;
     if (reply.unknown_example !== undefined) this.scoredExample ??= reply.scored_example;
     return { known: reply.known ?? 0, unknown: reply.unknown ?? 0, unknownExample: reply.unknown_example };
   }
 
   private async post(body: string): Promise<FileReply> {
-    for (let attempt = 1; ; attempt += 1) {
+    const patience = new Patience(this.options, maxSilenceMs);
+    for (;;) {
       const answer = await this.attempt(body);
       if ('reply' in answer) return answer.reply;
-      if (!answer.mayPass || attempt === maxAttempts) throw failed(answer.problem);
-      this.options.onWait(`trying again after: ${answer.problem}`);
-      await pause(answer.afterMs ?? Math.min(500 * 2 ** attempt, 10_000));
+      const { failure } = answer;
+      if (!mayPass(failure) || !(await patience.failed(failure))) throw refusal(failure);
     }
   }
 
-  private async attempt(body: string): Promise<{ readonly reply: FileReply } | Refusal> {
-    const { baseUrl, apiKey, correctsDates } = this.options;
-    const url = `${baseUrl.replace(/\/$/, '')}/v1/outcomes${correctsDates ? '?correct_dates=true' : ''}`;
-    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'text/csv; charset=utf-8' };
+  private async attempt(text: string): Promise<{ readonly reply: FileReply } | { readonly failure: ApiFailure }> {
+    const { baseUrl, apiKey, correctsDates, send, signal } = this.options;
+    const url = new URL(`${baseUrl.replace(/\/+$/, '')}/v1/outcomes${correctsDates ? '?correct_dates=true' : ''}`);
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'text/csv; charset=utf-8',
+      'content-length': String(Buffer.byteLength(text)),
+    };
     try {
-      const signal = AbortSignal.timeout(maxSilenceMs);
-      const response = await fetch(url, { method: 'POST', headers, body, signal });
-      const text = await response.text();
-      return response.ok ? { reply: JSON.parse(text) as FileReply } : refusalOf(response, text);
+      const reply = await readWholeReply(
+        await send(url, { method: 'POST', headers, body: Readable.from([text]), signal }),
+      );
+      const body = parse(reply.body);
+      return reply.status === 200 && isFileReply(body) ? { reply: body } : { failure: failureOf(reply) };
     } catch (error) {
-      const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : '';
-      return { problem: `No answer from ${baseUrl} (${messageOf(error)}${cause})`, mayPass: true };
+      if (signal.aborted) throw signal.reason;
+      return { failure: connectionFailure(error, url, false) };
     }
   }
 }
 
-interface Refusal {
-  readonly problem: string;
-  readonly mayPass: boolean;
-  readonly afterMs?: number;
-}
-
-function refusalOf({ status, headers }: Response, text: string): Refusal {
-  const afterMs = Number(headers.get('retry-after') ?? Number.NaN) * 1000;
-  return {
-    problem: messageIn(text) ?? `The reply is not from this API (status ${status}). Check --url`,
-    mayPass: status >= 500 || status === 429,
-    ...(Number.isFinite(afterMs) && { afterMs }),
-  };
-}
-
-/** The message in the error envelope of the API. */
-function messageIn(text: string): string | undefined {
-  try {
-    const { error } = JSON.parse(text) as { readonly error?: { readonly message?: string } };
-    return error?.message;
-  } catch {
-    return undefined;
-  }
-}
+const isFileReply = (body: unknown): body is FileReply => Array.isArray(member(body, 'problems'));
 
 /** Cuts rows into parts that one call may have. */
 function* cut(rows: readonly ReadOutcome[]): Generator<readonly ReadOutcome[]> {
@@ -146,5 +133,3 @@ const plus = (one: ScoredCounts, other: ScoredCounts): ScoredCounts => ({
   unknown: one.unknown + other.unknown,
   unknownExample: one.unknownExample ?? other.unknownExample,
 });
-
-const failed = (message: string): CliError => new CliError(message.replace(/\.$/, ''), { code: 'not_imported' });

@@ -211,7 +211,7 @@ npx leadscore console login ${organisation._id} --name Ada --role owner
 `);
   const listed = renderFields([
     ['Logs', `${service.shown(files.gateway_log)}, ${service.shown(files.workers_log)}`],
-    ['Files', `${service.shown(files.leads)}`],
+    ['Files', service.shown(files.leads)],
     ['Reference', `${url}/docs`],
   ]);
   screen.block(`${listed}\n`);

@@ -157,12 +157,9 @@ export interface Job {
   readonly purge_at: Date;
 }
 
-/** A longer upload has probably more than one slice. */
-const maxSmallUploadBytes = 128 * 1024;
-
-/** Whether worker processes of bulk jobs score a job: its file has more than one slice, or may have. */
+/** Whether worker processes of bulk jobs score a job: its file has more than one slice, or is too long for one. */
 export const needsBulkWorkers = ({ file, upload }: Pick<Job, 'file' | 'upload'>): boolean =>
-  file === undefined ? (upload.length ?? 0) > maxSmallUploadBytes : file.slices > 1;
+  file === undefined ? (upload.length ?? 0) > jobLimits.sliceBytes : file.slices > 1;
 
 /** The members that a job gets at its end. */
 export const endedAt = (nowMs: number, retentionMs: number): Required<Pick<Job, 'ended_at' | 'purge_at'>> => ({

@@ -1,11 +1,11 @@
 import { httpConnections } from '../../calls/http-connections.js';
+import { realWait } from '../../calls/patience.js';
 import { readKey, readUrl } from '../../context/api-access.js';
 import type { CliContext } from '../../context/cli-context.js';
 import { CliError, exitCodes } from '../../context/cli-error.js';
 import { untilInterrupted } from '../../context/file-run.js';
 import { JobClient } from '../../jobs/job-client.js';
 import { JobScreen } from '../../jobs/job-screen.js';
-import { realWait } from '../../jobs/patience.js';
 
 /** Parsed options of every command that calls the API of jobs. */
 export interface AccessOptions {

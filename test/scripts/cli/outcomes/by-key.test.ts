@@ -103,6 +103,11 @@ describe('leadscore outcomes import --key', () => {
     const path = await write('won.csv', 'crm_id,converted\nL1,1\n');
     const bodies: string[] = [];
     const answers = [503, 429, 200, 401];
+    const codes: Readonly<Record<number, string>> = {
+      401: 'invalid_api_key',
+      429: 'rate_limited',
+      503: 'internal_error',
+    };
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -112,7 +117,9 @@ describe('leadscore outcomes import --key', () => {
         const reply = { accepted: 1, refused: 0, problems: [], known: 1, unknown: 0 };
         response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' });
         response.end(
-          JSON.stringify(status === 200 ? reply : { error: { code: 'x', message: `Refused with ${status}.` } }),
+          JSON.stringify(
+            status === 200 ? reply : { error: { code: codes[status], message: `Refused with ${status}.` } },
+          ),
         );
       });
     });

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ApiFailure } from '../calls/api-reply.js';
-import { delayMs } from '../calls/connection-failure.js';
+import type { ApiFailure } from './api-reply.js';
+import { delayMs } from './connection-failure.js';
 
 /** Sleeps for `durationMs`; rejects when the signal is aborted. */
 export type Wait = (durationMs: number, signal: AbortSignal) => Promise<void>;
