@@ -136,8 +136,10 @@ describe('startGradingLane', () => {
     expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
 
     await gradeAndPublish(deps, { model: plain, version: plain.version });
+    // A channel of Redis is one for all its numbered databases: other tests publish to it too.
+    const ids = [`${rehearsed._id}:1.0.0`, `${plain._id}:1.0.0`];
     await eventually(() => {
-      expect(changes.map(({ id }) => id)).to.deep.equal([`${rehearsed._id}:1.0.0`, `${plain._id}:1.0.0`]);
+      expect(changes.map(({ id }) => id).filter((id) => ids.includes(id))).to.deep.equal(ids);
     });
   });
 
