@@ -5,6 +5,7 @@ import { messageOf } from '../shared/contract/errors.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger } from '../shared/process/logger.js';
 import { projectFile } from '../shared/process/project-root.js';
+import { migrateFirst } from './servers/migrate-first.js';
 import { type PrivateServers, privateServers, settingsFile } from './servers/private-servers.js';
 import { startStack } from './servers/stack.js';
 
@@ -48,6 +49,7 @@ async function start(): Promise<void> {
   logger.info(noSupervisor);
   const servers = await databases();
   const { redisUrl, mongoUrl, keyPepper } = servers;
+  await migrateFirst(mongoUrl, logger);
   const starting = startStack({
     redisUrl,
     mongoUrl,

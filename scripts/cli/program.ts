@@ -3,6 +3,7 @@ import { ownRelease } from '../../shared/process/release.js';
 import { addConsoleCommands } from './commands/console.js';
 import { addDoctorCommand } from './commands/fleet/doctor.js';
 import { addLeadIndexCommand } from './commands/fleet/lead-index.js';
+import { addMigrateCommand } from './commands/fleet/migrate.js';
 import { addStatusCommand } from './commands/fleet/status.js';
 import { addJobCommands } from './commands/jobs/job-commands.js';
 import { addKeyCommands } from './commands/keys.js';
@@ -50,6 +51,7 @@ export function createProgram(context: CliContext): Command {
   addDoctorCommand(program, context);
   addRestoreCommands(program, context);
   addShardCommand(program, context);
+  addMigrateCommand(program, context);
   addLeadIndexCommand(program, context);
   addScoreCommand(program, context);
   addJobCommands(program, context);

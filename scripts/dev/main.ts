@@ -6,6 +6,7 @@ import { messageOf } from '../../shared/contract/errors.js';
 import { Lifecycle, readSettings } from '../../shared/process/lifecycle.js';
 import { createLogger } from '../../shared/process/logger.js';
 import { projectFile } from '../../shared/process/project-root.js';
+import { migrateFirst } from '../servers/migrate-first.js';
 import { type PrivateServers, privateServers } from '../servers/private-servers.js';
 import { signal } from '../servers/server-process.js';
 import { type Stack, startStack } from '../servers/stack.js';
@@ -99,6 +100,7 @@ async function develop(): Promise<void> {
   const { keyPepper } = config;
   const servers = await privateServers({ directory: projectFile('.local/data'), keep: true, keyPepper });
   lifecycle.onStop('private servers', () => servers.stop());
+  await migrateFirst(servers.mongoUrl, logger);
   lifecycle.onStop('gateway and pool', async () => (await starting)?.stop());
   watchFiles();
   const serverEnded = servers.ended.then((how) => {

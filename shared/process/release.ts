@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { projectFile } from './project-root.js';
 
 /**
- * The level of this release: how its processes use the database. A command that changes the database asks for it.
+ * The level of this release: the last step of shared/store/schema/schema-steps.ts. Each process notes it, so that a
+ * command which changes the database knows whether an older one runs.
  * - 1: they write the number of the organisation into each segment, and read either lead index.
  */
 export const ownLevel = 1;

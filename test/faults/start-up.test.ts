@@ -17,6 +17,9 @@ const awayForMs = 3_000; // longer than the command timeout of two seconds, so t
 /** `_id` of the key settings, as MongoDB's protocol writes it: a string with its length. */
 const keySettingsId = '_id\0\x05\0\0\0keys\0';
 
+/** The same of the schema number. */
+const schemaId = '_id\0\x07\0\0\0schema\0';
+
 /** A request of a gateway before it is ready, with text that only it contains. */
 interface Step {
   readonly server: 'redis' | 'mongo';
@@ -30,7 +33,7 @@ const steps: readonly Step[] = [
   { server: 'redis', name: 'owner of Redis', text: installationKey, first: 'lost' },
   { server: 'mongo', name: 'right to read', text: 'projection' },
   { server: 'mongo', name: 'stored KEY_PEPPER', text: keySettingsId },
-  { server: 'mongo', name: 'index', text: 'createIndexes', first: 'reply-lost' },
+  { server: 'mongo', name: 'schema number', text: schemaId, first: 'reply-lost' },
   { server: 'mongo', name: 'id of the database', text: 'findAndModify' },
   { server: 'mongo', name: 'own KEY_PEPPER', text: 'pepper_fingerprint' },
 ];

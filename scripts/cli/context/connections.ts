@@ -19,9 +19,18 @@ export class Connections {
 
   /**
    * The database for reading.
-   * @throws CliError when no server is configured or MongoDB does not answer
+   * @throws CliError when no server is configured, MongoDB does not answer, or this release cannot use the database
    */
   async database(): Promise<Db> {
+    const database = await this.anyDatabase();
+    const { schemaProblemOf } = await import('../../../shared/store/schema/schema-state.js');
+    const problem = await schemaProblemOf(database);
+    if (problem !== undefined) throw new CliError(`${problem.problem}. ${problem.remedy}`, { code: problem.code });
+    return database;
+  }
+
+  /** The same for commands that say themselves which release can use it. */
+  async anyDatabase(): Promise<Db> {
     return (await this.mongo()).database;
   }
 
@@ -30,8 +39,9 @@ export class Connections {
     return (await this.mongo()).client;
   }
 
-  /** The database for writing: creates missing indexes first. */
+  /** The database for writing. An empty one gets its collections and indexes first. */
   async preparedDatabase(): Promise<Db> {
+    // First, for an error with a code.
     const database = await this.database();
     const { prepareDatabase } = await import('../../../shared/store/connection/prepare-database.js');
     await prepareDatabase(database);

@@ -4,12 +4,13 @@ import type { Redis } from '../../../shared/redis/connect.js';
 import { installationKey } from '../../../shared/redis/keys.js';
 import { type Db, withMongoTimeout } from '../../../shared/store/connection/connect.js';
 import { storedInstallationId } from '../../../shared/store/connection/installation-id.js';
+import { schemaProblemOf } from '../../../shared/store/schema/schema-state.js';
 import { type Checked, type Finding, freeText, isNearlyFull, isOlder } from './finding.js';
 
 const minMajor = 6;
 const timeoutMs = 5_000;
 
-/** Checks the MongoDB of an installation: its version and its disk. */
+/** Checks the MongoDB of an installation: its version, its disk, and whether this release can use the database. */
 export async function checkMongoServer(database: Db): Promise<Checked> {
   const command = (document: Readonly<Record<string, number>>) =>
     withMongoTimeout(timeoutMs, (signal) => database.command(document, { signal }));
@@ -31,6 +32,9 @@ export async function checkMongoServer(database: Db): Promise<Checked> {
       harm: 'MongoDB ends when it cannot write. All scoring calls then get 500.',
       remedy: 'Make the disk larger, or lower RETENTION_DAYS.',
     });
+  const schema = await schemaProblemOf(database);
+  if (schema !== undefined)
+    findings.push({ ...schema, harm: 'Processes and commands of this release refuse to start.' });
   // Not every server tells.
   const disk = Number(total) > 0 ? `, disk ${freeText(free, Number(total))}` : '';
   return { facts: [['MongoDB', `${version}${disk}`]], findings };

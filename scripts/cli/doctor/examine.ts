@@ -19,7 +19,7 @@ export async function examine(context: CliContext): Promise<Checked> {
   const { connections } = context;
   const [redis, database] = await Promise.all([
     connections.redis().catch(orFinding(unreachableRedis)),
-    connections.database().catch(orFinding(unusableMongo)),
+    connections.anyDatabase().catch(orFinding(unusableMongo)),
   ]);
   const parts: Checked[] = [];
   const ofRedis: Checked =

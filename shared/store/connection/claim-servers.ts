@@ -5,7 +5,7 @@ import { checkRedis } from '../../redis/health.js';
 import { claimLease, claimRedis } from '../../redis/owner.js';
 import type { Db, Mongo } from './connect.js';
 import { installationId } from './installation-id.js';
-import { prepareDatabase } from './prepare-database.js';
+import { isMissingRight, prepareDatabase, withRights } from './prepare-database.js';
 
 /** Runs one claim. It may repeat the claim, or pass over a failure. */
 export type Attempt = (claim: () => Promise<void>) => Promise<void>;
@@ -32,7 +32,7 @@ export interface ClaimedServers {
 /**
  * Makes the servers of a starting process ready for it:
  * 1. checks that Redis can be used;
- * 2. connects to MongoDB, and creates its collections and indexes;
+ * 2. connects to MongoDB, and creates the collections and indexes of an empty database;
  * 3. claims Redis for this database, and the length of leases for all its processes.
  * @throws UnusableServer; errors of both servers, also those that `attempt` throws
  */
@@ -42,7 +42,10 @@ export async function claimServers(options: ServersOptions): Promise<ClaimedServ
   const mongo = await connectMongo();
   await checkDatabase?.(mongo.database);
   await prepareDatabase(mongo.database);
-  const installation = await retryAtStart(() => installationId(mongo.database));
+  // The first write to a database that was prepared before: it shows a missing right.
+  const installation = await withRights(() =>
+    retryAtStart(() => installationId(mongo.database), { isFinal: isMissingRight }),
+  );
   const claim = async (attempt: Attempt): Promise<void> => {
     await attempt(() => claimRedis(redis, installation));
     await attempt(() => claimLease(redis, leaseMs));

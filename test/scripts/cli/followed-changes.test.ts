@@ -33,6 +33,7 @@ const others = [
   ...[
     'status',
     'doctor',
+    'migrate',
     'lead-index',
     'usage show',
     'usage reconcile',

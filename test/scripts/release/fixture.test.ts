@@ -7,6 +7,7 @@ import { endWithThisProcess } from '../../../scripts/servers/service-process.js'
 import { startStack } from '../../../scripts/servers/stack.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { migrateSchema } from '../../../shared/store/schema/migrate-schema.js';
 import { ownDatabases } from '../../support/service/servers.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
@@ -50,6 +51,7 @@ describe('the fixture of a release', () => {
     this.timeout(startTimeoutMs);
     const { about, answers } = fixture;
     const environment = { ...settingsAt(Date.parse(about.writtenAt), about.pepper), LOWER_PRIORITY: 'no' };
+    await migrateSchema(mongo.database);
     const stack = await startStack({ ...urls, environment });
     for (const part of [...stack.gateways, stack.pool]) endWithThisProcess(part);
     try {

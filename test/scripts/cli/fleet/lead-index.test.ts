@@ -28,6 +28,7 @@ describe('leadscore lead-index', () => {
   async function olderDatabase(): Promise<void> {
     const { database } = desk.stores;
     await createClustered(database, callsCollection);
+    await desk.document('migrate');
     const org = await desk.newOrganisation();
     const segment = { _id: callIdGenerator()(Date.now(), org), org, crm_ids: ['L-1'], scores: [1] };
     await database.collection<{ _id: string }>(callsCollection).insertOne(segment);

@@ -8,9 +8,9 @@ import { type ErasingStores, eraseLead, erasingStores } from '../../../../shared
 import { callsCollection, type PredictionSegment } from '../../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../../shared/store/calls/predictions.js';
 import { connectMongo, type Db, type Mongo } from '../../../../shared/store/connection/connect.js';
-import { prepareDatabase } from '../../../../shared/store/connection/prepare-database.js';
 import { indexByNumber, indexByText, leadIndexOf } from '../../../../shared/store/lead-index/lead-index.js';
 import { moveLeadIndex, readLeadIndexState } from '../../../../shared/store/lead-index/move-lead-index.js';
+import { migrateSchema } from '../../../../shared/store/schema/migrate-schema.js';
 import { adminDesk } from '../../../support/admin/admin-desk.js';
 import { failureOf } from '../../../support/failure-of.js';
 import { freshDatabases } from '../../../support/service/servers.js';
@@ -32,7 +32,7 @@ describe('a database of 0.1.0 that moves to the smaller lead index', () => {
     const redis = new Redis(databases.redisUrl);
     await loadFixture({ ...fixture, keys: [] }, { database: mongo.database, redis });
     redis.disconnect();
-    await prepareDatabase(mongo.database);
+    await migrateSchema(mongo.database);
   });
   afterEach(() => mongo.client.close());
 
@@ -96,7 +96,7 @@ describe('a database of 0.1.0 that moves to the smaller lead index', () => {
     expect(await calls().countDocuments({ o: { $type: 'int' } })).to.be.greaterThan(3);
     expect((await calls().options()).clusteredIndex, 'stays clustered').to.be.an('object');
     expect(await moveLeadIndex(mongo.database, { settleMs: 0 }), 'once more').to.equal(0);
-    await prepareDatabase(mongo.database);
+    await migrateSchema(mongo.database, { again: true });
     const keys = (await calls().indexes()).map(({ key }) => JSON.stringify(key));
     expect(keys).to.include(JSON.stringify(indexByNumber.key)).and.not.include(JSON.stringify(indexByText.key));
   });
