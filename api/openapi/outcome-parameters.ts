@@ -1,5 +1,7 @@
-const ofQuery = (name: string, description: string) =>
-  ({ name, in: 'query', description, schema: { type: 'string' } }) as const;
+const inQuery = <Type extends 'string' | 'boolean'>(name: string, description: string, type: Type) =>
+  ({ name, in: 'query', description, schema: { type } }) as const;
+const ofQuery = (name: string, description: string) => inQuery(name, description, 'string');
+const switchOfQuery = (name: string, description: string) => inQuery(name, description, 'boolean');
 
 /** The parameters of the endpoints that take outcomes, by their names in `components`. */
 export const outcomeParameters = {
@@ -19,11 +21,11 @@ export const outcomeParameters = {
     'Only for a file: values that mean converted, instead of the usual words, as one line of CSV: `Closed Won,Won`.',
   ),
   fileLostValues: ofQuery('lost_values', 'Only for a file: values that mean not converted, as one line of CSV.'),
-  fileOthersLost: ofQuery(
+  fileOthersLost: switchOfQuery(
     'others_lost',
     'Only for a file: `true` if every other value, except an empty one, means not converted. Needs `won_values`.',
   ),
-  fileCorrectDates: ofQuery(
+  fileCorrectDates: switchOfQuery(
     'correct_dates',
     'Only for a file: `true` if its dates replace those of known conversions, also by later ones.',
   ),

@@ -8,7 +8,7 @@ export const gradingQueueName = 'grading';
 /** The jobs of the grading queue, by name. */
 export interface GradingJobs {
   /** Finds the versions whose grade is due, and grades them. */
-  readonly 'find-due': Record<string, never>;
+  readonly 'find-due': { readonly level?: number };
   /** Grades the models of an organisation after outcomes have arrived. */
   readonly 'grade-organisation': { readonly organisationId: string };
   /** Grades one version of a model. */
@@ -19,6 +19,11 @@ export interface GradingJobs {
 export type GradingJob = {
   readonly [Name in keyof GradingJobs]: { readonly name: Name; readonly data: GradingJobs[Name] };
 }[keyof GradingJobs];
+
+const names: readonly GradingJob['name'][] = ['find-due', 'grade-organisation', 'grade-version'];
+
+/** Whether this release knows a job of the grading queue: a later one may put others there. */
+export const isGradingJob = ({ name }: { readonly name: string }): boolean => names.some((known) => known === name);
 
 /** BullMQ options: completed jobs are removed, the last 100 failed ones kept. */
 export const gradingJobOptions = {

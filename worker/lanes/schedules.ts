@@ -1,6 +1,7 @@
 import type { Queue, RepeatOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../shared/process/logger.js';
+import { ownLevel } from '../../shared/process/release.js';
 
 /** A schedule of BullMQ: a job that runs repeatedly. */
 export interface Schedule {
@@ -10,12 +11,22 @@ export interface Schedule {
 
 const jobOptions = { removeOnComplete: true, removeOnFail: true };
 
-/** Whether a known schedule has the interval of this release; a schedule with a cron pattern has no `every`. */
-const isSame = (known: Pick<RepeatOptions, 'every'>, { every }: Schedule['when']): boolean =>
-  Number(known.every ?? 0) === every;
+/** A schedule as Redis has it. Only those of this form have the level of the release that stored them. */
+interface Known extends Pick<RepeatOptions, 'every'> {
+  readonly template?: { readonly data?: { readonly level?: number } };
+}
 
 /**
- * Puts schedules into a queue, now and whenever Redis has lost them or holds those of another release. When Redis
+ * Whether a known schedule stays: it is that of this release, or of a later one. Two releases that run side by side
+ * would else replace each other's interval for as long as they do. A schedule with a cron pattern has no `every`.
+ */
+const stays = ({ every, template }: Known, when: Schedule['when']): boolean => {
+  const level = template?.data?.level ?? 0;
+  return level > ownLevel || (level === ownLevel && Number(every ?? 0) === when.every);
+};
+
+/**
+ * Puts schedules into a queue, now and whenever Redis has lost them or holds those of an earlier release. When Redis
  * refuses them, as it does when it is out of memory, they are put there at a later check.
  * @param deps `redis` is the queue's connection; `checkEveryMs` is the interval in which an emptied Redis is noticed
  * @returns ends the checks
@@ -29,8 +40,9 @@ export async function ensureSchedules(
   const schedule = async () => {
     try {
       for (const { name, when } of schedules) {
-        const known: Pick<RepeatOptions, 'every'> = (await queue.getJobScheduler(name)) ?? {};
-        if (!isSame(known, when)) await queue.upsertJobScheduler(name, when, { name, data: {}, opts: jobOptions });
+        const known: Known = (await queue.getJobScheduler(name)) ?? {};
+        const job = { name, data: { level: ownLevel }, opts: jobOptions };
+        if (!stays(known, when)) await queue.upsertJobScheduler(name, when, job);
       }
     } catch (error) {
       logger.warn({ queue: queue.name, error }, 'schedules not stored; retrying');

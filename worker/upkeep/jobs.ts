@@ -6,6 +6,7 @@ import type { Logger } from '../../shared/process/logger.js';
 import { queuePrefix, queueStreams, upkeepQueueName } from '../../shared/redis/keys.js';
 import { backOffOnOom, closeWorker } from '../lanes/lane-worker.js';
 import { ensureSchedules, type Schedule } from '../lanes/schedules.js';
+import { leaveToOthers } from '../lanes/unknown-jobs.js';
 
 /** A repeated job of upkeep. It runs once per interval, however many pools there are. */
 export interface UpkeepJob extends Schedule {
@@ -28,8 +29,9 @@ export async function startUpkeep(options: UpkeepOptions): Promise<Stoppable> {
   const endSchedules = await ensureSchedules(queue, jobs, { redis, logger, checkEveryMs: scheduleCheckMs });
   const worker = new Worker(
     upkeepQueueName,
-    async (job) => {
-      await jobs.find(({ name }) => name === job.name)?.run();
+    async (job, token) => {
+      const found = jobs.find(({ name }) => name === job.name);
+      await (found === undefined ? leaveToOthers(job, token) : found.run());
     },
     // No job waits for another one.
     { connection: redis, prefix: queuePrefix, concurrency: jobs.length, lockDuration: 30_000, runRetryDelay: 250 },

@@ -2,14 +2,9 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { dumpCollections, dumpKeys, loadFixture } from '../../../scripts/release/fixture-data.js';
 import { type ReleaseFixture, readFixture } from '../../../scripts/release/fixture-file.js';
-import { answerOf, settingsAt } from '../../../scripts/release/recorded-answers.js';
-import { endWithThisProcess } from '../../../scripts/servers/service-process.js';
-import { startStack } from '../../../scripts/servers/stack.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
-import { migrateSchema } from '../../../shared/store/schema/migrate-schema.js';
 import { ownDatabases } from '../../support/service/servers.js';
-import { startTimeoutMs } from '../../support/service/service.js';
 
 describe('the fixture of a release', () => {
   let fixture: ReleaseFixture;
@@ -45,23 +40,6 @@ describe('the fixture of a release', () => {
     // The others may have expired. Redis may write the fields of a value in another order.
     const lasting = keys.filter(({ ttlMs }) => ttlMs === 0 || ttlMs > 300_000).map(({ name }) => name);
     expect((await dumpKeys(redis)).map(({ name }) => name)).to.include.members(lasting);
-  });
-
-  it('answers each recorded call as the release did, at the time of the release', async function () {
-    this.timeout(startTimeoutMs);
-    const { about, answers } = fixture;
-    const environment = { ...settingsAt(Date.parse(about.writtenAt), about.pepper), LOWER_PRIORITY: 'no' };
-    await migrateSchema(mongo.database);
-    const stack = await startStack({ ...urls, environment });
-    for (const part of [...stack.gateways, stack.pool]) endWithThisProcess(part);
-    try {
-      for (const { status, text, ...call } of answers) {
-        const found = await answerOf(stack.url, about.keys, call);
-        expect({ ...call, status: found.status, text: found.text }).to.deep.equal({ ...call, status, text });
-      }
-    } finally {
-      await stack.stop();
-    }
   });
 });
 

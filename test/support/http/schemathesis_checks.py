@@ -20,6 +20,8 @@ READ_AND_REFUSED = (
     "This is a HubSpot app event",
     "This is a Pipedrive webhook of version 1",
     "outcomes",  # an outcome has no date
+    "outcome is missing: send won, lost",  # or the address names the field
+    "others_lost needs won_values",
     "A key in the body contains a NUL character",
     "The body is nested deeper than",
     "The upload goes beyond",

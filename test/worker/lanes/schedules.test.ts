@@ -2,6 +2,7 @@ import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createLogger } from '../../../shared/process/logger.js';
+import { ownLevel } from '../../../shared/process/release.js';
 import { queuePrefix } from '../../../shared/redis/keys.js';
 import { ensureSchedules } from '../../../worker/lanes/schedules.js';
 import { eventually } from '../../support/eventually.js';
@@ -32,7 +33,7 @@ describe('the schedules of a queue', () => {
   };
   const everyOf = async (name: string) => (await queue.getJobScheduler(name))?.every;
 
-  it('have the interval of the release that started last, also after one with a cron pattern', async () => {
+  it('have the interval of this release, also after an earlier one or a cron pattern', async () => {
     await queue.upsertJobScheduler('often', { every: 2 * minuteMs });
     await keep('often', minuteMs);
     expect(await everyOf('often')).to.equal(minuteMs);
@@ -40,6 +41,15 @@ describe('the schedules of a queue', () => {
     await queue.upsertJobScheduler('nightly', { pattern: '0 3 * * *' });
     await keep('nightly', minuteMs);
     expect(await everyOf('nightly')).to.equal(minuteMs);
+  });
+
+  it('keep the interval of a later release, while both run', async () => {
+    const later = { name: 'often', data: { level: ownLevel + 1 } };
+    await queue.upsertJobScheduler('often', { every: 2 * minuteMs }, later);
+    await keep('often', minuteMs);
+    expect(await everyOf('often')).to.equal(2 * minuteMs);
+    await queue.upsertJobScheduler('often', { every: 2 * minuteMs }, { ...later, data: { level: ownLevel } });
+    await eventually(async () => expect(await everyOf('often')).to.equal(minuteMs), 5_000);
   });
 
   it('are stored again after Redis has lost them', async () => {

@@ -5,6 +5,7 @@ import {
   type GradingJobs,
   gradingJobOptions,
   gradingQueueName,
+  isGradingJob,
 } from '../../../shared/messages/grading-job.js';
 import { errorLog } from '../../../shared/process/error-log.js';
 import type { Stoppable } from '../../../shared/process/lifecycle.js';
@@ -13,6 +14,7 @@ import type { Redis } from '../../../shared/redis/connect.js';
 import { queuePrefix, queueStreams } from '../../../shared/redis/keys.js';
 import { backOffOnOom } from '../../lanes/lane-worker.js';
 import { ensureSchedules } from '../../lanes/schedules.js';
+import { leaveToOthers } from '../../lanes/unknown-jobs.js';
 import { dueVersions } from './due-versions.js';
 import { type GradingDeps, gradeAndPublish, type VersionToGrade, versionsToGrade } from './grade-models.js';
 
@@ -41,7 +43,9 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
   queue.on('error', errorLog(logger, 'grading queue error'));
   const findDue = { name: 'find-due', when: { every: findDueEveryMs } };
   const endSchedules = await ensureSchedules(queue, [findDue], { redis: blocking, logger });
-  const worker = new Worker(gradingQueueName, (job: Job) => work(job as Job & GradingJob, { ...options, queue }), {
+  const run = (job: Job, token: string | undefined): Promise<void> =>
+    isGradingJob(job) ? work(job as Job & GradingJob, { ...options, queue }) : leaveToOthers(job, token);
+  const worker = new Worker(gradingQueueName, run, {
     connection: blocking,
     prefix: queuePrefix,
     lockDuration: 30_000,

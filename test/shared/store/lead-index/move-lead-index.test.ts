@@ -7,12 +7,13 @@ import { projectFile } from '../../../../shared/process/project-root.js';
 import { type ErasingStores, eraseLead, erasingStores } from '../../../../shared/store/calls/erasures.js';
 import { callsCollection, type PredictionSegment } from '../../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../../shared/store/calls/predictions.js';
-import { connectMongo, type Db, type Mongo } from '../../../../shared/store/connection/connect.js';
+import { connectMongo, type Mongo } from '../../../../shared/store/connection/connect.js';
 import { indexByNumber, indexByText, leadIndexOf } from '../../../../shared/store/lead-index/lead-index.js';
 import { moveLeadIndex, readLeadIndexState } from '../../../../shared/store/lead-index/move-lead-index.js';
 import { migrateSchema } from '../../../../shared/store/schema/migrate-schema.js';
 import { adminDesk } from '../../../support/admin/admin-desk.js';
 import { failureOf } from '../../../support/failure-of.js';
+import { dyingAfter } from '../../../support/service/dying-database.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 
 const timeoutMs = 10_000;
@@ -137,22 +138,3 @@ describe('a database of 0.1.0 that moves to the smaller lead index', () => {
     }
   });
 });
-
-/** A database whose operations fail after some, as those of a process that was killed. */
-function dyingAfter(database: Db, operations: number): Db {
-  let left = operations;
-  const counting = <Target extends object>(target: Target): Target =>
-    new Proxy(target, {
-      get(own, name) {
-        const value: unknown = Reflect.get(own, name, own);
-        if (typeof value !== 'function') return value;
-        if (name === 'collection') return (...of: unknown[]) => counting(value.apply(own, of));
-        return (...of: unknown[]) => {
-          if (left === 0) throw new Error('killed');
-          left -= 1;
-          return value.apply(own, of);
-        };
-      },
-    });
-  return counting(database);
-}
