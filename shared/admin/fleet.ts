@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import { type Lane, lanes } from '../contract/lanes.js';
+import { readBacklogs } from '../messages/backlog.js';
 import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
 import { gradingQueueName } from '../messages/grading-job.js';
 import { laneQueueName, messageVersion } from '../messages/score-job.js';
@@ -23,7 +24,7 @@ import { fleetOutput } from './schemas/usage.js';
 export const showFleet = defineAction({
   name: 'fleet.show',
   description:
-    'Read the lanes with their jobs and workers, running processes, quarantined versions, the latest sweeps, and the state of both databases.',
+    'Read the lanes with their jobs, workers and backlogs, running processes, quarantined versions, the latest sweeps, and the state of both databases.',
   role: 'operator',
   effect: 'read',
   input: nothing,
@@ -34,9 +35,14 @@ export const showFleet = defineAction({
     const known = registered.flatMap(({ workers }) => workers.map((worker) => worker.partitions));
     const partitions = [...Array(Math.max(1, ...known)).keys()];
     const prefixes = partitions.map(partitionPrefix);
+    const backlogs = await readBacklogs(connection);
     const scoring = registered.map(async ({ lane, version, workers }) => {
       const counts = await jobCounts(connection, laneQueueName(lane, version), prefixes);
-      return { lane, message_version: version, ...counts, workers: workers.length };
+      const measured = version === messageVersion ? backlogs?.[lane] : undefined;
+      const behind = measured && {
+        ...{ backlog_seconds: measured.backlogSeconds, oldest_chunk_seconds: measured.oldestChunkSeconds },
+      };
+      return { lane, message_version: version, ...counts, workers: workers.length, ...(behind ?? notMeasured) };
     });
     const [shown, strikes, isSwept, sweeps, voids, processes, info, build] = await Promise.all([
       Promise.all([...scoring, ...otherQueues.map((each) => otherLane(connection, each))]),
@@ -78,6 +84,8 @@ export const showFleet = defineAction({
   },
 });
 
+const notMeasured = { backlog_seconds: null, oldest_chunk_seconds: null };
+
 const otherQueues = [
   { lane: 'grading', queue: gradingQueueName },
   { lane: 'upkeep', queue: upkeepQueueName },
@@ -95,7 +103,8 @@ async function otherLane(redis: Redis, { lane, queue: name }: (typeof otherQueue
   const queue = new Queue(name, { connection: redis, prefix: queuePrefix, skipMetasUpdate: true });
   try {
     const workers = Math.max(0, await queue.getWorkersCount());
-    return { lane, message_version: null, ...(await jobCounts(redis, name, [queuePrefix])), workers };
+    const counts = await jobCounts(redis, name, [queuePrefix]);
+    return { lane, message_version: null, ...counts, workers, ...notMeasured };
   } finally {
     await queue.close();
   }

@@ -117,6 +117,8 @@ export const overviewOutput = closedObject({
   audit: list(auditEntrySchema),
 });
 
+const secondsOrNull = { type: ['number', 'null'], minimum: 0 } as const;
+
 /** The operator's view of queues and pools. */
 export const fleetOutput = closedObject({
   lanes: list(
@@ -130,6 +132,12 @@ export const fleetOutput = closedObject({
       failed: count,
       /** Processes that take jobs of this lane. */
       workers: count,
+      /**
+       * Seconds that a chunk which arrives now waits, and the age of the one that has waited longest. They are of the
+       * lane, so only its first row has them. Null when no pool has measured them within 30 s.
+       */
+      backlog_seconds: secondsOrNull,
+      oldest_chunk_seconds: secondsOrNull,
     }),
   ),
   /** Versions that no process scores for an hour, because they ended several. */

@@ -26,13 +26,17 @@ export function FleetPage() {
           <>
             <Figures fleet={data} />
             <Processes of={data.processes} />
-            <Card title="Lanes" about="Each worker process takes the jobs of one lane.">
+            <Card
+              title="Lanes"
+              about="Each worker process takes the jobs of one lane. A chunk that arrives now waits for the backlog."
+            >
               <Table
                 label="Lanes"
-                columns={['Lane', 'Waiting', 'Active', 'Delayed', 'Failed', 'Workers']}
+                columns={['Lane', 'Waiting', 'Active', 'Delayed', 'Failed', 'Workers', 'Backlog', 'Oldest chunk']}
                 rows={data.lanes.map((lane, index) => [
                   <strong key="lane">{laneName(lane, data.lanes.slice(0, index))}</strong>,
                   ...[lane.waiting, lane.active, lane.delayed, lane.failed, lane.workers].map(countText),
+                  ...[lane.backlog_seconds, lane.oldest_chunk_seconds].map(waitText),
                 ])}
               />
             </Card>
@@ -45,6 +49,9 @@ export function FleetPage() {
     </Page>
   );
 }
+
+/** Queues without a measured backlog have a dash. */
+const waitText = (seconds: number | null): string => (seconds === null ? '–' : `${seconds.toFixed(1)} s`);
 
 /** During a release, the lanes of the console's own message version come first. */
 function laneName({ lane, message_version }: Fleet['lanes'][number], before: Fleet['lanes']): string {
