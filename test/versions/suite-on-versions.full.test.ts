@@ -29,13 +29,20 @@ const nodeReleases: Readonly<Record<string, string>> = {
   24: readFileSync(projectFile('.nvmrc'), 'utf8').trim(),
 };
 
-/** Runs the chosen tests with a Node, and the first `redis-server` of a folder. */
+/** Runs the first tier of the chosen tests with a Node, and the first `redis-server` of a folder. */
 async function runSuite(node: string, folder?: string): Promise<void> {
   expect(await testFiles(), 'the test files').to.include.members(chosen);
   const path = childEnvironment({}).PATH ?? '';
   const { exitCode, output } = await runProgram(
     node,
-    [projectFile('node_modules/mocha/bin/mocha.js'), '--reporter', 'dot', ...chosen],
+    [
+      projectFile('node_modules/mocha/bin/mocha.js'),
+      '--require',
+      './dist/test/support/first-tier.js',
+      '--reporter',
+      'dot',
+      ...chosen,
+    ],
     {
       directory: projectFile('.'),
       environment: { PATH: folder === undefined ? path : `${folder}:${path}` },

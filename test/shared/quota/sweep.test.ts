@@ -66,12 +66,12 @@ describe('sweepLeases', () => {
   });
 
   it("ends leases by Redis's clock", async () => {
-    const brief = new QuotaRig(rig.redisUrl, { leaseMs: 30, ledger: rig.ledger });
+    const brief = new QuotaRig(rig.redisUrl, { leaseMs: 2_000, ledger: rig.ledger });
     try {
       await brief.reserve(counter, 'call', 10);
       expect(await brief.sweep()).to.include({ released: 0 });
       const expiresAtMs = Number(await rig.redis.zscore(leasesKey(counter), 'call'));
-      while ((await redisNowMs(rig.redis)) <= expiresAtMs) await rig.redis.ping();
+      while ((await redisNowMs(rig.redis)) <= expiresAtMs) await pause(20);
       expect(await brief.sweep()).to.include({ released: 1 });
       expect(await brief.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
     } finally {
