@@ -47,8 +47,7 @@ describe('the Python exporter', () => {
     return output;
   };
 
-  it('makes the same rows from messy records as the service', async function () {
-    this.timeout(40_000);
+  it('makes the same rows from messy records as the service', async () => {
     const seed = Date.now() % 2 ** 31;
     // Both lists of invisible characters are the same: a name with one more would be another name.
     const pattern = new RegExp(`[${invisibleCharacters}]`);
@@ -85,8 +84,7 @@ describe('the Python exporter', () => {
     expect(hidden).to.deep.equal([]);
   });
 
-  it('keeps the rules of its pyproject.toml (ruff)', async function () {
-    this.timeout(40_000);
+  it('keeps the rules of its pyproject.toml (ruff)', async () => {
     const { exitCode, output } = await runProgram(program('ruff'), ['check', '--no-cache', '.'], {
       directory: projectFile('scripts/export'),
       limitMs: 30_000,

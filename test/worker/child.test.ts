@@ -11,8 +11,7 @@ import { freshDatabases } from '../support/service/servers.js';
 
 const id = 'one';
 
-describe('a worker process', function () {
-  this.timeout(40_000);
+describe('a worker process', () => {
   let redis: Redis;
   let env: Record<string, string>;
   let crashNote: CrashNote;

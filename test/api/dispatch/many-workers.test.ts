@@ -9,12 +9,10 @@ const processes = 8;
 describe('the large calls of one organisation, beside small calls of another', () => {
   let fleet: PretendedFleet;
 
-  before(async function () {
-    this.timeout(30_000);
+  before(async () => {
     fleet = await PretendedFleet.start({ lanes: { batches: { processes, chunkMs: 80 } } });
   });
-  after(async function () {
-    this.timeout(30_000);
+  after(async () => {
     await fleet?.stop();
   });
 

@@ -14,8 +14,7 @@ describe('the permits of a gateway for long transfers', () => {
     service = await runningService();
   });
 
-  it('are eight downloads for an organisation, and leave some to others', async function () {
-    this.timeout(30_000);
+  it('are eight downloads for an organisation, and leave some to others', async () => {
     const [greedy, other] = await Promise.all([workspace(service), workspace(service)]);
     const held = await holdDownloads(greedy, 8);
     for (const own of [greedy, other]) {
@@ -28,8 +27,7 @@ describe('the permits of a gateway for long transfers', () => {
     await held.end();
   });
 
-  it('are four uploads for an organisation, and leave some to others', async function () {
-    this.timeout(30_000);
+  it('are four uploads for an organisation, and leave some to others', async () => {
     const [greedy, other] = await Promise.all([workspace(service), workspace(service)]);
     const held = await holdUploads(greedy, 4);
     for (const own of [greedy, other]) {
@@ -46,8 +44,7 @@ describe('the permits of a gateway for long transfers', () => {
     await held.end();
   });
 
-  it('are eight uploads for all organisations', async function () {
-    this.timeout(30_000);
+  it('are eight uploads for all organisations', async () => {
     const holders = await Promise.all([workspace(service), workspace(service)]);
     const held = await Promise.all(holders.map((own) => holdUploads(own, 4)));
     const third = await workspace(service);

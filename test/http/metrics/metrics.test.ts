@@ -83,8 +83,7 @@ describe('metrics', () => {
       expect(await read(poolUrl, `leadscore_lane_depth{lane="${lane}",partition="0"}`)).to.equal(0);
   });
 
-  it('reports the clock difference to Redis on a gateway and a pool within 20 s', async function () {
-    this.timeout(30_000);
+  it('reports the clock difference to Redis on a gateway and a pool within 20 s', async () => {
     for (const url of [gatewayUrl, poolUrl])
       await eventually(
         async () => expect(await read(url, 'leadscore_clock_ahead_seconds')).to.be.closeTo(0, 1),
@@ -111,8 +110,7 @@ describe('metrics', () => {
     expect(await read(poolUrl, 'leadscore_model_hits_total')).to.be.above(0);
   });
 
-  it('counts a killed worker and the outcomes of the sweep on a pool', async function () {
-    this.timeout(30_000);
+  it('counts a killed worker and the outcomes of the sweep on a pool', async () => {
     const [worker] = childProcessIds(service.stack.pool.pid);
     expect(worker).to.be.a('number');
     signal(worker ?? 0, 'SIGKILL');

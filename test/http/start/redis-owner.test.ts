@@ -62,8 +62,7 @@ describe('the owner of a Redis', () => {
       expect(scored(await own.score([{ company_size: 120 }])).usage).to.include({ current: 2 });
     });
 
-  it('restores the owner of an emptied Redis with the next sweep', async function () {
-    this.timeout(15_000);
+  it('restores the owner of an emptied Redis with the next sweep', async () => {
     const id = await ownerId();
     expect(id).to.be.a('string');
     await service.redis.del(installationKey);

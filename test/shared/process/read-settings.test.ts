@@ -8,8 +8,7 @@ describe('readSettings', () => {
     ['pool', 'dist/worker/main.js'],
     ['start', 'dist/scripts/start.js'],
   ] as const) {
-    it(`names an unusable setting of ${name} in one log line and ends the process with 1`, async function () {
-      this.timeout(30_000);
+    it(`names an unusable setting of ${name} in one log line and ends the process with 1`, async () => {
       const { exitCode, output } = await runProgram(process.execPath, [projectFile(entry)], {
         environment: { PORT: '99999' },
         limitMs: 25_000,

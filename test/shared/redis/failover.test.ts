@@ -43,8 +43,7 @@ describe('connectRedis after a failover whose old master lives on', () => {
     return redis;
   }
 
-  it('reconnects every kind of connection to the new master', async function () {
-    this.timeout(30_000);
+  it('reconnects every kind of connection to the new master', async () => {
     const commands = await connected(proxy.port, 'commands');
     const pipelined = await connected(proxy.port, 'commands', true);
     const blocking = await connected(proxy.port, 'blocking');

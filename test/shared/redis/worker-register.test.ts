@@ -109,7 +109,7 @@ describe('the register of workers', () => {
     }
     expect(found).to.have.deep.members([one, third]);
     expect(performance.now() - beginMs).to.be.within(4_500, 8_000);
-  }).timeout(20_000);
+  });
 
   it('is whole again after each process has renewed its heartbeat, when Redis has lost it', async () => {
     const ofOther = new WorkerRegister(redis, 'singles');

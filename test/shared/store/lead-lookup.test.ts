@@ -290,6 +290,6 @@ describe('the predictions of leads', () => {
       const { scores, isLast } = await history(first.scores.at(-1)?.id);
       expect(scores.map(({ score }) => score)).to.deep.equal([1, 0]);
       expect(isLast).to.equal(true);
-    }).timeout(30_000);
+    });
   });
 });

@@ -94,5 +94,5 @@ describe('PredictionStore.storedRecords', () => {
     );
     expect([...many.keys()]).to.have.members(ids);
     expect(replyBytes).to.be.below(mebibyte);
-  }).timeout(30_000);
+  });
 });

@@ -94,8 +94,7 @@ describe('readExactModelInThread', () => {
     note.close();
   });
 
-  itInFull('does not block the event loop while compileExplanation reads a large model', async function () {
-    this.timeout(20_000);
+  itInFull('does not block the event loop while compileExplanation reads a large model', async () => {
     const manifest = numbersManifest(width, {
       kind: 'logit',
       explain: { kind: 'tree', covers: 'covers.f32' },

@@ -109,7 +109,7 @@ describe('the worker processes of partitions', () => {
     await new WorkerRegister(connect(), 'singles').remove({ id: 'third', partitions });
     await other.stop();
     expect(await sendToAll('third is back')).to.deep.equal(['third', 'third', 'third', 'third']);
-  }).timeout(30_000);
+  });
 
   it('take over the partitions of one that dies silently, within two seconds of the expiry of its heartbeat', async () => {
     await startProcess('one');
@@ -118,7 +118,7 @@ describe('the worker processes of partitions', () => {
     await pause(1_500); // a heartbeat of `one`, which hands over a part of its partitions
     expect(await sendToAll('one is left')).to.deep.equal(['one', 'one', 'one', 'one']);
     expect(performance.now() - lostMs).to.be.within(3_900, 6_500);
-  }).timeout(30_000);
+  });
 
   it('share all partitions again when Redis has lost the register', async () => {
     await startProcess('one');
@@ -131,7 +131,7 @@ describe('the worker processes of partitions', () => {
       const servers = await sendToAll(`after the loss ${scored.size}`);
       expect(servers.filter((id) => id === 'one')).to.have.length(2);
     }, 15_000);
-  }).timeout(30_000);
+  });
 
   it('keep their partitions when one leaves to a successor of the same id', async () => {
     const one = await startProcess('one');
@@ -148,7 +148,7 @@ describe('the worker processes of partitions', () => {
     const listed = await new WorkerRegister(connect(), 'singles').list();
     expect(listed.map(({ id }) => id)).to.have.members(['one', 'other']);
     expect(await sendToAll('one has a successor')).to.deep.equal(shared);
-  }).timeout(30_000);
+  });
 
   it('have two chunks of a lane in flight, in all partitions together', async () => {
     let release = (): void => undefined;

@@ -163,8 +163,7 @@ describe('the bulk workers of a pool', () => {
     expect(pool.deathCount).to.equal(1);
   });
 
-  it('are killed and replaced when they compute for the hang limit, and the chunk in hand is blamed', async function () {
-    this.timeout(30_000);
+  it('are killed and replaced when they compute for the hang limit, and the chunk in hand is blamed', async () => {
     isDemanded = () => true;
     await startPool(1);
     await ready(1);

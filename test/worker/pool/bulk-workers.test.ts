@@ -88,8 +88,7 @@ describe('the bulk workers of a running service', () => {
     return await dispatcher.score(of, { id, version, knownFields }, Promise.resolve());
   };
 
-  it('are started by a mark of a runner, at a low priority, and registered apart', async function () {
-    this.timeout(30_000);
+  it('are started by a mark of a runner, at a low priority, and registered apart', async () => {
     expect(interactive).to.have.length(2 * workers);
     await markBulkDemand(service.redis);
     const bulk = new WorkerRegister(service.redis, 'bulk');
@@ -102,8 +101,7 @@ describe('the bulk workers of a running service', () => {
     expect(priorities).to.deep.equal([getPriority(), getPriority(), batchNiceness, batchNiceness]);
   });
 
-  it('score and refuse the records of tolerant calls, beside singles and batches of others', async function () {
-    this.timeout(30_000);
+  it('score and refuse the records of tolerant calls, beside singles and batches of others', async () => {
     await markBulkDemand(service.redis);
     const sent = call('bulk');
     const [rows, ...beside] = await Promise.all([
@@ -129,8 +127,7 @@ describe('the bulk workers of a running service', () => {
     expect(new Set(threads.map((thread) => getPriority(thread)))).to.deep.equal(new Set([lowNiceness]));
   });
 
-  it('are replaced when one is killed, while there is a demand', async function () {
-    this.timeout(30_000);
+  it('are replaced when one is killed, while there is a demand', async () => {
     await markBulkDemand(service.redis);
     const [killed = 0] = bulkPids();
     signal(killed, 'SIGKILL');
@@ -165,8 +162,7 @@ describe('the bulk workers of a running service', () => {
     },
   );
 
-  it('still score a while after the last demand', async function () {
-    this.timeout(30_000);
+  it('still score a while after the last demand', async () => {
     await service.redis.del(bulkDemandKey);
     expect((await score(call('bulk'))).refused).to.have.length(60);
     expect(bulkPids()).to.have.length(1);

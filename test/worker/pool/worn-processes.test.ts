@@ -37,8 +37,7 @@ interface Noted {
 const workers = 2;
 const withinMs = 20_000;
 
-describe('the worn processes of a pool', function () {
-  this.timeout(40_000);
+describe('the worn processes of a pool', () => {
   let directory: string;
   let pool: WorkerPool;
   let ended: string[];

@@ -63,7 +63,7 @@ describe('the jobs of upkeep', () => {
     } finally {
       for (const stop of stops.reverse()) await stop();
     }
-  }).timeout(40_000);
+  });
 
   it('that no release knows any more end a minute after they were due', async () => {
     const redis = new Redis((await freshDatabases()).redisUrl, { maxRetriesPerRequest: null, replyMapping: 'legacy' });

@@ -12,13 +12,11 @@ const measuredMs = 4_000;
 describe('a bulk job beside singles, in a fleet of 16 worker processes of bulk jobs', () => {
   let fleet: PretendedFleet;
 
-  before(async function () {
-    this.timeout(30_000);
+  before(async () => {
     const bulk = { processes: bulkProcesses, chunkMs: 50 };
     fleet = await PretendedFleet.start({ lanes: { bulk, singles: { processes: 2, chunkMs: 5 } } });
   });
-  after(async function () {
-    this.timeout(30_000);
+  after(async () => {
     await fleet?.stop();
   });
 

@@ -17,18 +17,15 @@ describe('tus-js-client', () => {
   const bytes = 2_000_000;
   const cutAt = [700_000, 1_600_000];
 
-  it('uploads a file in pieces through two broken connections', async function () {
-    this.timeout(30_000);
+  it('uploads a file in pieces through two broken connections', async () => {
     await expectWholeUpload(own, { bytes, cutAt, chunkSize: 500_000 });
   });
 
-  it('uploads a file in one request that breaks twice', async function () {
-    this.timeout(30_000);
+  it('uploads a file in one request that breaks twice', async () => {
     await expectWholeUpload(own, { bytes, cutAt });
   });
 
-  it('uploads a file by POST with overridePatchMethod, through two broken connections', async function () {
-    this.timeout(30_000);
+  it('uploads a file by POST with overridePatchMethod, through two broken connections', async () => {
     await expectWholeUpload(own, { bytes, cutAt, chunkSize: 500_000, overridePatchMethod: true });
   });
 });

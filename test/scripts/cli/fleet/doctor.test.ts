@@ -285,7 +285,7 @@ describe('leadscore doctor', () => {
       expect(stdout).to.match(/^Process +Machine +PID +Release +Up +Noted\n/);
       expect(stdout).to.match(/\ngateway +\S+ +\d+ +\d\S+ +\S+ (s|min \d\d s) +\d+\.\d s ago\n/);
       expect(stdout).to.match(/\nsingles +1 +2 +2 +0\.0 s +0\.0 s\n/);
-    }).timeout(40_000);
+    });
 
     it('names a further gateway with other settings, which status forgets when it has stopped', async () => {
       const other = await service.startGateway({ LANES: '2', LEGACY_ALIASES: 'gone' });

@@ -133,8 +133,7 @@ describe('leadscore score', () => {
     expect(document.results_file).to.deep.equal({ path: out, bytes: (await desk.read('scored.csv')).length });
   });
 
-  it('goes on after lost connections and errors of the service, with a note', async function () {
-    this.timeout(20_000);
+  it('goes on after lost connections and errors of the service, with a note', async () => {
     await desk.writeRows('leads.csv', 2_000);
     desk.scoresInPolls(6);
     let reads = 0;
@@ -224,8 +223,7 @@ describe('leadscore score', () => {
     expect(resultsOf(text).startsWith(scored)).to.equal(true);
   });
 
-  it('Ctrl-C exits with 130, leaves the job running and says how to come back', async function () {
-    this.timeout(30_000);
+  it('Ctrl-C exits with 130, leaves the job running and says how to come back', async () => {
     await desk.writeRows('leads.csv', 2_000);
     desk.service.polled = (job) => {
       settle(job, 0.5);
@@ -240,8 +238,7 @@ describe('leadscore score', () => {
     expect(desk.service.calls.some((call) => call.includes('cancel'))).to.equal(false);
   });
 
-  it('fetches grown results while the job runs, and a command that was killed completes them', async function () {
-    this.timeout(30_000);
+  it('fetches grown results while the job runs, and a command that was killed completes them', async () => {
     const text = await desk.writeRows('leads.csv', 20_000);
     desk.service.polled = (job) => {
       settle(job, 0.5);

@@ -71,8 +71,7 @@ describe('leadscore job create: the upload', () => {
     expect(desk.service.job.input.equals(bytes)).to.equal(true);
   });
 
-  it('goes on by HEAD and PATCH when the connection breaks at five offsets', async function () {
-    this.timeout(30_000);
+  it('goes on by HEAD and PATCH when the connection breaks at five offsets', async () => {
     const text = await desk.writeRows('leads.csv', 20_300);
     // Within the first part, after a part, within one, before the last one, within it, and after the last byte.
     desk.service.uploadBreaks.push(10, 3_000, 9_500, 20_000, 20_290);
@@ -173,8 +172,7 @@ describe('leadscore job create: the upload', () => {
     expect(last?.headers).to.include({ 'upload-offset': '2000000' });
   });
 
-  it('Ctrl-C during the upload exits with 130 and says how to continue', async function () {
-    this.timeout(30_000);
+  it('Ctrl-C during the upload exits with 130 and says how to continue', async () => {
     await desk.writeRows('leads.csv', 2_000);
     desk.service.answering = ({ method }) => (method === 'PUT' ? 'hang up' : undefined);
     const { process: child, ended } = desk.startCreate('leads.csv');

@@ -153,8 +153,7 @@ describe('startGradingLane', () => {
     }, 10_000);
   });
 
-  it('recreates its schedule after Redis was emptied', async function () {
-    this.timeout(20_000);
+  it('recreates its schedule after Redis was emptied', async () => {
     await startLane();
     await redis.flushdb();
     const schedules = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix });
