@@ -148,13 +148,14 @@ async function callOf(
 }
 
 /** The key of a job's calls. Its secret and its rate play no part: the job was created with it. */
-export const keyOf = ({ key, org, bucket, created_at }: Job): ApiKey => ({
+export const keyOf = ({ key, org, bucket, created_at, hides_stored }: Job): ApiKey => ({
   _id: key,
   hash: '',
   organisation_id: org,
   kind: bucket,
   name: '',
   rate_per_second: 0,
+  ...(hides_stored && { scopes: ['jobs'] }),
   created_at,
 });
 

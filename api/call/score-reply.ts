@@ -18,6 +18,8 @@ interface Driver {
   readonly value: string;
   /** Whether the model has not seen the value. */
   readonly isUnseen: boolean;
+  /** Whether the caller may not read the value, which is empty here. */
+  readonly isHidden: boolean;
 }
 
 /**
@@ -65,11 +67,13 @@ function driversOf(explained: ExplainedRows, row: number): Driver[] {
   const drivers: Driver[] = [];
   for (let at = 0; at + 2 < packed.length; at += 3) {
     const field = Number(packed[at]);
+    const isHidden = explained.hidden?.has(row * explained.fields.length + field) ?? false;
     drivers.push({
       field,
       contribution: Number(packed[at + 1]),
       // Many JSON parsers refuse a lone surrogate, even escaped.
-      value: String(packed[at + 2]).toWellFormed(),
+      value: isHidden ? '' : String(packed[at + 2]).toWellFormed(),
+      isHidden,
       isUnseen: unseen.has(row * explained.fields.length + field),
     });
   }
@@ -87,10 +91,14 @@ function unseenIndexes(explained: ExplainedRows): ReadonlySet<number> {
 }
 
 /** States a fact and the direction of the score. It never claims a cause. */
-function reasonOf({ contribution, value, isUnseen }: Driver, label: string): string {
-  const known = isUnseen ? ', which the model has not seen' : '';
-  const state = value.trim() === '' ? 'is missing' : `is ${shownValue(value)}${known}`;
-  return `${label} ${state} (${contribution < 0 ? 'lowers' : 'raises'} the score)`;
+function reasonOf(driver: Driver, label: string): string {
+  return `${label} ${stateOf(driver)} (${driver.contribution < 0 ? 'lowers' : 'raises'} the score)`;
+}
+
+function stateOf({ value, isUnseen, isHidden }: Driver): string {
+  if (isHidden) return 'has a stored value';
+  if (value.trim() === '') return 'is missing';
+  return `is ${shownValue(value)}${isUnseen ? ', which the model has not seen' : ''}`;
 }
 
 const shownValue = (value: string): string => shortenedText(value.trim().replace(/\s+/g, ' '), maxValueInSentence);

@@ -5,6 +5,7 @@ import { Batcher } from '../../shared/async/batcher.js';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/contract/lanes.js';
+import { allows } from '../../shared/contract/scopes.js';
 import {
   type ChunkReply,
   type OutgoingPart,
@@ -16,6 +17,7 @@ import {
 } from '../../shared/messages/score-job.js';
 import type { ScoredRows } from '../call/score-outcome.js';
 import { type AdmittedModel, msUntil, type ScoringCall } from '../call/scoring-call.js';
+import { withoutStoredValues } from '../call/stored-values.js';
 import { ChunkAges } from './chunk-ages.js';
 import { ChunkSizes } from './chunk-sizes.js';
 import type { ColdVersions } from './cold-versions.js';
@@ -158,8 +160,11 @@ export class Dispatcher {
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
     if (refused.length > 0) throw refusal(refused, call, { knownFields: model.knownFields, names });
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
+    const hides = call.explain && !allows(call.apiKey, 'read');
     return {
-      parts: scored,
+      parts: hides
+        ? answered.flatMap(({ part, reply }) => ('scores' in reply ? withoutStoredValues(reply, part, model) : []))
+        : scored,
       fields: fieldsOf(
         answered.map(({ part }) => part),
         scored,

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
+import type { Scope } from '../../shared/contract/scopes.js';
 import { projectFile } from '../../shared/process/project-root.js';
+import { scopeOfRoute } from '../auth/scopes.js';
 import { codeSamples } from './code-samples.js';
 import { bearerOnly, componentSchemas, headers, parameters, securitySchemes } from './components.js';
 import { errorResponses } from './error-responses.js';
-import { methods, type OpenApiDocument, type PathItem } from './openapi-types.js';
+import { methods, type OpenApiDocument, type Operation, type PathItem } from './openapi-types.js';
 import { inputOperations, jobFileOperation } from './operations/job-file-operations.js';
 import {
   createJobOperation,
@@ -79,7 +81,7 @@ export function openApiDocument({ serverUrl, docsUrl, keyBrand }: DocumentOption
     servers: [{ url: serverUrl ?? '/', description: 'This service.' }],
     security: bearerOnly,
     tags,
-    paths: withSamples(pathItems(docsUrl)),
+    paths: withSamples(withScopes(pathItems(docsUrl), docsUrl)),
     components: {
       schemas: componentSchemas,
       headers,
@@ -115,6 +117,38 @@ const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
   '/score': { post: scoreAliasOperation(docsUrl) },
   '/webhooks/score': { post: webhookAliasOperation(docsUrl) },
 });
+
+/** Adds the scope that a key needs to each operation, and the error without it. */
+const withScopes = (items: Readonly<Record<string, PathItem>>, docsUrl: string): Readonly<Record<string, PathItem>> =>
+  Object.fromEntries(
+    Object.entries(items).map(([path, item]) => {
+      const route = path.replace(/\{(\w+)\}/g, ':$1');
+      const operations = methods.flatMap((method) => {
+        const operation = item[method];
+        if (operation === undefined) return [];
+        const scope = scopeOfRoute[`${method.toUpperCase()} ${route}`] ?? 'any';
+        return [[method, scope === 'any' ? operation : scoped(operation, scope, { method, docsUrl })] as const];
+      });
+      return [path, Object.fromEntries(operations)];
+    }),
+  );
+
+function scoped(
+  operation: Operation,
+  scope: Scope,
+  { method, docsUrl }: { readonly method: string; readonly docsUrl: string },
+): Operation {
+  // The only other reason for this status is the switch of the model.
+  const names = operation.responses[403] === undefined ? [] : (['apiDisabled'] as const);
+  const { 403: refused } = errorResponses([...names, 'insufficientScope'], { docsUrl });
+  if (refused === undefined) return operation;
+  const { content: _, ...withoutBody } = refused;
+  return {
+    ...operation,
+    description: `${operation.description}\n\nNeeds the scope \`${scope}\`, unless the key has no scopes.`,
+    responses: { ...operation.responses, 403: method === 'head' ? withoutBody : refused },
+  };
+}
 
 /** Adds a call in each language to each operation. */
 const withSamples = (items: Readonly<Record<string, PathItem>>): Readonly<Record<string, PathItem>> =>

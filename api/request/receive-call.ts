@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import { allows } from '../../shared/contract/scopes.js';
 import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
+import { requireScope } from '../auth/scopes.js';
 import type { Deadline, Idempotency, Notice } from '../call/scoring-call.js';
 import type { BodyMemory } from './body-memory.js';
 import type { RateDecision, RateLimit } from './rate-limit.js';
@@ -77,7 +79,7 @@ export async function receiveCall(
     body,
     atMs,
     deadline: { monotonicMs: endMs, redisMs: endRedisMs, arrivedRedisMs: endRedisMs - options.timeoutMs },
-    idempotency: idempotencyOf(context, options.route, body),
+    idempotency: idempotencyOf(context, routeFor(apiKey, options.route), body),
     notices: context.req.headers['idempotency-key'] === '' ? [emptyIdempotencyKey] : [],
     // Node ends its side of a connection when the caller closes theirs.
     hasHungUp: () => socket.destroyed || socket.writableEnded,
@@ -96,9 +98,9 @@ const callsOf: Readonly<Record<RateWindow, string>> = {
 };
 
 /**
- * Takes a slot of the key's rate, and sets the RateLimit headers.
+ * Takes a slot of the key's rate, sets the RateLimit headers, and checks the key's scope.
  * @param slot.timeoutMs longest wait, if shorter than the timeout of the rate limit
- * @throws ApiError rateLimited; internalError if Redis fails or does not answer
+ * @throws ApiError rateLimited, insufficientScope; internalError if Redis fails or does not answer
  */
 export async function takeSlot(
   context: Context,
@@ -122,7 +124,10 @@ export async function takeSlot(
   });
   context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
   context.set('RateLimit', `"key";r=${decision.remaining};t=${Math.max(1, Math.round(decision.resetMs / 1000))}`);
-  if (decision.accepted) return decision;
+  if (decision.accepted) {
+    requireScope(context, apiKey);
+    return decision;
+  }
   throw new ApiError(
     'rateLimited',
     `More than ${rate} ${callsOf[window]} within a second, which is the limit of this key alone: slow down and retry. ` +
@@ -130,6 +135,9 @@ export async function takeSlot(
     { retryAfterSeconds: Math.max(1, Math.ceil(decision.retryAfterMs / 1000)) },
   );
 }
+
+/** A key that may not read stored values must not get the stored reply of one that may. */
+const routeFor = (apiKey: ApiKey, route: string): string => (allows(apiKey, 'read') ? route : `${route} without read`);
 
 function idempotencyOf(context: Context, route: string, body: Buffer): Idempotency | undefined {
   const key = context.get('idempotency-key');

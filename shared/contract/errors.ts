@@ -84,6 +84,13 @@ export const errorTable = {
     meaning: 'Live API is off for the score that owns this model.',
     remedy: 'Turn Live API on for the model. Retrying does not clear it.',
   },
+  insufficientScope: {
+    code: 'insufficient_scope',
+    status: 403,
+    retryable: false,
+    meaning: 'The key lacks the scope that the endpoint needs.',
+    remedy: 'Use a key with the scope that the message names. An administrator creates keys (console, API keys).',
+  },
   deployBlocked: {
     code: 'deploy_blocked',
     status: 409,

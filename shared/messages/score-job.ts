@@ -165,6 +165,8 @@ export interface ExplainedRows {
   readonly drivers: readonly (readonly (number | string)[])[];
   /** The drivers whose value the model has not seen. */
   readonly unseen?: readonly (readonly [record: number, field: number])[];
+  /** In a gateway: the drivers whose value the caller may not read, each as record times fields plus field. */
+  readonly hidden?: ReadonlySet<number>;
 }
 
 /** A part with records that cannot be featurized, unless it is tolerant. No record of it is scored. */

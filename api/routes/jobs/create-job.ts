@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { jobIdOf } from '../../../shared/contract/identifiers.js';
+import { allows } from '../../../shared/contract/scopes.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
 import { type Job, jobLimits, noTotals } from '../../../shared/store/jobs/job-documents.js';
 import { requireJson } from '../../request/content-type.js';
@@ -120,6 +121,7 @@ function newJob({ callId, apiKey, atMs, idempotency }: ReceivedCall, request: Jo
     _id: jobIdOf(callId),
     org: apiKey.organisation_id,
     key: apiKey._id,
+    ...(!allows(apiKey, 'read') && { hides_stored: true }),
     bucket: apiKey.kind,
     model: request.model_id,
     version,

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { type Scope, scopes } from '../../../shared/contract/scopes.js';
 
 /** Help of a command. */
 export interface CommandHelp {
@@ -39,6 +40,15 @@ export const wholeNumber =
     if (isWithin(text, bounds)) return Number(text);
     throw new InvalidArgumentError(`It must be a whole number from ${bounds.min} to ${bounds.max}.`);
   };
+
+/** A list of scopes, such as `score,outcomes`. */
+export function scopeList(text: string): Scope[] {
+  const named = [...new Set(text.split(',').map((each) => each.trim()))];
+  const unknown = named.find((name) => !scopes.some((scope) => scope === name));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is no scope. Name some of ${scopes.join(', ')}, with commas.`);
+  return scopes.filter((scope) => named.includes(scope));
+}
 
 /** A whole number, or the word `plan`. */
 export const recordsOrPlan =

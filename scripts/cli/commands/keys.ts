@@ -4,13 +4,14 @@ import {
   listKeys as listKeysAction,
   revokeKey as revokeKeyAction,
 } from '../../../shared/admin/organisations/key-actions.js';
+import { type Scope, scopes } from '../../../shared/contract/scopes.js';
 import { defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { usageError } from '../context/cli-error.js';
 import { perform } from '../context/perform.js';
 import { readableDate } from '../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../output/table.js';
-import { defineCommand, plainText, wholeNumber } from './define-command.js';
+import { defineCommand, plainText, scopeList, wholeNumber } from './define-command.js';
 
 /** Adds `key create`, `list` and `revoke`. */
 export function addKeyCommands(program: Command, context: CliContext): void {
@@ -21,6 +22,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     description: 'Create an API key. Its secret is shown only once; the database stores a hash',
     examples: [
       'key create org_4fzyo82mVYHgQ1bT --name "HubSpot"',
+      'key create org_4fzyo82mVYHgQ1bT --name "HubSpot" --scopes score,outcomes',
       'key create org_4fzyo82mVYHgQ1bT --test --json | jq -r .secret',
     ],
   })
@@ -32,6 +34,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
       wholeNumber({ min: 1, max: 10_000 }),
       defaultRatePerSecond,
     )
+    .option('--scopes <list>', `some of ${scopes.join(', ')}; without it the key may do everything`, scopeList)
     .action((organisationId: string, options: KeyOptions) =>
       context.present(options, createKey(context, organisationId, options)),
     );
@@ -56,6 +59,7 @@ interface KeyOptions {
   readonly test?: boolean;
   readonly name?: string;
   readonly rate?: number;
+  readonly scopes?: Scope[];
   readonly json?: boolean;
 }
 
@@ -66,12 +70,14 @@ async function createKey(context: CliContext, organisationId: string, options: K
     kind: options.test === true ? 'test' : 'live',
     ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.rate === undefined ? {} : { rate_per_second: options.rate }),
+    ...(options.scopes === undefined ? {} : { scopes: options.scopes }),
   });
   const text = renderFields([
     ['Key', document.key_id],
     ['Name', document.name],
     ['Kind', kindWords[document.kind]],
     ['Rate', `${document.rate_per_second} calls per second`],
+    ['Scopes', scopesText(document)],
     ['Secret', document.secret],
   ]);
   return {
@@ -87,6 +93,7 @@ async function listKeys(context: CliContext, organisationId: string): Promise<Co
     ['Key', (key) => key.key_id, 'whole'],
     ['Name', (key) => key.name],
     ['Kind', (key) => key.kind],
+    ['Scopes', scopesText],
     ['Calls/s', (key) => String(key.rate_per_second), 'right'],
     ['Created', (key) => key.created_at.slice(0, 10), 'whole'],
     ['Revoked', (key) => key.revoked_at?.slice(0, 10) ?? '', 'whole'],
@@ -105,6 +112,8 @@ async function revokeKey(context: CliContext, keyId: string): Promise<CommandRes
     text: `${document.key_id} (${document.name}) was revoked on ${readableDate(revokedAt)} UTC. Calls with it get 401.`,
   };
 }
+
+const scopesText = (key: { readonly scopes?: readonly Scope[] }): string => key.scopes?.join(', ') ?? 'everything';
 
 const kindWords = {
   live: 'live',

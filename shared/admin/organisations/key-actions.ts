@@ -27,7 +27,7 @@ export const createKey = defineAction({
   output: createKeyOutput,
   async run(context, input) {
     const { database, session, clock, record } = context;
-    const { org_id: organisationId, kind = 'live', name = `${kind} key`, rate_per_second: rate } = input;
+    const { org_id: organisationId, kind = 'live', name = `${kind} key`, rate_per_second: rate, scopes } = input;
     await requireOrganisation(new OrganisationStore(database, session), organisationId);
     const settings = await checkedKeySettings(context, 'the gateways would reject this key');
     const { key, secret } = await new ApiKeyStore(database, session).create({
@@ -35,6 +35,7 @@ export const createKey = defineAction({
       kind,
       name: name.trim(),
       ratePerSecond: rate ?? defaultRatePerSecond,
+      scopes,
       ...settings,
       now: new Date(clock.now()),
     });
@@ -101,6 +102,7 @@ const keyDocument = (key: ApiKey): ShapeOf<typeof keySchema> => ({
   name: key.name,
   kind: key.kind,
   rate_per_second: key.rate_per_second,
+  ...(key.scopes === undefined ? {} : { scopes: [...key.scopes] }),
   created_at: key.created_at.toISOString(),
   ...(key.revoked_at === undefined ? {} : { revoked_at: key.revoked_at.toISOString() }),
 });

@@ -1,5 +1,8 @@
 import { closedObject, count, instant, list, text } from '../../contract/schema.js';
+import { scopes } from '../../contract/scopes.js';
 import { bucket, keyId, name, organisationId } from './members.js';
+
+const scopeList = { type: 'array', items: { type: 'string', enum: scopes }, minItems: 1, uniqueItems: true } as const;
 
 const keyMembers = {
   key_id: text,
@@ -8,6 +11,8 @@ const keyMembers = {
   kind: bucket,
   /** Scoring calls accepted in any second. */
   rate_per_second: count,
+  /** Absent: the key may do everything. */
+  'scopes?': scopeList,
   created_at: instant,
   'revoked_at?': instant,
 } as const;
@@ -31,6 +36,7 @@ export const createKeyInput = closedObject({
   'name?': name,
   'kind?': bucket,
   'rate_per_second?': { type: 'integer', minimum: 1, maximum: 10_000 },
+  'scopes?': scopeList,
 });
 /** The secret is shown once. */
 export const createKeyOutput = closedObject({ ...keyMembers, secret: text });

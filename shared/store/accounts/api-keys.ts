@@ -1,5 +1,6 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
 import { hashSecret, type KeyKind, newId, newSecret } from '../../contract/identifiers.js';
+import type { Scope } from '../../contract/scopes.js';
 import { logged } from '../connection/change-log.js';
 import { inSession } from '../connection/transaction.js';
 import type { KeySettings } from './key-settings.js';
@@ -14,6 +15,8 @@ export interface ApiKey {
   readonly name: string;
   /** Scoring calls accepted in any second. */
   readonly rate_per_second: number;
+  /** What the key may do. Absent: everything. */
+  readonly scopes?: readonly Scope[];
   readonly created_at: Date;
   readonly revoked_at?: Date;
 }
@@ -25,6 +28,8 @@ export interface NewApiKey extends KeySettings {
   readonly kind: KeyKind;
   readonly name: string;
   readonly ratePerSecond: number;
+  /** Without it, the key may do everything. */
+  readonly scopes?: readonly Scope[] | undefined;
   readonly now: Date;
 }
 
@@ -55,6 +60,7 @@ export class ApiKeyStore {
       kind: key.kind,
       name: key.name,
       rate_per_second: key.ratePerSecond,
+      ...(key.scopes !== undefined && { scopes: key.scopes }),
       created_at: key.now,
     };
     await this.collection.insertOne(document, inSession(this.session));

@@ -103,6 +103,8 @@ export interface Job {
   readonly org: string;
   /** Id of the API key that created the job. Its calls are recorded under this key. */
   readonly key: string;
+  /** Whether that key may not read stored values, so that reasons do not name them. */
+  readonly hides_stored?: true;
   readonly bucket: UsageBucket;
   readonly model: string;
   /** The version that scores all rows: the model's current one at creation. */

@@ -19,6 +19,9 @@ export interface Scene {
   readonly gradedModel: Model;
   /** A key with a rate of one call per second. */
   readonly usedUpKey: UsableKey;
+  /** A key that may only erase, and one that may not. */
+  readonly erasingKey: UsableKey;
+  readonly scoringKey: UsableKey;
   /** A key with corrupt rate windows in Redis. */
   readonly brokenKey: UsableKey;
   /** The address of a gateway with the aliases switched off. */
@@ -38,11 +41,13 @@ export async function setScene(service: RunningService, goneUrl: string): Promis
     workspace(service, { bundle, plan: 'free' }),
     workspace(service, { bundle, policy: 'block' }),
   ]);
-  const [disabledModel, gradedModel, usedUpKey, brokenKey] = await Promise.all([
+  const [disabledModel, gradedModel, usedUpKey, brokenKey, erasingKey, scoringKey] = await Promise.all([
     plain.addModel({ bundle, liveApi: false }),
     plain.addModel({ bundle, liveApi: false }),
     plain.addKey('live', { rate: 1 }),
     plain.addKey('live'),
+    plain.addKey('live', { scopes: ['erase'] }),
+    plain.addKey('live', { scopes: ['score'] }),
   ]);
   for (const window of ['scoring', 'reading', 'erasing', 'outcomes'] as const)
     await service.redis.set(rateWindowKey(plain.id, brokenKey.key._id, window), 'not a window');
@@ -57,6 +62,8 @@ export async function setScene(service: RunningService, goneUrl: string): Promis
     gradedModel,
     usedUpKey,
     brokenKey,
+    erasingKey,
+    scoringKey,
     goneUrl,
   };
 }

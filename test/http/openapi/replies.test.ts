@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { httpCall } from '../../support/http/http-call.js';
+import { scopeOfRoute } from '../../../api/auth/scopes.js';
+import { methods } from '../../../api/openapi/openapi-types.js';
+import { type HttpCall, httpCall } from '../../support/http/http-call.js';
 import { OpenApiContract } from '../../support/http/openapi-contract.js';
 import { runningService, startTimeoutMs } from '../../support/service/service.js';
 import { jobFileOutcomes, jobOutcomes } from './job-outcomes.js';
@@ -34,7 +36,7 @@ describe('replies and the OpenAPI document', () => {
     const scene = await setScene(service, gone.url ?? '');
     await makeHistory(scene);
     contract = await OpenApiContract.of(service.url());
-    outcomes = outcomesOf(scene);
+    outcomes = withoutScopes(outcomesOf(scene), contract, scene);
   });
   after(() => stopGone?.());
 
@@ -71,6 +73,27 @@ function outcomesOf(scene: Scene): Record<string, Outcomes> {
     ...jobOutcomes(scene),
     ...jobFileOutcomes(scene),
   };
+}
+
+/** Adds a call with a key that lacks the scope to each operation that needs one. */
+function withoutScopes(
+  outcomes: Readonly<Record<string, Outcomes>>,
+  { document }: OpenApiContract,
+  { service, plain, erasingKey, scoringKey }: Scene,
+): Record<string, Outcomes> {
+  const refused = Object.entries(document.paths).flatMap(([path, item]) =>
+    methods.flatMap((method): [string, Outcomes][] => {
+      const operation = item[method];
+      const scope = scopeOfRoute[`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`] ?? 'any';
+      if (operation === undefined || scope === 'any') return [];
+      const { secret } = scope === 'erase' ? scoringKey : erasingKey;
+      const url = service.url() + path.replace('{model_id}', plain.model._id).replace(/\{\w+\}/g, 'any');
+      const call = () => httpCall(url, { method: method.toUpperCase() as NonNullable<HttpCall['method']>, secret });
+      return [[operation.operationId, { [method === 'head' ? '403' : '403 insufficient_scope']: [call] }]];
+    }),
+  );
+  const added = new Map(refused);
+  return Object.fromEntries(Object.entries(outcomes).map(([id, calls]) => [id, { ...calls, ...added.get(id) }]));
 }
 
 /** The documented outcomes of an operation: `<status>`, or `<status> <code>` for errors. */

@@ -33,6 +33,18 @@ describe('leadscore key', () => {
     expect(listed.stdout).to.not.include(String(stored?.hash));
   });
 
+  it('key create limits a key to scopes, key list shows them, and another word is refused', async () => {
+    const organisation = await desk.newOrganisation();
+    await desk.document('key', 'create', organisation, '--name', 'Old');
+    const created = await desk.document('key', 'create', organisation, '--name', 'CRM', '--scopes', 'outcomes, score');
+    expect(created.scopes).to.deep.equal(['score', 'outcomes']);
+    const { stdout } = await desk.run('key', 'list', organisation);
+    expect(stdout).to.match(/Old\s+live\s+everything/).and.match(/CRM\s+live\s+score, outcomes/);
+    const { exitCode, stderr } = await desk.run('key', 'create', organisation, '--scopes', 'score,admin');
+    expect(exitCode).to.equal(2);
+    expect(stderr).to.include('"admin" is no scope. Name some of score, read, erase, outcomes, jobs');
+  });
+
   it('key create fails without KEY_PEPPER, also when MongoDB is on this machine; key list does not need it', async () => {
     const organisation = await desk.newOrganisation();
     const { KEY_PEPPER, ...without } = desk.settings;

@@ -1,8 +1,7 @@
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { newId } from '../../../shared/contract/identifiers.js';
 import type { ExplainMethod } from '../../../shared/messages/score-job.js';
-import type { UsageBucket } from '../../../shared/redis/keys.js';
-import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
+import type { ApiKey, NewApiKey } from '../../../shared/store/accounts/api-keys.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel as storeModel } from '../../../shared/store/models/store-version.js';
 import type { StoredVerdict } from '../../../shared/store/validation/model-validation.js';
@@ -32,13 +31,14 @@ export interface UsableKey {
 export async function createKey(
   { stores, clock, keyPepper }: RunningService,
   organisationId: string,
-  { kind, rate }: { readonly kind: UsageBucket; readonly rate: number },
+  { kind, rate, scopes }: Pick<NewApiKey, 'kind' | 'scopes'> & { readonly rate: number },
 ): Promise<UsableKey> {
   return await stores.keys.create({
     organisationId,
     kind,
     name: `the ${kind} key of a test`,
     ratePerSecond: rate,
+    scopes,
     brand: 'leadscore',
     pepper: keyPepper,
     now: new Date(clock.now()),

@@ -1,6 +1,7 @@
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { monthOf } from '../../../shared/contract/dates.js';
 import type { PlanName } from '../../../shared/contract/plans.js';
+import type { Scope } from '../../../shared/contract/scopes.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import { type UsageBucket, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import type { DeployPolicy, Organisation, OrganisationFields } from '../../../shared/store/accounts/organisations.js';
@@ -130,8 +131,11 @@ export class TestWorkspace {
     return createModel(this.service, this.id, options);
   }
 
-  addKey(kind: UsageBucket, { rate = unlimitedRate }: { readonly rate?: number } = {}): Promise<UsableKey> {
-    return createKey(this.service, this.id, { kind, rate });
+  addKey(
+    kind: UsageBucket,
+    { rate = unlimitedRate, scopes }: { readonly rate?: number; readonly scopes?: readonly Scope[] } = {},
+  ): Promise<UsableKey> {
+    return createKey(this.service, this.id, { kind, rate, scopes });
   }
 
   /** Changes the organisation and publishes the change, as the operator's command does. */

@@ -104,6 +104,27 @@ describe('explain: true of POST /v1/score', () => {
     }
   });
 
+  it('names no stored value to a key without the scope read, neither first nor on a replay', async () => {
+    const key = await own.addKey('live', { scopes: ['score'] });
+    await own.score([{ ...lead, lead_source: 'web seminar', crm_id: 'L-1' }]);
+    const sent = { crm_id: 'L-1', company_size: 0 };
+    const headers = { 'Idempotency-Key': 'one call' };
+    const full = await own.score([sent], { explain: true, headers });
+    expect(full.text).to.include('web seminar');
+    const [row] = explainedRows(await own.score([sent], { explain: true, key }));
+    const [known] = explainedRows(full);
+    expect(row?.drivers.map(({ field, contribution }) => [field, contribution])).to.deep.equal(
+      known?.drivers.map(({ field, contribution }) => [field, contribution]),
+    );
+    for (const { field, value } of row?.drivers ?? []) expect(value, field).to.equal('');
+    expect(row?.top_reason_1).to.match(/^.+ has a stored value \((?:raises|lowers) the score\)$/);
+    const [own_] = explainedRows(await own.score([{ ...sent, lead_source: 'referral' }], { explain: true, key }));
+    expect(own_?.drivers.find(({ field }) => field === 'lead_source')).to.include({ value: 'referral' });
+    const replay = await own.score([sent], { explain: true, key, headers });
+    expect(replay.status).to.equal(422);
+    expect(replay.text).to.not.include('web seminar');
+  });
+
   it('explains stored values as they were sent originally', async () => {
     await own.score([{ ...lead, lead_source: 'web seminar', crm_id: 'L-1' }]);
     const [row] = explainedRows(await own.score([{ crm_id: 'L-1', company_size: 0 }], { explain: true }));

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { createKeyOutput, listKeysOutput } from '../../../../../shared/admin/schemas/keys.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
+import { scopePresets } from '../../../../../shared/contract/scopes.js';
 import { countText, instantText } from '../../parts/formats.js';
 import { ConfirmDialog, Dialog, DialogButtons, SecretDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
@@ -52,6 +53,7 @@ function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key:
             columns={[
               'Name',
               'Kind',
+              'May',
               'Rate',
               'Last used',
               'Calls this month',
@@ -61,6 +63,7 @@ function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key:
             rows={shown.map((key) => [
               <strong key="name">{key.name}</strong>,
               <KindBadge key="kind" kind={key.kind} />,
+              mayText(key),
               `${countText(key.rate_per_second)} a second`,
               instantText(key.last_used_at),
               countText(key.calls_this_month ?? 0),
@@ -103,6 +106,13 @@ function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key:
   );
 }
 
+/** The use of a key whose scopes are a known set, else the scopes. */
+function mayText({ scopes }: Key): string {
+  if (scopes === undefined) return 'Everything';
+  const preset = scopePresets.find((each) => each.scopes?.join() === scopes.join());
+  return preset?.name ?? scopes.join(', ');
+}
+
 const KindBadge = ({ kind }: { readonly kind: string }) => (
   <span class={kind === 'live' ? 'badge on' : 'badge'}>{kind}</span>
 );
@@ -113,9 +123,11 @@ function CreateDialog({ close, created }: { readonly close: () => void; readonly
   const [name, setName] = useState('');
   const [kind, setKind] = useState('live');
   const [rate, setRate] = useState('10');
+  const [use, setUse] = useState<string>(scopePresets[0].name);
   const [key, setKey] = useState<NewKey>();
   const create = async () => {
-    const body = { name, kind, rate_per_second: Number(rate) };
+    const scopes = scopePresets.find((each) => each.name === use)?.scopes;
+    const body = { name, kind, rate_per_second: Number(rate), ...(scopes && { scopes }) };
     const reply = await sender.send<NewKey>('POST', `${api}/keys`, body);
     if (reply === undefined) return;
     setKey(reply);
@@ -138,6 +150,13 @@ function CreateDialog({ close, created }: { readonly close: () => void; readonly
           ['live', 'Live: counts against the limit'],
           ['test', 'Test: free, stores no predictions'],
         ]}
+      />
+      <SelectField
+        label="Used by"
+        value={use}
+        set={setUse}
+        options={scopePresets.map((each) => [each.name, each.name])}
+        hint={scopePresets.find((each) => each.name === use)?.meaning}
       />
       <Field label="Calls a second" type="number" min={1} max={10_000} value={rate} set={setRate} isRequired />
       {sender.problem && <Problem problem={sender.problem} />}
