@@ -38,7 +38,7 @@ describe('the units of systemd', () => {
     for (const name of services) expect(contents(name), name).to.include('PartOf=leadscore.target\n');
   });
 
-  it('pass systemd-analyze verify, which refuses a wrong one', async () => {
+  it('pass systemd-analyze verify, which refuses a wrong one', async function () {
     const directory = mkdtempSync(join(tmpdir(), 'leadscore-units-'));
     const verify = (...units: readonly string[]) =>
       runProgram('systemd-analyze', ['verify', ...units.map((unit) => join(directory, unit))], { limitMs: 25_000 });

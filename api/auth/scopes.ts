@@ -1,4 +1,3 @@
-import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import { allows, type NeededScope } from '../../shared/contract/scopes.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
@@ -36,7 +35,7 @@ export const scopeOfRoute: Readonly<Record<string, NeededScope>> = {
  * Checks that a key may use the endpoint of a call.
  * @throws ApiError insufficientScope; Error for an endpoint without a scope
  */
-export function requireScope(context: Pick<Context, 'method' | '_matchedRoute'>, apiKey: ApiKey): void {
+export function requireScope(context: { readonly method: string; readonly _matchedRoute?: unknown }, apiKey: ApiKey): void {
   const route = `${context.method} ${String(context._matchedRoute)}`;
   const needed = scopeOfRoute[route];
   if (needed === undefined) throw new Error(`no scope is set for ${route}`);

@@ -56,7 +56,7 @@ describe('docs/quickstart.md', () => {
   }
 
   for (const { block, result } of blocksWithResult(markdown, Object.keys(runners))) {
-    it(`prints what the page shows for the ${block.language} of "${block.heading}" (line ${block.line})`, async () => {
+    it(`prints what the page shows for the ${block.language} of "${block.heading}" (line ${block.line})`, async function () {
       const program = programs[block.language] ?? '';
       if (!(await isInstalled(program))) leaveOut(this, `this machine has no ${program}`, `install ${program}`);
       // A low rate, so that the snippets with retries have to retry.
