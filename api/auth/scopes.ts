@@ -1,5 +1,5 @@
 import { ApiError } from '../../shared/contract/errors.js';
-import { allows, type NeededScope } from '../../shared/contract/scopes.js';
+import { allows, type NeededScope } from '../../shared/contract/roles.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 
 /** The scope of each endpoint that takes a key. One that is missing here answers every call with 500. */
@@ -16,6 +16,7 @@ export const scopeOfRoute: Readonly<Record<string, NeededScope>> = {
   'DELETE /v1/scores/:crm_id': 'erase',
   'POST /v1/outcomes': 'outcomes',
   'POST /v1/webhooks/outcome': 'outcomes',
+  'OPTIONS /v1/jobs/:job_id/input': 'any',
   'POST /v1/jobs': 'jobs',
   'GET /v1/jobs': 'jobs',
   'GET /v1/jobs/:job_id': 'jobs',
@@ -35,7 +36,10 @@ export const scopeOfRoute: Readonly<Record<string, NeededScope>> = {
  * Checks that a key may use the endpoint of a call.
  * @throws ApiError insufficientScope; Error for an endpoint without a scope
  */
-export function requireScope(context: { readonly method: string; readonly _matchedRoute?: unknown }, apiKey: ApiKey): void {
+export function requireScope(
+  context: { readonly method: string; readonly _matchedRoute?: unknown },
+  apiKey: ApiKey,
+): void {
   const route = `${context.method} ${String(context._matchedRoute)}`;
   const needed = scopeOfRoute[route];
   if (needed === undefined) throw new Error(`no scope is set for ${route}`);

@@ -5,7 +5,7 @@ import { Batcher } from '../../shared/async/batcher.js';
 import { FairQueue } from '../../shared/async/fair-queue.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/contract/lanes.js';
-import { allows } from '../../shared/contract/scopes.js';
+import { allows } from '../../shared/contract/roles.js';
 import {
   type ChunkReply,
   type OutgoingPart,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Scope } from '../../shared/contract/scopes.js';
+import type { Scope } from '../../shared/contract/roles.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { scopeOfRoute } from '../auth/scopes.js';
 import { codeSamples } from './code-samples.js';
@@ -140,7 +140,9 @@ function scoped(
 ): Operation {
   // The only other reason for this status is the switch of the model.
   const names = operation.responses[403] === undefined ? [] : (['apiDisabled'] as const);
-  const { 403: refused } = errorResponses([...names, 'insufficientScope'], { docsUrl });
+  // Headers of all errors of the operation.
+  const { 'WWW-Authenticate': _challenge, ...headers } = operation.responses[401]?.headers ?? {};
+  const { 403: refused } = errorResponses([...names, 'insufficientScope'], { docsUrl, headers });
   if (refused === undefined) return operation;
   const { content: _, ...withoutBody } = refused;
   return {

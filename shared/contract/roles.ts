@@ -10,3 +10,38 @@ export const mayActAs = (given: Role, needed: Role): boolean => roles.indexOf(gi
 /** How a person came in: a one-time link, OIDC, an operator's token, or the command line. */
 export const ways = ['link', 'oidc', 'token', 'command line'] as const;
 export type Way = (typeof ways)[number];
+
+/** The rights of an API key. A key without scopes may do everything, as each key did that was made before scopes. */
+export const scopes = ['score', 'read', 'erase', 'outcomes', 'jobs'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** The right that an endpoint needs: a scope, or any key at all. */
+export type NeededScope = Scope | 'any';
+
+/** The meaning of each scope, for people. */
+export const scopeMeanings: Readonly<Record<Scope, string>> = {
+  score: 'score records and webhooks',
+  read: 'read past scores and the values of fields',
+  erase: 'erase the scores of a lead',
+  outcomes: 'report outcomes',
+  jobs: 'create, read and end bulk jobs',
+};
+
+/** Sets of scopes by their use. The first one is for a key that lies in another program. */
+export const scopePresets = [
+  {
+    name: 'CRM or automation tool',
+    scopes: ['score', 'outcomes'],
+    meaning: 'It can score records and report outcomes, and read nothing.',
+  },
+  {
+    name: 'Program',
+    scopes: ['score', 'read', 'outcomes', 'jobs'],
+    meaning: 'It can do everything but erase leads.',
+  },
+  { name: 'Everything', scopes: undefined, meaning: 'It can also erase leads.' },
+] as const satisfies readonly { name: string; scopes: readonly Scope[] | undefined; meaning: string }[];
+
+/** Whether a key may use an endpoint. */
+export const allows = (key: { readonly scopes?: readonly Scope[] }, needed: NeededScope): boolean =>
+  needed === 'any' || key.scopes === undefined || key.scopes.includes(needed);

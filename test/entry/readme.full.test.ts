@@ -105,8 +105,9 @@ describe('README.md', () => {
     const leads = await rows(file);
     expect(leads).to.have.length(4001);
     expect(leads[0]?.split(',')).to.include(column);
-    const [, out = ''] = / --out (\S+)/.exec(markdown) ?? expect.fail('no results');
-    expect(await rows(out)).to.have.length(4001);
+    const [, scored = ''] =
+      /and then the scores into `([^`]+)`/.exec(markdown) ?? expect.fail('the results have no name');
+    expect(await rows(scored)).to.have.length(4001);
   });
 
   it('stops the demo on Ctrl-C', async function () {

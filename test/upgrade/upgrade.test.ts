@@ -15,7 +15,7 @@ import { migrateSchema } from '../../shared/store/schema/migrate-schema.js';
 import { readSchemaState } from '../../shared/store/schema/schema-state.js';
 import { cliDocument } from '../scripts/cli/cli-call.js';
 import { failureOf } from '../support/failure-of.js';
-import { dyingAfter } from '../support/service/dying-database.js';
+import { dyingAfter } from '../support/scoring/dying-database.js';
 import { freshMongoUrl, ownDatabases } from '../support/service/servers.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { isFullTier } from '../support/tier.js';

@@ -29,7 +29,7 @@ const nodeReleases: Readonly<Record<string, string>> = {
   24: readFileSync(projectFile('.nvmrc'), 'utf8').trim(),
 };
 
-/** Runs the first tier of the chosen tests with a Node, and the first `redis-server` of a folder. */
+/** Runs the chosen tests as the first tier does, with a Node and the first `redis-server` of a folder. */
 async function runSuite(node: string, folder?: string): Promise<void> {
   expect(await testFiles(), 'the test files').to.include.members(chosen);
   const path = childEnvironment({}).PATH ?? '';
@@ -38,7 +38,7 @@ async function runSuite(node: string, folder?: string): Promise<void> {
     [
       projectFile('node_modules/mocha/bin/mocha.js'),
       '--require',
-      './dist/test/support/first-tier.js',
+      './dist/test/versions/first-tier.js',
       '--reporter',
       'dot',
       ...chosen,

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { jobIdOf } from '../../../shared/contract/identifiers.js';
-import { allows } from '../../../shared/contract/scopes.js';
+import { allows } from '../../../shared/contract/roles.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
 import { type Job, jobLimits, noTotals } from '../../../shared/store/jobs/job-documents.js';
 import { requireJson } from '../../request/content-type.js';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Scope, scopes } from '../../../shared/contract/scopes.js';
+import { type Scope, scopes } from '../../../shared/contract/roles.js';
 
 /** Help of a command. */
 export interface CommandHelp {

@@ -4,7 +4,7 @@ import {
   listKeys as listKeysAction,
   revokeKey as revokeKeyAction,
 } from '../../../shared/admin/organisations/key-actions.js';
-import { type Scope, scopes } from '../../../shared/contract/scopes.js';
+import { type Scope, scopes } from '../../../shared/contract/roles.js';
 import { defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { usageError } from '../context/cli-error.js';

@@ -1,5 +1,5 @@
+import { scopes } from '../../contract/roles.js';
 import { closedObject, count, instant, list, text } from '../../contract/schema.js';
-import { scopes } from '../../contract/scopes.js';
 import { bucket, keyId, name, organisationId } from './members.js';
 
 const scopeList = { type: 'array', items: { type: 'string', enum: scopes }, minItems: 1, uniqueItems: true } as const;

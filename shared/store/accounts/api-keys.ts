@@ -1,6 +1,6 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
 import { hashSecret, type KeyKind, newId, newSecret } from '../../contract/identifiers.js';
-import type { Scope } from '../../contract/scopes.js';
+import type { Scope } from '../../contract/roles.js';
 import { logged } from '../connection/change-log.js';
 import { inSession } from '../connection/transaction.js';
 import type { KeySettings } from './key-settings.js';
@@ -15,7 +15,7 @@ export interface ApiKey {
   readonly name: string;
   /** Scoring calls accepted in any second. */
   readonly rate_per_second: number;
-  /** What the key may do. Absent: everything. */
+  /** The rights of the key. Absent: all. */
   readonly scopes?: readonly Scope[];
   readonly created_at: Date;
   readonly revoked_at?: Date;

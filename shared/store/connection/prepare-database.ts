@@ -8,8 +8,8 @@ import { missingRights } from './connect.js';
 /**
  * Makes a database ready for this release. An empty one gets its collections and indexes. Any other must have the
  * schema number that this release needs. Several processes may start at once.
- * @throws UnusableServer when `leadscore migrate` must run first, or when a later release has changed the database;
- *   Error that names the missing right, or the last error after 15 s of retries
+ * @throws UnusableServer when this release cannot use the database, with the remedy
+ * @throws Error that names the missing right, or the last error after 15 s of retries
  */
 export async function prepareDatabase(database: Db): Promise<void> {
   await withRights(() => retryAtStart(() => prepareOnce(database), { isFinal: isMissingRight }));

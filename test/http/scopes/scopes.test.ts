@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { scopeOfRoute } from '../../../api/auth/scopes.js';
-import { type Scope, scopes } from '../../../shared/contract/scopes.js';
+import { type Scope, scopes } from '../../../shared/contract/roles.js';
 import { type HttpCall, httpCall } from '../../support/http/http-call.js';
 import { OpenApiContract } from '../../support/http/openapi-contract.js';
 import type { RunningService } from '../../support/service/service.js';
@@ -19,7 +19,7 @@ const promised: Readonly<Record<Scope | 'any', readonly string[]>> = {
     ...['PUT', 'HEAD', 'PATCH'].map((method) => `${method} /v1/jobs/:job_id/input`),
     ...['GET /v1/jobs/:job_id/results', 'GET /v1/jobs/:job_id/errors'],
   ],
-  any: ['GET /v1/usage', 'GET /v1/models', 'GET /v1/models/:model_id'],
+  any: [...['GET /v1/usage', 'GET /v1/models', 'GET /v1/models/:model_id'], 'OPTIONS /v1/jobs/:job_id/input'],
 };
 const routes = Object.entries(promised).flatMap(([scope, names]) => names.map((name) => ({ name, scope })));
 
@@ -34,7 +34,8 @@ describe('the scopes of a key', () => {
   const call = (name: string, { secret }: UsableKey) => {
     const [method = '', path = ''] = name.split(' ');
     const url = service.url() + path.replace(':model_id', own.model._id).replace(/:\w+/, 'none');
-    return httpCall(url, { method: method as NonNullable<HttpCall['method']>, secret });
+    const headers = { 'X-HTTP-Method-Override': 'PATCH' };
+    return httpCall(url, { method: method as NonNullable<HttpCall['method']>, secret, headers });
   };
 
   it('are known of each endpoint that takes a key', async () => {
@@ -42,8 +43,9 @@ describe('the scopes of a key', () => {
     const documented = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
     );
-    const withKey = documented.filter((name) => !name.startsWith('OPTIONS '));
-    expect(withKey).to.have.members(routes.map(({ name }) => name));
+    // A client that cannot send PATCH may send POST, which has no entry of its own.
+    const listed = routes.map(({ name }) => name).filter((name) => name !== 'POST /v1/jobs/:job_id/input');
+    expect(documented).to.have.members(listed);
     expect(scopeOfRoute).to.deep.equal(Object.fromEntries(routes.map(({ name, scope }) => [name, scope])));
   });
 

@@ -1,7 +1,7 @@
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { monthOf } from '../../../shared/contract/dates.js';
 import type { PlanName } from '../../../shared/contract/plans.js';
-import type { Scope } from '../../../shared/contract/scopes.js';
+import type { Scope } from '../../../shared/contract/roles.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import { type UsageBucket, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import type { DeployPolicy, Organisation, OrganisationFields } from '../../../shared/store/accounts/organisations.js';

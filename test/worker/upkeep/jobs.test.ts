@@ -38,7 +38,7 @@ describe('the jobs of upkeep', () => {
     }
   });
 
-  it('of a later release are left to its pool, also when an older one takes them first', async () => {
+  it('are left to the pool of a later release that has added them, also when an older pool takes them first', async () => {
     const redis = new Redis((await freshDatabases()).redisUrl, { maxRetriesPerRequest: null, replyMapping: 'legacy' });
     const queue = new Queue(upkeepQueueName, { connection: redis, prefix: queuePrefix });
     const known = { name: 'known', when: { every: minuteMs }, run: async () => undefined };
@@ -65,7 +65,7 @@ describe('the jobs of upkeep', () => {
     }
   });
 
-  it('that no release knows any more end a minute after they were due', async () => {
+  it('end a minute after they were due when no release knows them any more', async () => {
     const redis = new Redis((await freshDatabases()).redisUrl, { maxRetriesPerRequest: null, replyMapping: 'legacy' });
     const queue = new Queue(upkeepQueueName, { connection: redis, prefix: queuePrefix });
     const options = { removeOnComplete: true, timestamp: Date.now() - 2 * minuteMs };

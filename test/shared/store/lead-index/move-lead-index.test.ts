@@ -13,7 +13,7 @@ import { moveLeadIndex, readLeadIndexState } from '../../../../shared/store/lead
 import { migrateSchema } from '../../../../shared/store/schema/migrate-schema.js';
 import { adminDesk } from '../../../support/admin/admin-desk.js';
 import { failureOf } from '../../../support/failure-of.js';
-import { dyingAfter } from '../../../support/service/dying-database.js';
+import { dyingAfter } from '../../../support/scoring/dying-database.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 
 const timeoutMs = 10_000;

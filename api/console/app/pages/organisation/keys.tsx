@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { createKeyOutput, listKeysOutput } from '../../../../../shared/admin/schemas/keys.js';
+import { scopePresets } from '../../../../../shared/contract/roles.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
-import { scopePresets } from '../../../../../shared/contract/scopes.js';
 import { countText, instantText } from '../../parts/formats.js';
 import { ConfirmDialog, Dialog, DialogButtons, SecretDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
@@ -156,7 +156,7 @@ function CreateDialog({ close, created }: { readonly close: () => void; readonly
         value={use}
         set={setUse}
         options={scopePresets.map((each) => [each.name, each.name])}
-        hint={scopePresets.find((each) => each.name === use)?.meaning}
+        hint={scopePresets.find((each) => each.name === use)?.meaning ?? ''}
       />
       <Field label="Calls a second" type="number" min={1} max={10_000} value={rate} set={setRate} isRequired />
       {sender.problem && <Problem problem={sender.problem} />}

@@ -1,4 +1,0 @@
-import { useFirstTier } from './tier.js';
-
-/** Mocha requires this file to leave out the second tier, as `npm test` does. */
-useFirstTier();
