@@ -41,7 +41,7 @@ describe('KEY_PEPPER and KEY_BRAND of each process', () => {
     const proxy = await FaultProxy.start(() => Number(target.port));
     try {
       // Held after its check, which found nothing.
-      const held = proxy.next('createIndexes', 'held');
+      const held = proxy.next('pepper_fingerprint', 'held');
       const late = new URL(target);
       late.port = String(proxy.port);
       late.search = '?directConnection=true';
