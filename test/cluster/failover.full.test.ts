@@ -89,7 +89,7 @@ describe('a Redis Cluster with TLS and replicas, like a managed one', function (
   });
 
   it('lists each gateway and pool of the service once', async () => {
-    expect(await runningProcesses(service.redis)).to.deep.equal({ gateway: 2, pool: 1, bulk: 0, console: 0 });
+    expect(await runningProcesses(service.redis)).to.deep.equal({ gateway: 1, pool: 1, bulk: 0, console: 0 });
   });
 
   it('loses the node with a partition of the queues: calls recover with its replica', async () => {

@@ -75,8 +75,8 @@ describe('the Python exporter', () => {
   });
 
   it('passes its own tests, in which the service checks a bundle of every trainer', async function () {
-    this.timeout(410_000);
-    const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 400_000);
+    this.timeout(1_210_000);
+    const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 1_200_000);
     for (const [line] of output.matchAll(/^SKIPPED .*$/gm)) console.log(`      ${line}`);
     // The suite also leaves out tests when the service is not built. Here it is.
     const hidden = output.match(/^SKIPPED (?!.*there are no real ones in).*$/gm) ?? [];

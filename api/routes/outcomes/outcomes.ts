@@ -1,4 +1,4 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { type CrmIdProblem, readCrmId, storedCrmId } from '../../../shared/contract/crm-id.js';
 import { firstYear, lastYear, maxDaysAhead, outcomeDate } from '../../../shared/contract/dates.js';
 import { ApiError } from '../../../shared/contract/errors.js';
@@ -6,7 +6,7 @@ import { shortenedRemedy } from '../../../shared/files/reading/row-faults.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
 import { requireJson } from '../../request/content-type.js';
 import { maxValues, parseJsonBody } from '../../request/parse-json.js';
-import { type OutcomesRequest, outcomesRequestSchema } from '../../schemas/outcomes.js';
+import { fileOptionNames, type OutcomesRequest, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { compileCheck } from '../../schemas/validator.js';
 import { type ReadingDeps, receivingRoute } from '../reading.js';
 import { outcomesFileRoute } from './outcomes-file.js';
@@ -34,6 +34,7 @@ function outcomesJsonRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middl
     receive: async (context, reader) => {
       const call = await receiveOutcomes(context, reader, { ...outcomesDeps, timeoutMs: deps.timeoutMs });
       requireJson(context, ' A file of outcomes is sent as text/csv.');
+      requireNoFileOptions(context);
       const { request, outcomes } = await largeBodies.inTurn(call, async () => {
         const request = check(await parseJsonBody(call.body, valueLimit));
         return { request, outcomes: outcomesOf(request, deps.clock.now()) };
@@ -46,6 +47,17 @@ function outcomesJsonRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middl
       return { accepted: outcomes.length, ...known, repeated: outcomes.length - leads };
     },
   });
+}
+
+/** An option that is not read would change nothing, and the caller would not know. @throws ApiError unreadableRequest */
+function requireNoFileOptions({ querystring }: Pick<Context, 'querystring'>): void {
+  const sent = new URLSearchParams(querystring);
+  const option = fileOptionNames.find((name) => sent.has(name));
+  if (option !== undefined)
+    throw new ApiError(
+      'unreadableRequest',
+      `This call has JSON, and ${option} is an option of a file: take it out of the address.`,
+    );
 }
 
 /** @throws ApiError refusedRequest for the first invalid entry */

@@ -28,7 +28,10 @@ export function webhookOutcomeRoute(
         const call = await receiveOutcomes(context, reader, { ...outcomesDeps, timeoutMs: deps.timeoutMs });
         const form = webhookForm(context);
         const report = await largeBodies.inTurn(call, async () =>
-          readOutcomeWebhook(await parseWebhookBody(call.body, form), (name) => queryParameter(context, name)),
+          readOutcomeWebhook(
+            await parseWebhookBody(call.body, form),
+            (name) => queryParameter(context, name) || undefined,
+          ),
         );
         return { report, call };
       },

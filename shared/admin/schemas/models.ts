@@ -160,7 +160,7 @@ export const modelReportSchema = closedObject({
 export const exampleOutput = closedObject({
   record: {
     type: ['object', 'null'],
-    additionalProperties: { type: ['string', 'number', 'boolean', 'array'] },
+    additionalProperties: { type: ['string', 'number', 'boolean', 'array'], items: {} },
   },
 });
 

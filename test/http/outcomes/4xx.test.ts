@@ -136,6 +136,14 @@ describe('4xx of POST /v1/outcomes', () => {
     for (const [body, as] of cases) refused(await post(body), as);
   });
 
+  it('returns 422 for JSON with an option of a file in the address, which would not be read', async () => {
+    const reply = await own.call(`${path}?others_lost=true`, { body: { outcomes: [entry] } });
+    expect(refused(reply, '422 bad_request').error.message).to.equal(
+      'This call has JSON, and others_lost is an option of a file: take it out of the address.',
+    );
+    await expectNothingStored();
+  });
+
   it('returns 422 for Content-Type text/plain', async () => {
     const body = JSON.stringify({ outcomes: [entry] });
     refused(await post(body, { 'content-type': 'text/plain' }), '422 bad_request');

@@ -39,7 +39,9 @@ describe('leadscore key', () => {
     const created = await desk.document('key', 'create', organisation, '--name', 'CRM', '--scopes', 'outcomes, score');
     expect(created.scopes).to.deep.equal(['score', 'outcomes']);
     const { stdout } = await desk.run('key', 'list', organisation);
-    expect(stdout).to.match(/Old\s+live\s+everything/).and.match(/CRM\s+live\s+score, outcomes/);
+    expect(stdout)
+      .to.match(/Old\s+live\s+everything/)
+      .and.match(/CRM\s+live\s+score, outcomes/);
     const { exitCode, stderr } = await desk.run('key', 'create', organisation, '--scopes', 'score,admin');
     expect(exitCode).to.equal(2);
     expect(stderr).to.include('"admin" is no scope. Name some of score, read, erase, outcomes, jobs');

@@ -238,7 +238,7 @@ const step = fc.oneof(
 
 describe('LatestScores against a model', () => {
   it('never has an item older than a settled call, or of an erased prediction', async function () {
-    this.timeout(120_000);
+    this.timeout(400_000);
     const { redisUrl } = await freshDatabases();
     await fc.assert(
       fc.asyncProperty(

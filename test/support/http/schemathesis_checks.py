@@ -22,6 +22,8 @@ READ_AND_REFUSED = (
     "outcomes",  # an outcome has no date
     "outcome is missing: send won, lost",  # or the address names the field
     "others_lost needs won_values",
+    "The header (line",  # a file without the columns
+    "This call has JSON, and",
     "A key in the body contains a NUL character",
     "The body is nested deeper than",
     "The upload goes beyond",

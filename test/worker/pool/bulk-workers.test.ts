@@ -30,7 +30,7 @@ import { type RunningService, runningService, startTimeoutMs } from '../../suppo
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { itInFull } from '../../support/tier.js';
 
-const withinMs = 20_000;
+const withinMs = 45_000;
 const workers = 2;
 
 describe('the bulk workers of a running service', () => {
