@@ -42,7 +42,7 @@ import { LargeCalls } from './large-calls/large-calls.js';
 import { BodyMemory } from './request/body-memory.js';
 import { LargeBodies } from './request/large-bodies.js';
 import { RateLimit } from './request/rate-limit.js';
-import { jobDeps } from './routes/jobs/job-routes.js';
+import { gatewayTransfers, jobDeps } from './routes/jobs/job-routes.js';
 import { GradeRequests } from './routes/outcomes/grade-requests.js';
 import { OutcomeLimit } from './routes/outcomes/outcome-limit.js';
 import { readTurns } from './routes/reading.js';
@@ -196,18 +196,20 @@ function appServices(gateway: Gateway, { commands, jobs, mongo }: Connections, s
     ...services,
     score,
     reading,
-    jobs: jobDeps({
-      ...services,
-      database,
-      clock,
-      logger,
-      reading,
-      score,
-      waiting: lifecycle.add(openTurnQueue({ queue: turnQueues.reading, commands: jobs, logger })),
-      processes: new ProcessRegister(commands),
-      retentionMs: config.jobRetentionDays * dayMs,
-      bodyTimeoutMs: config.bodyTimeoutMs,
-    }),
+    jobs: {
+      ...jobDeps({
+        ...services,
+        database,
+        clock,
+        logger,
+        waiting: lifecycle.add(openTurnQueue({ queue: turnQueues.reading, commands: jobs, logger })),
+        processes: new ProcessRegister(commands),
+        retentionMs: config.jobRetentionDays * dayMs,
+        bodyTimeoutMs: config.bodyTimeoutMs,
+        transfers: gatewayTransfers,
+      }),
+      ...{ reading, score, workspaces, admission: services.admission },
+    },
     erasing: {
       ...services,
       ...erasingStores(database),

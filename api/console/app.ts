@@ -10,6 +10,8 @@ import { errorReply } from './http/error-reply.js';
 import { compressedReplies } from './http/json.js';
 import type { Sessions } from './http/sessions.js';
 import { staticFiles } from './http/static-files.js';
+import type { ConsoleJobs } from './jobs/console-jobs.js';
+import { addJobStreams } from './jobs/job-streams.js';
 import { consoleDocument } from './openapi.js';
 import { type ActionRoutesDeps, addActionRoutes } from './routes/action-routes.js';
 import { addOidcRoutes, type OidcRoutesDeps } from './routes/oidc-routes.js';
@@ -19,6 +21,7 @@ import { addUsageCsv } from './routes/usage-csv.js';
 
 export interface ConsoleAppOptions extends ActionRoutesDeps, SessionRoutesDeps, OidcRoutesDeps {
   readonly sessions: Sessions;
+  readonly jobs: ConsoleJobs;
   /** Where people open the console, without a trailing slash. */
   readonly consoleUrl: string;
   readonly isHttps: boolean;
@@ -54,6 +57,7 @@ export function createConsoleApp(options: ConsoleAppOptions): Koa {
   addOidcRoutes(router, options);
   addUsageCsv(router, options);
   addUploadRoute(router, options);
+  addJobStreams(router, options);
   addActionRoutes(router, options);
 
   app.use(boundUnreadReply(replyTimeoutMs));

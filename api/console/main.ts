@@ -1,9 +1,10 @@
 import type { RequestListener } from 'node:http';
 import { actionRoutes, route } from '../../shared/admin/actions.js';
 import { type Config, ConfigError, readConfig } from '../../shared/config/config.js';
-import { machineClock } from '../../shared/contract/dates.js';
+import { dayMs, machineClock } from '../../shared/contract/dates.js';
 import { messageOf } from '../../shared/contract/errors.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import { openTurnQueue, turnQueues } from '../../shared/messages/turn-queue.js';
 import { ClockWatch } from '../../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../../shared/process/logger.js';
@@ -11,9 +12,11 @@ import { ProcessNotes } from '../../shared/process/process-notes.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { RedisHealth } from '../../shared/redis/health.js';
+import { ProcessRegister } from '../../shared/redis/process-register.js';
 import type { Db } from '../../shared/store/connection/connect.js';
 import { ConsoleAccess } from '../../shared/store/console/console-access.js';
 import { MemberStore } from '../../shared/store/console/members.js';
+import { admissionCaches } from '../admission/caches.js';
 import { AuthAttempts } from '../auth/auth-attempts.js';
 import { callerAddressBehind } from '../auth/client-ip.js';
 import { checkKeySettings, claimKeySettings } from '../auth/key-settings.js';
@@ -21,10 +24,14 @@ import { type Connections, commandTimeoutMs, connect, type ScoringProcess } from
 import { startServer } from '../http/server.js';
 import { UnusedBytes } from '../http/unused-bytes.js';
 import { RateLimit } from '../request/rate-limit.js';
+import { jobDeps } from '../routes/jobs/job-routes.js';
+import { type ScoringServices, startScoring } from '../services.js';
 import { createConsoleApp } from './app.js';
 import { OidcClient } from './http/oidc-client.js';
 import { Sessions } from './http/sessions.js';
-import { startPlayground } from './playground.js';
+import type { ConsoleJobs } from './jobs/console-jobs.js';
+import { jobRoutes } from './jobs/job-actions.js';
+import { playgroundAction } from './playground.js';
 import type { ConsoleContext } from './routes/action-routes.js';
 
 /*
@@ -68,13 +75,20 @@ async function start(config: Config, logger: Logger): Promise<void> {
   });
   const consoleUrl = config.consoleUrl ?? url;
   const admin = adminContext(owner, connections, consoleUrl);
-  const playground = await startPlayground(owner, connections);
+  // A change is seen at once. The fields of test calls are not summed up.
+  const scoring = await startScoring(owner, connections, { caches: undefined, sumsFieldDays: false });
+  const consoleJobs = jobsOf(owner, connections, scoring);
   const app = createConsoleApp({
     ...{ admin, consoleUrl, logger, bodyTimeoutMs, unused, readiness: async () => health.problem },
     sessions: sessionsOf(owner, connections, consoleUrl),
     isHttps: isHttps(consoleUrl),
     oidc: config.oidc && new OidcClient(config.oidc, `${consoleUrl}/admin/v1/session/oidc/callback`),
-    routes: [...actionRoutes, route('post', '/orgs/:org_id/playground', playground)],
+    routes: [
+      ...actionRoutes,
+      route('post', '/orgs/:org_id/playground', playgroundAction(owner, connections, scoring)),
+      ...jobRoutes(consoleJobs),
+    ],
+    jobs: consoleJobs,
     signIn: admin,
     appFolder: projectFile('dist/api/console/app'),
   });
@@ -116,6 +130,29 @@ function sessionsOf(owner: Console, { commands, mongo }: Connections, consoleUrl
     rateLimit: new RateLimit(commands, commandTimeoutMs(owner)),
     newRequestSlot: () => newSlotId(clock.now(), ''),
   });
+}
+
+/** Transfers of files take connections to MongoDB, of which pages need some. */
+const transfers = {
+  uploads: { inTotal: 4, perOrganisation: 2 },
+  downloads: { inTotal: 8, perOrganisation: 4 },
+} as const;
+
+function jobsOf(owner: Console, { commands, jobs, mongo }: Connections, scoring: ScoringServices): ConsoleJobs {
+  const { config, clock, logger, lifecycle } = owner;
+  const { database } = mongo;
+  const caches = () => admissionCaches({ database, clock, logger });
+  return {
+    ...jobDeps({
+      ...{ database, clock, logger, transfers, bodyTimeoutMs: config.bodyTimeoutMs },
+      metering: scoring.metering,
+      verdicts: { of: (model) => caches().verdicts.of(model) },
+      waiting: lifecycle.add(openTurnQueue({ queue: turnQueues.reading, commands: jobs, logger })),
+      processes: new ProcessRegister(commands),
+      retentionMs: config.jobRetentionDays * dayMs,
+    }),
+    ...{ caches, admission: scoring.admission, newCallId: callIdGenerator(), timeoutMs: config.requestTimeoutMs },
+  };
 }
 
 /** Over plain HTTP a cookie could be read on the way, so only a browser on this machine may use it. */

@@ -106,7 +106,40 @@ const ownOperations: readonly (readonly [path: string, method: keyof PathItem, o
       },
     },
   ],
+  ...jobTransfers(),
 ];
+
+/** The transfers of bulk jobs. They take the headers of the input, the results and the errors of a job of the API. */
+function jobTransfers(): (readonly [path: string, method: keyof PathItem, operation: BareOperation])[] {
+  const job = '/orgs/{org_id}/jobs/{job_id}';
+  const parameters = ['org_id', 'job_id'].map((name) => ({ name, in: 'path', required: true, schema: text }) as const);
+  const common = { description: 'Needs the role admin.', parameters };
+  const bytes = { 'application/offset+octet-stream': { schema: { type: 'string', format: 'binary' } } };
+  const stored = { description: 'The bytes are stored. Upload-Offset has the number of all stored ones.' };
+  const failed = refusals(400, 401, 403, 404, 409, 422, 429, 503);
+  const append = (operationId: string, summary: string): BareOperation => ({
+    ...{ operationId, summary, ...common, requestBody: { content: bytes }, responses: { 204: stored, ...failed } },
+  });
+  const file = (operationId: string, summary: string): BareOperation => ({
+    ...{ operationId, summary, ...common },
+    responses: { 200: { description: 'The file so far.', content: { 'text/csv': { schema: text } } }, ...failed },
+  });
+  return [
+    [
+      `${job}/input`,
+      'head',
+      {
+        ...{ operationId: 'job.upload_offset', summary: 'Tell how many bytes of the file are stored (tus 1.0).' },
+        ...common,
+        responses: { 200: { description: 'Upload-Offset has their number.' }, ...failed },
+      },
+    ],
+    [`${job}/input`, 'patch', append('job.upload', 'Send bytes from the end of what is stored (tus 1.0).')],
+    [`${job}/input`, 'post', append('job.upload_by_post', 'The same, with X-HTTP-Method-Override: PATCH.')],
+    [`${job}/results`, 'get', file('job.results', 'Download the results so far.')],
+    [`${job}/errors`, 'get', file('job.errors', 'Download the rows that failed so far.')],
+  ];
+}
 
 /** The OpenAPI 3.1 document of the console's API, made from the table of its actions. */
 export function consoleDocument(routes: readonly ActionRoute[], serverUrl: string) {

@@ -12,7 +12,7 @@ import { scoreReplyWriter } from '../call/score-reply.js';
 import { answerInTime, type ScoringCall } from '../call/scoring-call.js';
 import type { Connections, ScoringProcess } from '../connections.js';
 import { scoreRecords } from '../score-records.js';
-import { startScoring } from '../services.js';
+import type { ScoringServices } from '../services.js';
 import { unknownFields } from './unknown-fields.js';
 
 /** The id of the key under which the ledger counts the calls of the playground. */
@@ -40,14 +40,11 @@ interface PlaygroundReply {
 }
 
 /**
- * Starts the playground: the action that scores one record as a gateway does, with the workers of the installation. The
- * call counts in the test bucket, and its prediction is not recorded.
+ * The action that scores one record as a gateway does, with the workers of the installation. The call counts in the
+ * test bucket, and its prediction is not recorded.
  */
-export async function startPlayground(owner: ScoringProcess, connections: Connections) {
-  const { commands } = connections;
-  const timeoutMs = owner.config.requestTimeoutMs;
-  // A change is seen at once. The fields of test calls are not summed up.
-  const scoring = await startScoring(owner, connections, { caches: undefined, sumsFieldDays: false });
+export function playgroundAction({ config }: ScoringProcess, { commands }: Connections, scoring: ScoringServices) {
+  const timeoutMs = config.requestTimeoutMs;
   const newCallId = callIdGenerator();
   return defineAction({
     name: 'playground.score',

@@ -11,7 +11,7 @@ import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
 import type { Metering } from '../admission/metering.js';
 import { coverageRoute } from '../routes/coverage.js';
 import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
-import type { JobDeps } from '../routes/jobs/job-access.js';
+import type { CreateJobDeps } from '../routes/jobs/create-job.js';
 import { addJobs } from '../routes/jobs/job-routes.js';
 import { modelRoute, modelsRoute } from '../routes/models.js';
 import type { GradeRequests } from '../routes/outcomes/grade-requests.js';
@@ -40,7 +40,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly outcomeLimit: OutcomeLimit;
   readonly gradeRequests: GradeRequests;
   readonly erasing: ErasureStores;
-  readonly jobs: JobDeps;
+  readonly jobs: CreateJobDeps;
   readonly unused: UnusedBytes;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;

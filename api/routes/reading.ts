@@ -24,6 +24,12 @@ export interface ReadingDeps {
   readonly timeoutMs: number;
 }
 
+/** Dependencies of an endpoint whose callers have a session of the console. */
+export interface SessionReadingDeps extends Pick<ReadingDeps, 'turns' | 'timeoutMs'> {
+  /** Finds the caller, and limits its rate. */
+  readonly identify: (context: Context) => Promise<Reader>;
+}
+
 /** Half of the connections: slow reads of one organisation must leave some for calls that score. */
 const maxReads = defaultPoolSize / 2;
 const maxWaitingReads = 512;
@@ -46,7 +52,7 @@ type ReadAnswer = Record<string, unknown> | undefined;
  * @throws (the middleware) ApiError invalidApiKey, rateLimited, internalError at the deadline; errors of `answer`
  */
 export const readingRoute = (
-  deps: ReadingDeps,
+  deps: ReadingDeps | SessionReadingDeps,
   answer: (context: Context, reader: Reader) => Promise<ReadAnswer>,
   window: RateWindow = 'reading',
 ): Middleware => receivingRoute(deps, { receive: async () => undefined, answer, window });
@@ -56,7 +62,7 @@ export const readingRoute = (
  * @param steps `receive` reads the body. The deadline does not include it, so it needs a timeout of its own
  */
 export function receivingRoute<Received>(
-  deps: ReadingDeps,
+  deps: ReadingDeps | SessionReadingDeps,
   steps: {
     readonly receive: (context: Context, reader: Reader) => Promise<Received>;
     readonly answer: (context: Context, reader: Reader, received: Received) => Promise<ReadAnswer>;
@@ -79,8 +85,13 @@ export function receivingRoute<Received>(
   };
 }
 
-/** Checks the key, then the rate, and reads the organisation of the caller. */
-export async function identify(context: Context, deps: ReadingDeps, window: RateWindow = 'reading'): Promise<Reader> {
+/** Checks the key or the session, then the rate, and reads the organisation of the caller. */
+export async function identify(
+  context: Context,
+  deps: ReadingDeps | SessionReadingDeps,
+  window: RateWindow = 'reading',
+): Promise<Reader> {
+  if ('identify' in deps) return await deps.identify(context);
   const apiKey = await deps.keys.authenticate(context.req);
   const slotId = deps.newCallId(deps.clock.now(), apiKey.organisation_id);
   await takeSlot(context, deps.rateLimit, { apiKey, slotId, window });

@@ -1,6 +1,7 @@
 import type { Schema } from '../contract/schema.js';
 import type { Action } from './action.js';
 import { showFleet } from './fleet.js';
+import { listJobs } from './jobs/list-jobs.js';
 import { showCrm } from './leads/crm.js';
 import { eraseLead } from './leads/erase-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
@@ -70,6 +71,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/leads', searchLeads),
   route('get', '/orgs/:org_id/leads/:crm_id', showLead),
   route('delete', '/orgs/:org_id/leads/:crm_id', eraseLead),
+  route('get', '/orgs/:org_id/jobs', listJobs),
   route('get', '/orgs/:org_id/uploads/:upload_id', showUpload),
   route('post', '/orgs/:org_id/uploads/:upload_id/import', importUpload),
   route('get', '/orgs/:org_id/audit', listAudit),

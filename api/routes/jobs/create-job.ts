@@ -1,23 +1,30 @@
 import type { Middleware } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
-import { jobIdOf } from '../../../shared/contract/identifiers.js';
-import { allows } from '../../../shared/contract/roles.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
-import { type Job, jobLimits, noTotals } from '../../../shared/store/jobs/job-documents.js';
+import { type Job, jobLimits } from '../../../shared/store/jobs/job-documents.js';
+import type { Admission } from '../../admission/admission.js';
+import type { WorkspaceCache } from '../../admission/workspace-cache.js';
 import { requireJson } from '../../request/content-type.js';
 import { parseJsonBody } from '../../request/parse-json.js';
 import { type ReceivedCall, receiveCall } from '../../request/receive-call.js';
 import { type JobRequest, jobRequestSchema } from '../../schemas/job-request.js';
 import { compileCheck } from '../../schemas/validator.js';
 import { answered, type Reader } from '../reading.js';
+import type { ScoringRouteDeps } from '../scoring-routes.js';
 import { type JobDeps, oneJob, ownerOf } from './job-access.js';
+import { newJob, tooManyJobs } from './new-job.js';
 
 const valueLimit = { max: 1_000, advice: 'send the settings of the job alone, and the records by PUT' };
-/** A job that does not end is removed after this time. */
-const maxLifeMs = 90 * 24 * 60 * 60 * 1_000;
+
+/** Dependencies of the creation of jobs by key. */
+export interface CreateJobDeps extends JobDeps {
+  readonly score: Pick<ScoringRouteDeps, 'keys' | 'receiving' | 'largeBodies' | 'requestTimeoutMs'>;
+  readonly admission: Pick<Admission, 'admit'>;
+  readonly workspaces: Pick<WorkspaceCache, 'workspaceFor'>;
+}
 
 /** `POST /v1/jobs`: creates a job, or finds the one that the same Idempotency-Key made. */
-export function createJobRoute(deps: JobDeps): Middleware {
+export function createJobRoute(deps: CreateJobDeps): Middleware {
   const { score } = deps;
   const check = compileCheck(jobRequestSchema);
   const creations = new OneByOne();
@@ -73,7 +80,7 @@ interface Created {
   readonly reader: Reader;
 }
 
-async function created(received: ReceivedCall, request: JobRequest, deps: JobDeps): Promise<Created> {
+async function created(received: ReceivedCall, request: JobRequest, deps: CreateJobDeps): Promise<Created> {
   const { apiKey } = received;
   const before = await replay(received, request, deps);
   if (before !== undefined) return before;
@@ -83,20 +90,14 @@ async function created(received: ReceivedCall, request: JobRequest, deps: JobDep
   if (outcome === 'created') return { job, isReplay: false, reader: await readerOf(received, request, deps) };
   const other = await replay(received, request, deps);
   if (other !== undefined) return other;
-  if (outcome === 'too many')
-    throw new ApiError(
-      'jobLimitExceeded',
-      `The workspace has ${jobLimits.unfinishedJobs} unfinished jobs, as many as it may have: wait until one has ended, or ` +
-        'cancel one.',
-      { retryAfterSeconds: 60 },
-    );
+  if (outcome === 'too many') throw tooManyJobs();
   throw new ApiError('internalError', 'The job with this Idempotency-Key was removed at this moment.', {
     retryAfterSeconds: 1,
   });
 }
 
 /** @throws ApiError unreadableRequest if the Idempotency-Key made a job from another body */
-async function replay(received: ReceivedCall, request: JobRequest, deps: JobDeps): Promise<Created | undefined> {
+async function replay(received: ReceivedCall, request: JobRequest, deps: CreateJobDeps): Promise<Created | undefined> {
   const { idempotency } = received;
   if (idempotency === undefined) return undefined;
   const job = await deps.stores.jobs.findByKey(ownerOf(received), idempotency.key);
@@ -109,41 +110,12 @@ async function replay(received: ReceivedCall, request: JobRequest, deps: JobDeps
   return { job, isReplay: true, reader: await readerOf(received, request, deps) };
 }
 
-async function readerOf({ apiKey }: ReceivedCall, { model_id }: JobRequest, { reading }: JobDeps): Promise<Reader> {
-  const workspace = await reading.workspaces.workspaceFor(apiKey.organisation_id, model_id);
+async function readerOf(
+  { apiKey }: ReceivedCall,
+  { model_id }: JobRequest,
+  { workspaces }: CreateJobDeps,
+): Promise<Reader> {
+  const workspace = await workspaces.workspaceFor(apiKey.organisation_id, model_id);
   if (workspace === undefined) throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
   return { ...workspace, apiKey };
-}
-
-function newJob({ callId, apiKey, atMs, idempotency }: ReceivedCall, request: JobRequest, version: string): Job {
-  const { input = {}, output = {} } = request;
-  return {
-    _id: jobIdOf(callId),
-    org: apiKey.organisation_id,
-    key: apiKey._id,
-    ...(!allows(apiKey, 'read') && { hides_stored: true }),
-    bucket: apiKey.kind,
-    model: request.model_id,
-    version,
-    options: {
-      format: input.format ?? 'csv',
-      ...(input.crm_id_field === undefined ? {} : { crm_id_field: input.crm_id_field }),
-      ...(input.bytes === undefined ? {} : { bytes: input.bytes }),
-      ...(input.name === undefined ? {} : { name: input.name }),
-      ...(input.sha256 === undefined ? {} : { sha256: input.sha256 }),
-      include_input: output.include_input ?? true,
-      explain: request.explain ?? false,
-      stop_at: request.stop_at ?? 'limit',
-      max_errors: request.max_errors ?? jobLimits.defaultMaxErrors,
-      previous: request.previous ?? true,
-      ...(request.strict === true && { strict: true }),
-    },
-    state: 'awaiting_upload',
-    ...(idempotency === undefined ? {} : { idempotency: { key: idempotency.key, body_hash: idempotency.bodyHash } }),
-    upload: input.bytes === undefined ? {} : { length: input.bytes },
-    settled: noTotals,
-    revision: 0,
-    created_at: new Date(atMs),
-    purge_at: new Date(atMs + maxLifeMs),
-  };
 }

@@ -7,18 +7,13 @@ import type { Job } from '../../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import type { JobOwner } from '../../../shared/store/jobs/jobs.js';
 import type { UploadStores } from '../../../shared/store/jobs/upload-session.js';
-import type { Admission } from '../../admission/admission.js';
 import type { TransferPermits } from '../../request/uploads/transfer-permits.js';
-import type { Reader, ReadingDeps } from '../reading.js';
-import { pathParameter } from '../reading.js';
-import type { ScoringRouteDeps } from '../scoring-routes.js';
+import { pathParameter, type Reader, type ReadingDeps, type SessionReadingDeps } from '../reading.js';
 import { type JobReplyDeps, jobReplies } from './job-reply.js';
 
-/** Dependencies of the endpoints of bulk jobs. */
+/** Dependencies of the endpoints of bulk jobs, by key or by session. */
 export interface JobDeps {
-  readonly reading: ReadingDeps;
-  readonly score: ScoringRouteDeps;
-  readonly admission: Pick<Admission, 'admit'>;
+  readonly reading: ReadingDeps | SessionReadingDeps;
   readonly replies: JobReplyDeps;
   readonly stores: UploadStores & { readonly slices: SliceStore };
   readonly clock: Clock;
@@ -57,7 +52,11 @@ export const stateConflict = ({ state }: Pick<Job, 'state'>, allowed: string): A
   new ApiError('jobStateConflict', `The job is in the state ${state}. ${allowed}`);
 
 /** One job as V1Job. */
-export async function oneJob(job: Job, reader: Reader, { replies }: JobDeps): Promise<Record<string, unknown>> {
+export async function oneJob(
+  job: Job,
+  reader: Reader,
+  { replies }: Pick<JobDeps, 'replies'>,
+): Promise<Record<string, unknown>> {
   const [reply] = await jobReplies([job], reader, replies);
   return reply ?? {};
 }

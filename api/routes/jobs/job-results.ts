@@ -4,9 +4,9 @@ import { ApiError } from '../../../shared/contract/errors.js';
 import { hasEnded, type Job } from '../../../shared/store/jobs/job-documents.js';
 import type { TransferPermit } from '../../request/uploads/transfer-permits.js';
 import { answered, identify, queryParameter } from '../reading.js';
-import { type ByteRange, byteRange } from './byte-range.js';
 import { type JobDeps, requireJob } from './job-access.js';
-import { type FileForm, ResultFile } from './result-file.js';
+import { type ByteRange, byteRange } from './transfer/byte-range.js';
+import { type FileForm, ResultFile } from './transfer/result-file.js';
 
 const mediaTypes = { csv: 'text/csv; charset=utf-8', jsonl: 'application/x-ndjson' } as const;
 

@@ -8,9 +8,8 @@ import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';
 import { TransferPermits } from '../../request/uploads/transfer-permits.js';
-import type { ReadingDeps } from '../reading.js';
-import type { ScoringRouteDeps } from '../scoring-routes.js';
-import { createJobRoute } from './create-job.js';
+import { commandNames } from './change-job.js';
+import { type CreateJobDeps, createJobRoute } from './create-job.js';
 import type { JobDeps } from './job-access.js';
 import type { JobReplyDeps } from './job-reply.js';
 import { jobFileRoute } from './job-results.js';
@@ -19,13 +18,12 @@ import { commandRoute, deleteJobRoute, jobRoute, jobsRoute } from './jobs.js';
 import { runnerWatch } from './runner-watch.js';
 
 /** Adds the endpoints of bulk jobs. */
-export function addJobs(router: Router, deps: JobDeps): void {
+export function addJobs(router: Router, deps: CreateJobDeps): void {
   router.post('/v1/jobs', createJobRoute(deps));
   router.get('/v1/jobs', jobsRoute(deps));
   router.get('/v1/jobs/:job_id', jobRoute(deps));
   router.delete('/v1/jobs/:job_id', deleteJobRoute(deps));
-  for (const name of ['pause', 'resume', 'cancel'] as const)
-    router.post(`/v1/jobs/:job_id/${name}`, commandRoute(name, deps));
+  for (const name of commandNames) router.post(`/v1/jobs/:job_id/${name}`, commandRoute(name, deps));
   router.put('/v1/jobs/:job_id/input', putInputRoute(deps));
   router.head('/v1/jobs/:job_id/input', headInputRoute(deps));
   router.patch('/v1/jobs/:job_id/input', patchInputRoute(deps));
@@ -34,19 +32,27 @@ export function addJobs(router: Router, deps: JobDeps): void {
   for (const kind of ['results', 'errors'] as const) router.get(`/v1/jobs/:job_id/${kind}`, jobFileRoute(kind, deps));
 }
 
+/** Transfers that a process takes at once. */
+interface TransfersAtOnce {
+  readonly inTotal: number;
+  readonly perOrganisation: number;
+}
+
 const organisationsAtOnce = 2;
-const downloadsAtOnce = { inTotal: 32, perOrganisation: 8 } as const;
+const { uploadsAtOnce, uploadSilenceMs } = jobLimits;
+/** The limits of a gateway. */
+export const gatewayTransfers: Readonly<Record<'uploads' | 'downloads', TransfersAtOnce>> = {
+  uploads: { inTotal: uploadsAtOnce, perOrganisation: uploadsAtOnce / organisationsAtOnce },
+  downloads: { inTotal: 32, perOrganisation: 8 },
+};
 /** A transfer below two kilobytes a second gives way when all permits are taken. */
 const slow = { minBytesInWindow: 64 * 1024, windowMs: 30_000 } as const;
 
-/** The dependencies of the endpoints, made once in each gateway. */
+/** The dependencies of the endpoints, made once in each gateway and console. */
 export const jobDeps = (from: {
   readonly database: Db;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly reading: ReadingDeps;
-  readonly score: ScoringRouteDeps;
-  readonly admission: JobDeps['admission'];
   readonly metering: JobReplyDeps['metering'];
   readonly verdicts: JobReplyDeps['verdicts'];
   readonly waiting: JobDeps['waiting'];
@@ -54,27 +60,11 @@ export const jobDeps = (from: {
   readonly retentionMs: number;
   /** Timeout of other bodies, ms. A shorter one shortens the silence that an upload may have. */
   readonly bodyTimeoutMs: number;
-}): JobDeps => {
-  const {
-    database,
-    clock,
-    logger,
-    reading,
-    score,
-    admission,
-    metering,
-    verdicts,
-    waiting,
-    processes,
-    retentionMs,
-    bodyTimeoutMs,
-  } = from;
-  const { uploadsAtOnce, uploadSilenceMs } = jobLimits;
-  const perOrganisation = uploadsAtOnce / organisationsAtOnce;
+  readonly transfers: typeof gatewayTransfers;
+}): Omit<JobDeps, 'reading'> => {
+  const { database, clock, logger, metering, verdicts, waiting, processes, retentionMs } = from;
+  const { bodyTimeoutMs, transfers } = from;
   return {
-    reading,
-    score,
-    admission,
     replies: { metering, verdicts, nowMs: () => clock.now(), hasRunner: runnerWatch(processes) },
     stores: {
       database,
@@ -87,7 +77,7 @@ export const jobDeps = (from: {
     waiting,
     retentionMs,
     uploadSilenceMs: Math.min(uploadSilenceMs, bodyTimeoutMs),
-    uploads: new TransferPermits({ name: 'uploads', inTotal: uploadsAtOnce, perOrganisation, ...slow }),
-    downloads: new TransferPermits({ name: 'downloads', ...downloadsAtOnce, ...slow }),
+    uploads: new TransferPermits({ name: 'uploads', ...transfers.uploads, ...slow }),
+    downloads: new TransferPermits({ name: 'downloads', ...transfers.downloads, ...slow }),
   };
 };

@@ -18,7 +18,7 @@ import {
   refuseForm,
   requireTus,
   setTusHeaders,
-} from './upload-headers.js';
+} from './transfer/upload-headers.js';
 
 const { uploadBytes, uploadPartBytes } = jobLimits;
 

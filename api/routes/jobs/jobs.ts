@@ -1,13 +1,12 @@
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { describedObject } from '../../../shared/contract/schema.js';
-import { endedAt, hasEnded, type Job, unfinishedStates } from '../../../shared/store/jobs/job-documents.js';
-import { removeJob } from '../../../shared/store/jobs/remove-job.js';
 import { jobLimitSchema } from '../../schemas/job.js';
 import { inputNameSchema, inputSha256Schema } from '../../schemas/job-request.js';
 import { compileCheck } from '../../schemas/validator.js';
 import { cursorAfter, cursorOf, limitOf } from '../pages.js';
-import { queryParameter, type Reader, readingRoute } from '../reading.js';
-import { type JobDeps, oneJob, ownerOf, requireJob, stateConflict } from './job-access.js';
+import { queryParameter, readingRoute } from '../reading.js';
+import { type CommandName, changeJob, deleteJob } from './change-job.js';
+import { type JobDeps, oneJob, ownerOf, requireJob } from './job-access.js';
 import { jobReplies } from './job-reply.js';
 
 const jobIdForm = /^job_[0-9A-Za-z]{26}$/;
@@ -55,79 +54,24 @@ export function jobRoute(deps: JobDeps): Middleware {
   );
 }
 
-/** A change of state by a call. */
-interface Command {
-  /** The change, or undefined if the job is in a state from which it is not allowed. */
-  readonly change: (job: Job, deps: JobDeps) => Promise<Job | undefined>;
-  /** Whether the job already is as the call wants it. */
-  readonly isDone: (job: Job) => boolean;
-  /** A sentence on the states from which the change is allowed. */
-  readonly allowed: string;
-}
-
-const pause: Command = {
-  change: (job, { stores }) =>
-    stores.jobs.change(job._id, ['running', 'paused'], {
-      $set: { state: 'paused', pause: { reason: 'requested', message: 'A call has paused the job.' } },
-    }),
-  isDone: ({ state, pause: paused }) => state === 'paused' && paused?.reason === 'requested',
-  allowed: 'Only a running or paused job can be paused; a file that is being read cannot.',
-};
-
-const resume: Command = {
-  change: ({ _id, pause, settled }, { stores }) => {
-    // Else the job would pause again at once.
-    const forgiven = pause?.reason === 'too_many_errors' ? { forgiven_errors: settled.failed } : {};
-    return stores.jobs.change(_id, ['paused'], { $set: { state: 'running', ...forgiven }, $unset: { pause: 1 } });
-  },
-  isDone: ({ state }) => state === 'running',
-  allowed: 'Only a paused job can be resumed.',
-};
-
-const cancel: Command = {
-  change: async (job, deps) => {
-    const canceled = await deps.stores.jobs.change(job._id, unfinishedStates, {
-      $set: { state: 'canceled', ...endedAt(deps.clock.now(), deps.retentionMs) },
-      $unset: { pause: 1 },
-    });
-    // No call can add bytes any more. If the removal fails, they go with the job.
-    if (canceled !== undefined) deps.stores.uploads.removeInSteps(job._id).catch(logLeftUpload(deps));
-    if (canceled !== undefined) deps.stores.slices.removeAllInputs(job._id).catch(logLeftUpload(deps));
-    return canceled;
-  },
-  isDone: ({ state }) => state === 'canceled',
-  allowed: 'A job that has ended cannot be canceled.',
-};
-
-const commands = { pause, resume, cancel } as const;
-
 /** `POST /v1/jobs/{job_id}/pause`, `/resume` and `/cancel`. Sending one twice changes nothing. */
-export function commandRoute(name: keyof typeof commands, deps: JobDeps): Middleware {
-  const { change, isDone, allowed } = commands[name];
-  const answer = async (context: Context, reader: Reader): Promise<Record<string, unknown>> => {
-    const job = await requireJob(context, reader, deps);
-    if (isDone(job)) return await oneJob(job, reader, deps);
-    const changed = await change(job, deps);
-    if (changed !== undefined) return await oneJob(changed, reader, deps);
-    const now = await requireJob(context, reader, deps);
-    if (isDone(now)) return await oneJob(now, reader, deps);
-    throw stateConflict(now, allowed);
-  };
-  return readingRoute(deps.reading, answer, 'scoring');
-}
+export const commandRoute = (name: CommandName, deps: JobDeps): Middleware =>
+  readingRoute(
+    deps.reading,
+    async (context, reader) => {
+      const read = () => requireJob(context, reader, deps);
+      return await oneJob(await changeJob(name, { read }, deps), reader, deps);
+    },
+    'scoring',
+  );
 
 /** `DELETE /v1/jobs/{job_id}`: removes an ended job with its files. */
-export function deleteJobRoute(deps: JobDeps): Middleware {
-  const answer = async (context: Context, reader: Reader): Promise<undefined> => {
-    const job = await requireJob(context, reader, deps);
-    if (!hasEnded(job)) throw stateConflict(job, 'Cancel it before you remove it.');
-    await removeJob(deps.stores, job._id);
-    return undefined;
-  };
-  return readingRoute(deps.reading, answer, 'scoring');
-}
-
-const logLeftUpload =
-  ({ logger }: JobDeps) =>
-  (error: unknown): void =>
-    logger.warn({ error }, 'the upload of a canceled job was not removed: it goes with the job');
+export const deleteJobRoute = (deps: JobDeps): Middleware =>
+  readingRoute(
+    deps.reading,
+    async (context, reader) => {
+      await deleteJob({ read: () => requireJob(context, reader, deps) }, deps);
+      return undefined;
+    },
+    'scoring',
+  );

@@ -1,5 +1,5 @@
-import { type Db, MongoServerError } from 'mongodb';
-import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
+import { type Collection, type Db, MongoServerError } from 'mongodb';
+import { duplicateKey, type WriteOptions, withMongoTimeout } from '../connection/connect.js';
 import { inTransaction } from '../connection/transaction.js';
 import { idsOfOrganisation, type Job, unfinishedStates } from './job-documents.js';
 
@@ -24,20 +24,12 @@ export async function createJob(
   job: Job,
   maxUnfinished: number,
 ): Promise<'created' | 'duplicate' | 'too many'> {
-  const locks = database.collection<JobLock>('job_locks');
-  const jobs = database.collection<Job>('jobs');
-  // Outside of the transaction: two transactions that insert the same lock fail with an error that is not repeated.
-  await withMongoTimeout(timeoutMs, () =>
-    locks.updateOne({ _id: job.org }, { $setOnInsert: { created: 0 } }, { upsert: true }),
-  );
+  await prepareJobLock(database, job.org);
   try {
     await inTransaction(
       database.client,
       async (options) => {
-        await locks.updateOne({ _id: job.org }, { $inc: { created: 1 } }, options);
-        const unfinished = { _id: idsOfOrganisation(job.org), org: job.org, state: { $in: [...unfinishedStates] } };
-        if ((await jobs.countDocuments(unfinished, options)) >= maxUnfinished) throw new TooMany();
-        await jobs.insertOne(job, options);
+        if (!(await insertJob(database, job, maxUnfinished, options))) throw new TooMany();
       },
       { timeoutMs },
     );
@@ -48,3 +40,30 @@ export async function createJob(
     throw error;
   }
 }
+
+/**
+ * Stores the lock of an organisation, before the transaction of `insertJob`. Two transactions that insert the same lock
+ * fail with an error that is not repeated.
+ */
+export async function prepareJobLock(database: Db, organisationId: string): Promise<void> {
+  await withMongoTimeout(timeoutMs, () =>
+    locksOf(database).updateOne({ _id: organisationId }, { $setOnInsert: { created: 0 } }, { upsert: true }),
+  );
+}
+
+/** Stores a job in a transaction: see `createJob`. @returns false if the organisation has too many unfinished jobs */
+export async function insertJob(
+  database: Db,
+  job: Job,
+  maxUnfinished: number,
+  options: Partial<WriteOptions>,
+): Promise<boolean> {
+  const jobs = database.collection<Job>('jobs');
+  await locksOf(database).updateOne({ _id: job.org }, { $inc: { created: 1 } }, options);
+  const unfinished = { _id: idsOfOrganisation(job.org), org: job.org, state: { $in: [...unfinishedStates] } };
+  if ((await jobs.countDocuments(unfinished, options)) >= maxUnfinished) return false;
+  await jobs.insertOne(job, options);
+  return true;
+}
+
+const locksOf = (database: Db): Collection<JobLock> => database.collection<JobLock>('job_locks');

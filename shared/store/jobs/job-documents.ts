@@ -96,15 +96,22 @@ export const noTotals: JobTotals = {
   error_gzip_bytes: 0,
 };
 
+/** The key of jobs that people create in the console. They count in the bucket `live`. */
+export const consoleKeyId = 'console';
+
 /** One document of `jobs`. */
 export interface Job {
   /** `job_` and 26 characters, of which the first six belong to the organisation: see `jobIdOf`. */
   readonly _id: string;
   readonly org: string;
-  /** Id of the API key that created the job. Its calls are recorded under this key. */
+  /** Id of the API key that created the job, or `consoleKeyId`. Its calls are recorded under this key. */
   readonly key: string;
   /** Whether that key may not read stored values, so that reasons do not name them. */
   readonly hides_stored?: true;
+  /** Name of the person who created the job in the console. Absent for a job of an API key. */
+  readonly person?: string;
+  /** Marks the file of a browser, by its length, its time and samples of its content. Absent without one. */
+  readonly fingerprint?: string;
   readonly bucket: UsageBucket;
   readonly model: string;
   /** The version that scores all rows: the model's current one at creation. */

@@ -22,6 +22,7 @@ interface JobPageRequest {
   readonly limit: number;
   readonly name?: string;
   readonly sha256?: string;
+  readonly fingerprint?: string;
 }
 
 /** Bulk jobs. Every change names the states from which it is allowed, so concurrent changes exclude each other. */
@@ -71,11 +72,12 @@ export class JobStore {
 
   /**
    * Jobs of a key, newest first, without the columns and fields of their files.
-   * @param before id of the last job of the previous page
-   * @param name of the file, if only such jobs are wanted
-   * @param sha256 of the file, named or read, if only such jobs are wanted
+   * @param page.before id of the last job of the previous page
+   * @param page.name of the file, if only such jobs are wanted
+   * @param page.sha256 of the file, named or read, if only such jobs are wanted; so for `fingerprint`
    */
-  async list({ organisationId, bucket }: JobOwner, { before, limit, name, sha256 }: JobPageRequest): Promise<Job[]> {
+  async list({ organisationId, bucket }: JobOwner, page: JobPageRequest): Promise<Job[]> {
+    const { before, limit, name, sha256, fingerprint } = page;
     const range = idsOfOrganisation(organisationId);
     const ids = before === undefined ? range : { ...range, $lt: before };
     return await withMongoTimeout(timeoutMs, () =>
@@ -85,6 +87,7 @@ export class JobStore {
           org: organisationId,
           bucket,
           ...(name !== undefined && { 'options.name': name }),
+          ...(fingerprint !== undefined && { fingerprint }),
           ...(sha256 !== undefined && { $or: [{ 'options.sha256': sha256 }, { 'upload.sha256': sha256 }] }),
         })
         .project<Job>({ 'file.shape': 0, 'file.header_line': 0, 'file.fields': 0, input: 0 })

@@ -6,11 +6,15 @@ import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { addMember } from '../../../shared/admin/people/member-actions.js';
 import { listSessions } from '../../../shared/admin/people/session-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { callIdGenerator, jobIdOf } from '../../../shared/contract/identifiers.js';
 import { type Role, roles } from '../../../shared/contract/roles.js';
 import { UploadStore } from '../../../shared/store/console/uploads.js';
+import { createJob } from '../../../shared/store/jobs/create-job.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { type Caller, type ConsoleService, isOfSession } from '../../support/admin/console-service.js';
+import { ownJobRoutes, pieceHeaders } from '../../support/admin/job-routes.js';
 import { sharedConsole } from '../../support/admin/shared-console.js';
+import { sampleJob } from '../../support/jobs/sample-job.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
@@ -63,7 +67,11 @@ const leastRole: Readonly<Record<string, Role>> = {
   'playground.score': 'admin',
   'upload.create': 'admin',
   'usage.csv': 'viewer',
+  'job.list': 'admin',
+  ...Object.fromEntries(ownJobRoutes.map(({ name }) => [name, 'admin'] as const)),
 };
+
+const newCallId = callIdGenerator();
 
 interface Route {
   readonly method: string;
@@ -71,13 +79,17 @@ interface Route {
   readonly name: string;
 }
 
-/** All routes that need a role: those of the table of actions, and three of their own. */
+/** All routes that need a role: those of the table of actions, and others of their own. */
 const routes: readonly Route[] = [
   ...actionRoutes.map(({ method, path, action }) => ({ method, path, name: action.name })),
   { method: 'post', path: '/orgs/:org_id/playground', name: 'playground.score' },
   { method: 'post', path: '/orgs/:org_id/uploads', name: 'upload.create' },
   { method: 'get', path: '/orgs/:org_id/usage?format=csv', name: 'usage.csv' },
+  ...ownJobRoutes,
 ];
+
+const file = { model_id: 'mdl_none', fingerprint: '0'.repeat(64) };
+const piece = new Uint8Array([1]);
 
 /** A body that each changing action accepts. */
 const bodies: Readonly<Record<string, object>> = {
@@ -94,6 +106,10 @@ const bodies: Readonly<Record<string, object>> = {
   // No worker runs that could score a record.
   'playground.score': { model_id: 'mdl_none', fields: {} },
   'upload.create': new Uint8Array([1]),
+  'job.create': { ...file, name: 'leads.csv', format: 'csv', bytes: 10 },
+  'job.preview': { ...file, head: 'YSxiCg==', is_whole: true },
+  'job.upload': piece,
+  'job.upload_by_post': piece,
 };
 
 /** Sends a call again while the rate of its session refuses it. */
@@ -106,6 +122,12 @@ const patient =
       await pause(1_000);
     }
   };
+
+/** Bytes of a bundle, or of the file of a job. */
+const bytesHeaders = (body: Uint8Array): Record<string, string> =>
+  body === piece
+    ? { ...pieceHeaders(0, 10), 'x-http-method-override': 'PATCH' }
+    : { 'content-type': 'application/gzip' };
 
 describe('the permissions of the console', () => {
   let service: ConsoleService;
@@ -140,6 +162,11 @@ describe('the permissions of the console', () => {
       await new UploadStore(service.database).create({ ...upload, org, file: upload._id });
       return String(upload._id);
     },
+    job_id: async (org) => {
+      const job = sampleJob({ _id: jobIdOf(newCallId(Date.now(), org)), org, state: 'awaiting_upload' });
+      await createJob(service.database, job, Number.MAX_SAFE_INTEGER);
+      return job._id;
+    },
     session_id: async (org) => {
       await service.signIn('viewer', org);
       const [session] = (await service.act(listSessions, { org_id: org })).sessions;
@@ -166,7 +193,7 @@ describe('the permissions of the console', () => {
   const send = (caller: Caller, { method, path }: { method: string; path: string }, body: object | undefined) =>
     caller(method.toUpperCase(), path, {
       ...(body === undefined ? {} : { body }),
-      ...(body instanceof Uint8Array ? { headers: { 'content-type': 'application/gzip' } } : {}),
+      ...(body instanceof Uint8Array ? { headers: bytesHeaders(body) } : {}),
     });
 
   it('are stated for every published route, except those of a session itself', async () => {
@@ -190,7 +217,7 @@ describe('the permissions of the console', () => {
         if (caller === undefined) throw new Error(`no ${role}`);
         const { status, body } = await send(caller, target, bodyOf(name, own));
         const isAllowed = roles.indexOf(role) >= roles.indexOf(leastRole[name] ?? 'operator');
-        const expected = isAllowed ? [200, 202, 404, 409, 422] : [403];
+        const expected = isAllowed ? [200, 202, 204, 404, 409, 422] : [403];
         // A second call may find its target gone: that is no refusal of the role.
         expect(expected, `${role}: ${JSON.stringify(body)}`).to.include(status);
       }
@@ -205,7 +232,7 @@ describe('the permissions of the console', () => {
         if (caller === undefined) throw new Error(`no ${role}`);
         const foreign = await send(caller, { method, path: pathOf(path, other) }, bodyOf(name, other));
         expect(foreign.status, role).to.equal(404);
-        if (!/:(key|model|member|upload|session)_id/.test(path)) continue;
+        if (!/:(key|model|member|upload|session|job)_id/.test(path)) continue;
         const mixed = await send(caller, { method, path: pathOf(path, own, other) }, bodyOf(name, own));
         expect(mixed.status, role).to.equal(404);
       }

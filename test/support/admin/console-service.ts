@@ -80,7 +80,11 @@ export async function consoleService(
       });
       const text = await reply.text();
       const hasJson = reply.headers.get('content-type')?.startsWith('application/json') === true;
-      return { status: reply.status, headers: reply.headers, body: hasJson ? JSON.parse(text) : { text } };
+      return {
+        status: reply.status,
+        headers: reply.headers,
+        body: hasJson && text !== '' ? JSON.parse(text) : { text },
+      };
     };
   const newLink = async (role: Role, organisationId?: string) => {
     const organisation = organisationId === undefined ? {} : { org_id: organisationId };

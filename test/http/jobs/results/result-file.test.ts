@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { ResultFile } from '../../../../api/routes/jobs/result-file.js';
+import { ResultFile } from '../../../../api/routes/jobs/transfer/result-file.js';
 import { type JobSlice, noTotals, sliceId } from '../../../../shared/store/jobs/job-documents.js';
 import { sampleJob } from '../../../support/jobs/sample-job.js';
 

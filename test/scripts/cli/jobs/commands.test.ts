@@ -140,6 +140,7 @@ describe('leadscore job list, show, pause, resume, cancel and delete', () => {
           job_id: second,
           org_id: own,
           key_id: 'key_1',
+          created_by: 'key_1',
           kind: 'test',
           state: 'paused',
           pause: { reason: 'quota_exceeded', message: 'No quota.', resumes_at: '2026-12-01T00:00:00.000Z' },

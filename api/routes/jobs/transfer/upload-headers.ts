@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { ApiError } from '../../../shared/contract/errors.js';
+import { ApiError } from '../../../../shared/contract/errors.js';
 
 const tusVersion = '1.0.0';
 /** The Content-Types of a file, and of a piece of one. */

@@ -1,9 +1,14 @@
 import { promisify } from 'node:util';
 import { crc32, gunzip } from 'node:zlib';
-import { errorHeader } from '../../../shared/files/result-columns.js';
-import { withMongoTimeout } from '../../../shared/store/connection/connect.js';
-import { type Job, type JobSlice, numberOfSlice, type SliceBytes } from '../../../shared/store/jobs/job-documents.js';
-import type { SliceStore } from '../../../shared/store/jobs/job-slices.js';
+import { errorHeader } from '../../../../shared/files/result-columns.js';
+import { withMongoTimeout } from '../../../../shared/store/connection/connect.js';
+import {
+  type Job,
+  type JobSlice,
+  numberOfSlice,
+  type SliceBytes,
+} from '../../../../shared/store/jobs/job-documents.js';
+import type { SliceStore } from '../../../../shared/store/jobs/job-slices.js';
 import type { ByteRange } from './byte-range.js';
 
 const inflate = promisify(gunzip);
