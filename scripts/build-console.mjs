@@ -1,6 +1,7 @@
 /**
- * Checks and bundles the browser side of the console: `node scripts/build-console.mjs`. It writes a page, one script,
- * one stylesheet and one font to dist/api/console/app. The console's server compresses them.
+ * Checks and bundles the browser side of the console: `node scripts/build-console.mjs`. It writes a page, its script,
+ * scripts of pages that are loaded when they are opened, one stylesheet and one font to dist/api/console/app. The
+ * console's server compresses them.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -26,7 +27,9 @@ async function bundle() {
     entryNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
     loader: { '.woff2': 'file' },
+    chunkNames: '[name]-[hash]',
     bundle: true,
+    splitting: true,
     minify: true,
     format: 'esm',
     target: 'es2022',
@@ -35,14 +38,24 @@ async function bundle() {
     metafile: true,
     logLevel: 'warning',
   });
-  const fileOf = (extension) =>
-    `/${Object.keys(metafile.outputs)
-      .map((path) => basename(path))
-      .find((name) => name.endsWith(extension))}`;
+  const outputs = Object.entries(metafile.outputs);
+  const fileOf = (isWanted) => `/${outputs.map(([path]) => basename(path)).find(isWanted)}`;
+  const nameOf = (extension) => fileOf((name) => name.startsWith('main-') && name.endsWith(extension));
   const page = await readFile(join(source, 'index.html'), 'utf8');
-  const names = { FONT: fileOf('.woff2'), STYLE: fileOf('.css'), SCRIPT: fileOf('.js') };
+  const names = {
+    FONT: fileOf((name) => name.endsWith('.woff2')),
+    STYLE: nameOf('.css'),
+    SCRIPT: nameOf('.js'),
+  };
+  const [, script] = outputs.find(([path]) => `/${basename(path)}` === names.SCRIPT);
+  // The browser would otherwise ask for them after it has read the script.
+  const imported = script.imports
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `    <link rel="modulepreload" href="/${basename(path)}" />\n`);
   await writeFile(
     join(target, 'index.html'),
-    page.replaceAll(/"(FONT|STYLE|SCRIPT)"/g, (_, name) => `"${names[name]}"`),
+    page
+      .replaceAll(/"(FONT|STYLE|SCRIPT)"/g, (_, name) => `"${names[name]}"`)
+      .replace('  </head>', `${imported.join('')}  </head>`),
   );
 }

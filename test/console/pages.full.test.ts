@@ -11,6 +11,8 @@ const pages = [
   ['overview', '/', 'Records scored in'],
   ['models', '/models', 'Upload a bundle'],
   ['leads', '/leads', 'Find a lead'],
+  ['jobs', '/jobs', 'Jobs of files'],
+  ['new-job', '/jobs/new', 'File and model'],
   ['playground', '/playground', 'The same call from your code'],
   ['keys', '/keys', 'Valid keys'],
   ['crm', '/crm', '3. Watch calls arrive'],
@@ -70,6 +72,7 @@ describe('the pages of the console', function () {
       await page.getByRole('cell', { name: 'SaaS <img src=x onerror=alert(1)> (40)' }).waitFor();
       for (const summary of await page.getByText('Show as table').all()) await summary.click();
       await check('model-tables');
+      await open(opened, ['job', `/jobs/${filled.jobId}`, 'Paused: The month has no room']);
       await open(opened, ['lead', `/leads/${filled.crmId}`, 'Changed fields']);
       await page.goto(`${service.url}/leads`);
       await page.getByLabel('crm_id begins with').fill('LEAD');
@@ -91,6 +94,8 @@ describe('the pages of the console', function () {
       await opened.signIn('owner', emptyId);
       await open(opened, ['models-empty', '/models', 'No models yet']);
       await open(opened, ['playground-empty', '/playground', 'No models yet']);
+      await open(opened, ['jobs-empty', '/jobs', 'No jobs yet']);
+      await open(opened, ['new-job-empty', '/jobs/new', 'No models yet']);
       await open(opened, ['keys-empty', '/keys', 'No valid key']);
       await open(opened, ['crm-empty', '/crm', 'No counted call yet']);
       await opened.close();
@@ -110,7 +115,11 @@ describe('the pages of the console', function () {
     const { page, signIn, loadedBytes, close } = await openPage(browser, service);
     await signIn('owner', filled.id);
     const browserCache = await page.context().newCDPSession(page);
-    for (const [name, address, text] of [...pages, ['model', `/models/${filled.model._id}`, 'Conversion by score']]) {
+    for (const [name, address, text] of [
+      ...pages,
+      ['model', `/models/${filled.model._id}`, 'Conversion by score'],
+      ['job', `/jobs/${filled.jobId}`, 'Paused:'],
+    ]) {
       await page.goto('about:blank');
       await browserCache.send('Network.clearBrowserCache');
       const before = loadedBytes();

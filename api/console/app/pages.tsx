@@ -16,6 +16,7 @@ import { OperatorSessionsPage, SessionsPage } from './pages/organisation/session
 import { SettingsPage } from './pages/organisation/settings.js';
 import { UsagePage } from './pages/organisation/usage.js';
 import type { IconName } from './parts/icon.js';
+import { later } from './parts/later.js';
 
 /** A page: its address below the base, the least role, and its position in the menu. */
 interface PageEntry {
@@ -30,6 +31,10 @@ interface PageEntry {
   readonly isOfOperator?: boolean;
 }
 
+const JobsPage = later(async () => (await import('./pages/jobs/jobs.js')).JobsPage);
+const NewJobPage = later(async () => (await import('./pages/jobs/new-job.js')).NewJobPage);
+const JobPage = later(async () => (await import('./pages/jobs/job.js')).JobPage);
+
 /** All pages behind the sign-in, in the order of the menu. */
 export const pages: readonly PageEntry[] = [
   { address: '/', role: 'viewer', component: OverviewPage, menu: 'Overview', icon: 'home', group: '' },
@@ -38,6 +43,9 @@ export const pages: readonly PageEntry[] = [
   { address: '/models/:id/compare', role: 'viewer', component: ComparePage, group: '' },
   { address: '/leads', role: 'admin', component: LeadsPage, menu: 'Leads', icon: 'people', group: '' },
   { address: '/leads/:id', role: 'admin', component: LeadPage, group: '' },
+  { address: '/jobs', role: 'admin', component: JobsPage, menu: 'Jobs', icon: 'file', group: '' },
+  { address: '/jobs/new', role: 'admin', component: NewJobPage, group: '' },
+  { address: '/jobs/:id', role: 'admin', component: JobPage, group: '' },
   { address: '/playground', role: 'admin', component: PlaygroundPage, menu: 'Playground', icon: 'play', group: '' },
   { address: '/keys', role: 'admin', component: KeysPage, menu: 'API keys', icon: 'key', group: 'Connect' },
   { address: '/crm', role: 'viewer', component: CrmPage, menu: 'CRM set-up', icon: 'plug', group: 'Connect' },

@@ -3,12 +3,16 @@ import { createOrganisation } from '../../../shared/admin/organisations/change-o
 import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
-import { callIdGenerator, organisationNumber } from '../../../shared/contract/identifiers.js';
+import { callIdGenerator, jobIdOf, organisationNumber } from '../../../shared/contract/identifiers.js';
 import { readingKinds } from '../../../shared/messages/score-job.js';
 import { CallDayStore, dayOf, latencyBucket } from '../../../shared/store/console/call-days.js';
+import { createJob } from '../../../shared/store/jobs/create-job.js';
+import { placeOf } from '../../../shared/store/jobs/input-sums.js';
+import { consoleKeyId, noTotals } from '../../../shared/store/jobs/job-documents.js';
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
+import { defaultOptions, sampleJob } from '../jobs/sample-job.js';
 import { sampleBundle } from '../models/sample-bundle.js';
 import type { AdminDesk } from './admin-desk.js';
 
@@ -21,6 +25,8 @@ export interface FilledOrganisation {
   readonly crmId: string;
   /** Shown as it is: a name with markup. */
   readonly keyName: string;
+  /** A bulk job that waits for the next month. */
+  readonly jobId: string;
 }
 
 const markup = '<img src=x onerror=alert(1)>';
@@ -40,7 +46,8 @@ export async function filledOrganisation(desk: AdminDesk): Promise<FilledOrganis
   await addCalls(desk, { id, keyId: key.key_id, model });
   await addGrade(desk, id, model);
   await addCoverage(desk, model);
-  return { id, model, crmId: 'LEAD-02638', keyName };
+  const jobId = await addJob(desk, model);
+  return { id, model, crmId: 'LEAD-02638', keyName, jobId };
 }
 
 interface Calls {
@@ -121,4 +128,38 @@ async function addGrade({ database }: AdminDesk, id: string, model: Model): Prom
     },
     ...{ graded_at: now, grade: { ...dates, state: 'passed', gates, bands, horizon_days: 90 } },
   });
+}
+
+/** A paused job whose file has a long name, an unknown column and unread values. */
+async function addJob({ database }: AdminDesk, model: Model): Promise<string> {
+  const nowMs = Date.now();
+  const org = model.organisation_id;
+  const columns = ['Lead ID', 'Company Size', `Notes ${markup}`];
+  const job = sampleJob({
+    ...{ _id: jobIdOf(callIdGenerator()(nowMs, org)), org, key: consoleKeyId, person: 'Ada', state: 'paused' },
+    ...{ model: model._id, version: model.version, upload: { length: 2_000_000, complete_at: new Date(nowMs) } },
+    options: { ...defaultOptions, crm_id_field: 'Lead ID', name: `${'leads-of-the-year-'.repeat(6)}.csv` },
+    pause: { reason: 'quota_exceeded', message: 'The month has no room.', resume_at: new Date(nowMs + 10 * dayMs) },
+    file: {
+      shape: { format: 'csv', columns, delimiter: ',', crm_id_field: 'Lead ID' },
+      ...{ rows: 20_000, slices: 20, header_line: 'Lead ID,Company Size\n' },
+      fields: [
+        { field: 'company_size', expected: 'a number' },
+        { field: 'demo_requested', expected: 'true or false' },
+      ],
+    },
+    input: {
+      ...{ records: 8_000, counts: [placeOf(0, 'unread'), 12, placeOf(1, 'unsent'), 8_000] },
+      ...{ ignored: [{ name: `Notes ${markup}`, meant: ['demo_requested'] }], different: 1 },
+    },
+    notices: ['The file has 20,000 rows, and this month has room for 9,997 records until the limit.'],
+    ...{
+      settled: { ...noTotals, rows: 8_000, scored: 8_000 },
+      created_at: new Date(nowMs),
+      started_at: new Date(nowMs),
+    },
+    purge_at: new Date(nowMs + 90 * dayMs),
+  });
+  await createJob(database, job, 1);
+  return job._id;
 }

@@ -1,0 +1,108 @@
+import { expect } from 'chai';
+import type { Browser } from 'playwright-core';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { createModel } from '../../../shared/store/models/store-version.js';
+import { appearances, openBrowser, openPage } from '../../support/admin/console-browser.js';
+import type { ConsoleService } from '../../support/admin/console-service.js';
+import { dropFile } from '../../support/admin/drop-file.js';
+import { beginJob, goOnWithJob, lengthOf } from '../../support/admin/job-story.js';
+import { sharedConsoleWithBulk } from '../../support/admin/shared-console.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { startTimeoutMs } from '../../support/service/service.js';
+
+const maxJobMs = 60_000;
+
+describe('a file that a person drops on the console', function () {
+  this.timeout(4 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+  let organisationId: string;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await sharedConsoleWithBulk();
+    organisationId = await service.newOrganisation();
+    const bundle = checkBundle(sampleBundle());
+    await createModel(service.database, { organisationId, bundle, now: new Date() });
+  });
+
+  it('is scored whole after the page was closed half-way through its upload', async () => {
+    const file = { rows: 2_000, padding: 10 };
+    const half = Math.floor(lengthOf(file) / 2);
+    const story = { browser, service, organisationId };
+    const { page } = await beginJob(story, file, async (open) => {
+      let patches = 0;
+      await open.route('**/input', async (route) => {
+        const request = route.request();
+        if (request.method() !== 'PATCH') return await route.continue();
+        patches += 1;
+        // The first half arrives, and the rest never does.
+        const bytes = request.postDataBuffer();
+        if (patches === 1 && bytes !== null) await route.continue({ postData: bytes.subarray(0, half) });
+      });
+    });
+    await page.getByText('(50.0 %) are stored').waitFor();
+    await page.context().close();
+
+    const { opened, offsets } = await goOnWithJob(story, file);
+    expect(offsets).to.deep.equal([half]);
+    await opened.page.getByRole('link', { name: 'Jobs', exact: true }).click();
+    await opened.page.getByRole('row').filter({ hasText: 'leads.csv' }).getByText('Completed').waitFor();
+    await opened.check('jobs-listed');
+    await opened.close();
+    const calls = await service.database
+      .collection('calls')
+      .find({ org: organisationId, bucket: { $exists: true } })
+      .toArray();
+    expect(
+      calls.reduce((sum, { records }) => sum + records, 0),
+      'each row counts once',
+    ).to.equal(2_000);
+  });
+
+  it('goes on by itself after a lost connection', async () => {
+    const own = await service.newOrganisation();
+    await createModel(service.database, { organisationId: own, bundle: checkBundle(sampleBundle()), now: new Date() });
+    const opened = await beginJob({ browser, service, organisationId: own }, { rows: 3, padding: 1 }, async (open) => {
+      await open.route('**/input', (route) =>
+        route.request().method() === 'PATCH' ? route.abort() : route.continue(),
+      );
+    });
+    const { page } = opened;
+    await page.getByText('The upload tries again by itself').waitFor();
+    await page.unroute('**/input');
+    await page.getByText('Completed').waitFor({ timeout: maxJobMs });
+    await page.getByText('3 of 3 rows').waitFor();
+    await opened.close();
+  });
+
+  it('is not mixed with another file, and its job is canceled and deleted after its name was typed', async () => {
+    const own = await service.newOrganisation();
+    await createModel(service.database, { organisationId: own, bundle: checkBundle(sampleBundle()), now: new Date() });
+    const begun = await beginJob({ browser, service, organisationId: own }, { rows: 5, padding: 1 }, async (open) => {
+      await open.route('**/input', (route) => (route.request().method() === 'PATCH' ? undefined : route.continue()));
+    });
+    await begun.page.getByText('(0.0 %) are stored').waitFor();
+    const address = new URL(begun.page.url()).pathname;
+    await begun.page.context().close();
+
+    const opened = await openPage(browser, service, appearances[0], [401]);
+    const { page } = opened;
+    await opened.signIn('admin', own);
+    await page.goto(`${service.url}${address}`);
+    await page.getByText('Drop leads.csv here once more').waitFor();
+    await opened.check('job-unfinished');
+    await dropFile(page, { name: 'leads.csv', text: '"Lead ID,Company Size\\n1,2\\n"' });
+    await page.getByRole('alert').filter({ hasText: 'is not the file of this job' }).waitFor();
+    for (const [button, action] of [
+      ['Cancel…', 'Cancel job'],
+      ['Delete…', 'Delete job'],
+    ] as const) {
+      await page.getByRole('button', { name: button }).click();
+      await page.getByLabel('Type leads.csv to confirm').fill('leads.csv');
+      await page.getByRole('button', { name: action }).click();
+    }
+    await page.getByText('No jobs yet').waitFor();
+    await opened.close();
+  });
+});
