@@ -15,11 +15,12 @@ import { addJobStreams } from './jobs/job-streams.js';
 import { consoleDocument } from './openapi.js';
 import { type ActionRoutesDeps, addActionRoutes } from './routes/action-routes.js';
 import { addOidcRoutes, type OidcRoutesDeps } from './routes/oidc-routes.js';
+import { addOutcomeRoutes, type OutcomeRoutesDeps } from './routes/outcome-routes.js';
 import { addSessionRoutes, type SessionRoutesDeps } from './routes/session-routes.js';
 import { addUploadRoute } from './routes/upload-routes.js';
 import { addUsageCsv } from './routes/usage-csv.js';
 
-export interface ConsoleAppOptions extends ActionRoutesDeps, SessionRoutesDeps, OidcRoutesDeps {
+export interface ConsoleAppOptions extends ActionRoutesDeps, SessionRoutesDeps, OidcRoutesDeps, OutcomeRoutesDeps {
   readonly sessions: Sessions;
   readonly jobs: ConsoleJobs;
   /** Where people open the console, without a trailing slash. */
@@ -58,6 +59,7 @@ export function createConsoleApp(options: ConsoleAppOptions): Koa {
   addUsageCsv(router, options);
   addUploadRoute(router, options);
   addJobStreams(router, options);
+  addOutcomeRoutes(router, options);
   addActionRoutes(router, options);
 
   app.use(boundUnreadReply(replyTimeoutMs));

@@ -31,6 +31,7 @@ import { OidcClient } from './http/oidc-client.js';
 import { Sessions } from './http/sessions.js';
 import type { ConsoleJobs } from './jobs/console-jobs.js';
 import { jobRoutes } from './jobs/job-actions.js';
+import { outcomeFiles } from './outcome-files.js';
 import { playgroundAction } from './playground.js';
 import type { ConsoleContext } from './routes/action-routes.js';
 
@@ -89,6 +90,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
       ...jobRoutes(consoleJobs),
     ],
     jobs: consoleJobs,
+    outcomeFiles: outcomeFiles(owner, connections),
     signIn: admin,
     appFolder: projectFile('dist/api/console/app'),
   });

@@ -1,6 +1,12 @@
 import type { ActionRoute } from '../../shared/admin/actions.js';
 import { adminErrors } from '../../shared/admin/admin-error.js';
 import { nothing } from '../../shared/admin/schemas/members.js';
+import {
+  importOutcomesInput,
+  importOutcomesOutput,
+  previewOutcomesInput,
+  previewOutcomesOutput,
+} from '../../shared/admin/schemas/outcomes.js';
 import { linkPreviewOutput, sessionOutput, signInInput, waysOutput } from '../../shared/admin/schemas/people.js';
 import { uploadSchema } from '../../shared/admin/schemas/uploads.js';
 import { closedObject, type Schema, text } from '../../shared/contract/schema.js';
@@ -28,6 +34,21 @@ const open = { security: [] } as const;
 const refusals = (...statuses: readonly number[]) =>
   Object.fromEntries(statuses.map((status) => [status, errorResponse]));
 const redirection = { description: 'Sends the browser on: to the provider, to the overview, or to the sign-in page.' };
+
+/** An operation on a CSV in the body, with the options in the query. */
+const ofCsv = (
+  name: string,
+  summary: string,
+  input: typeof previewOutcomesInput | typeof importOutcomesInput,
+  output: Schema,
+): BareOperation => ({
+  ...{ operationId: name, summary, description: 'Needs the role admin.' },
+  parameters: Object.entries(input.properties).map(([member, schema]) => ({
+    ...{ name: member, in: member === 'org_id' ? 'path' : 'query', required: member === 'org_id', schema },
+  })),
+  requestBody: { content: { 'text/csv': { schema: text } } },
+  responses: { 200: done(output), ...refusals(401, 403, 404, 422, 429, 503) },
+});
 
 /** The operations that are no actions: they have no person yet, or a body or a reply that is not JSON. */
 const ownOperations: readonly (readonly [path: string, method: keyof PathItem, operation: BareOperation])[] = [
@@ -107,6 +128,26 @@ const ownOperations: readonly (readonly [path: string, method: keyof PathItem, o
     },
   ],
   ...jobTransfers(),
+  [
+    '/orgs/{org_id}/outcomes',
+    'post',
+    ofCsv(
+      'outcomes.import',
+      'Import a CSV of outcomes of at most 50,000 rows, or a part of it, as POST /v1/outcomes does.',
+      importOutcomesInput,
+      importOutcomesOutput,
+    ),
+  ],
+  [
+    '/orgs/{org_id}/outcomes/preview',
+    'post',
+    ofCsv(
+      'outcomes.preview',
+      'Read a CSV of outcomes, or a part of it: its columns, its first rows and the values of a column.',
+      previewOutcomesInput,
+      previewOutcomesOutput,
+    ),
+  ],
 ];
 
 /** The transfers of bulk jobs. They take the headers of the input, the results and the errors of a job of the API. */

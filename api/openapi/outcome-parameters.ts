@@ -25,6 +25,10 @@ export const outcomeParameters = {
     'others_lost',
     'Only for a file: `true` if every other value, except an empty one, means not converted. Needs `won_values`.',
   ),
+  fileIgnoredValues: ofQuery(
+    'ignored_values',
+    'Only for a file: values whose rows are passed over, as one line of CSV. They are not among the problems.',
+  ),
   fileCorrectDates: switchOfQuery(
     'correct_dates',
     'Only for a file: `true` if its dates replace those of known conversions, also by later ones.',
@@ -39,5 +43,6 @@ export const fileParameters = [
   outcomeParameters.fileWonValues,
   outcomeParameters.fileLostValues,
   outcomeParameters.fileOthersLost,
+  outcomeParameters.fileIgnoredValues,
   outcomeParameters.fileCorrectDates,
 ];

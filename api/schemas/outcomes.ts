@@ -59,6 +59,7 @@ export const fileOptionNames = [
   'won_values',
   'lost_values',
   'others_lost',
+  'ignored_values',
   'correct_dates',
 ] as const;
 export type FileOptionName = (typeof fileOptionNames)[number];
@@ -94,6 +95,7 @@ export const outcomesReplySchema = describedObject(
     'rows?': described('Only for a file: rows with content.', count),
     'converted?': described('Only for a file: accepted rows whose lead has converted.', count),
     'refused?': described('Only for a file: rows that were not stored. `problems` says why.', count),
+    'ignored?': described('Only for a file with `ignored_values`: rows that were passed over for their value.', count),
     'problems?': described('Only for a file: the problems of refused rows, by kind.', list(problemSchema)),
     'notes?': described('Only for a file: sentences about it, such as rows that were passed over.', list(text)),
     'known?': described(

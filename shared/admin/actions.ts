@@ -16,6 +16,7 @@ import { createOrganisation, setOrganisation } from './organisations/change-orga
 import { createKey, listKeys, revokeKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { showStanding } from './organisations/show-standing.js';
+import { setOutcomes, showOutcomes } from './outcomes/outcome-actions.js';
 import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
 import {
@@ -72,6 +73,8 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/leads/:crm_id', showLead),
   route('delete', '/orgs/:org_id/leads/:crm_id', eraseLead),
   route('get', '/orgs/:org_id/jobs', listJobs),
+  route('get', '/orgs/:org_id/outcomes', showOutcomes),
+  route('patch', '/orgs/:org_id/outcomes', setOutcomes),
   route('get', '/orgs/:org_id/uploads/:upload_id', showUpload),
   route('post', '/orgs/:org_id/uploads/:upload_id/import', importUpload),
   route('get', '/orgs/:org_id/audit', listAudit),

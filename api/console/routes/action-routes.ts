@@ -29,8 +29,8 @@ export function addActionRoutes(router: Router, { routes, sessions, admin }: Act
 }
 
 /** Notes for the reply to a failure, also to one of the sign-in, what the failed action may have changed. */
-const noteEffect =
-  ({ effect }: ActionRoute['action']): Middleware =>
+export const noteEffect =
+  ({ effect }: Pick<ActionRoute['action'], 'effect'>): Middleware =>
   (context, next) => {
     context.state.effect = effect;
     return next();

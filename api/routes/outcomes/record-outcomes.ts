@@ -6,7 +6,7 @@ import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../../shar
 import type { BodyMemory } from '../../request/body-memory.js';
 import type { LargeBodies, QueuedCall } from '../../request/large-bodies.js';
 import { type BodyLimits, CallerGone, readBody } from '../../request/read-body.js';
-import type { Reader, ReadingDeps } from '../reading.js';
+import type { ReadingDeps } from '../reading.js';
 import type { GradeRequests } from './grade-requests.js';
 import type { OutcomeLimit } from './outcome-limit.js';
 
@@ -44,7 +44,7 @@ export interface KnownLeads {
  */
 export async function receiveOutcomes(
   { req }: Pick<Context, 'req'>,
-  { apiKey }: Pick<Reader, 'apiKey'>,
+  { apiKey }: Pick<QueuedCall, 'apiKey'>,
   { limits, bodies, timeoutMs }: Pick<OutcomesDeps, 'limits' | 'bodies'> & { readonly timeoutMs: number },
 ): Promise<QueuedCall> {
   const body = await readBody(req, limits, bodies.begin(apiKey.organisation_id));

@@ -6,6 +6,8 @@ const no = ['0', 'false', 'no', 'n', 'f', 'off', 'lost', 'open'];
 const maxListed = 12;
 
 const fold = (value: string): string => value.trim().toLowerCase();
+/** The same for all forms of a value. pandas writes 1.0 and 0.0 in a column with gaps. */
+export const valueKey = (value: string): string => fold(value).replace(/^([01])\.0+$/, '$1');
 
 export interface ValueOptions {
   /** Values that mean won, instead of the usual words. */
@@ -14,14 +16,17 @@ export interface ValueOptions {
   readonly lostValues?: readonly string[] | undefined;
   /** Every other value means not won, except an empty one. */
   readonly othersLost?: boolean | undefined;
+  /** Values whose rows are passed over. */
+  readonly ignoredValues?: readonly string[] | undefined;
 }
 
-type OptionName = 'won_values' | 'lost_values' | 'others_lost';
+type OptionName = 'won_values' | 'lost_values' | 'others_lost' | 'ignored_values';
 
 /** The meaning of the values of an outcome. Case and surrounding space do not count. */
 export class ConvertedValues {
   private readonly won: ReadonlySet<string>;
   private readonly lost: ReadonlySet<string>;
+  private readonly ignored: ReadonlySet<string>;
 
   /**
    * @param shown how messages write the name of an option
@@ -31,9 +36,15 @@ export class ConvertedValues {
     private readonly options: ValueOptions = {},
     private readonly shown: (name: OptionName) => string = (name) => name,
   ) {
-    const { wonValues = yes, lostValues = no, othersLost } = options;
+    const { wonValues = yes, lostValues = no, othersLost, ignoredValues = [] } = options;
     this.won = new Set(wonValues.map(fold));
     this.lost = new Set(lostValues.map(fold));
+    this.ignored = new Set(ignoredValues.map(fold));
+    const marked = [...(options.wonValues ?? []), ...(options.lostValues ?? [])].find((value) => this.ignores(value));
+    if (marked !== undefined)
+      throw new InputFault(
+        `${JSON.stringify(marked)} has a meaning and is passed over. Take it out of ${shown('ignored_values')} or the other list`,
+      );
     const both = (options.lostValues ?? []).find((value) => this.won.has(fold(value)));
     if (both !== undefined)
       throw new InputFault(
@@ -47,12 +58,16 @@ export class ConvertedValues {
 
   /** Whether a value means a conversion; undefined for a value without a meaning. */
   read(value: string): boolean | undefined {
-    // pandas writes 1.0 and 0.0 in a column with gaps.
-    for (const word of [fold(value), fold(value).replace(/^([01])\.0+$/, '$1')]) {
+    for (const word of [fold(value), valueKey(value)]) {
       if (this.won.has(word)) return true;
       if (this.lost.has(word)) return false;
     }
     return this.options.othersLost === true && value.trim() !== '' ? false : undefined;
+  }
+
+  /** Whether the rows of a value are passed over. */
+  ignores(value: string): boolean {
+    return this.ignored.size > 0 && (this.ignored.has(fold(value)) || this.ignored.has(valueKey(value)));
   }
 
   /** The named won values that no value of `seen` is. Empty without named ones. */

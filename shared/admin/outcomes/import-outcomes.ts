@@ -55,6 +55,8 @@ interface Figures {
   readonly accepted: number;
   readonly converted: number;
   readonly refused: number;
+  /** Rows that were passed over for their value. */
+  readonly ignored: number;
   /** Mistakes in the refused rows. */
   readonly mistakes: readonly MistakeGroup[];
   /** Leads with a stored score, and others. */
@@ -73,7 +75,12 @@ export async function importOutcomes(run: OutcomeImport): Promise<ImportReport> 
   const notices: string[] = [];
   const ids = new RepeatedIds();
   const [won, leads]: [Set<string>, Map<string, string>] = [new Set(), new Map()];
-  let figures: Figures = { accepted: 0, converted: 0, refused: 0, mistakes: [], known: 0, unknown: 0 };
+  let figures: Figures = {
+    ...{ accepted: 0, converted: 0, refused: 0, ignored: 0 },
+    mistakes: [],
+    known: 0,
+    unknown: 0,
+  };
   let [rows, withoutDate, endByte] = [0, 0, 0];
   let batch: ReadOutcome[] = [];
   const flush = async (): Promise<void> => {
@@ -121,6 +128,7 @@ function withRow(figures: Figures, row: OutcomeRow): Figures {
     const { accepted, converted } = figures;
     return { ...figures, accepted: accepted + 1, converted: converted + Number(row.outcome.converted) };
   }
+  if ('isIgnored' in row) return { ...figures, ignored: figures.ignored + 1 };
   const mistakes = withMistake(figures.mistakes, row.mistake, row.line);
   return { ...figures, refused: figures.refused + 1, mistakes };
 }

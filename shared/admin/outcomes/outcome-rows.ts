@@ -2,7 +2,7 @@ import { storedCrmId } from '../../contract/crm-id.js';
 import { maxDaysAhead, outcomeDate } from '../../contract/dates.js';
 import { foldFieldName } from '../../contract/texts.js';
 import { columnOf, noSuchColumn, shownName } from '../../files/reading/csv-columns.js';
-import type { HeaderStart } from '../../files/reading/file-records.js';
+import type { FilePart, HeaderStart } from '../../files/reading/file-records.js';
 import { idOfText } from '../../files/reading/row-ids.js';
 import { tableRows } from '../../files/rows/table-rows.js';
 import { valueOfCell } from '../../files/spreadsheet-cell.js';
@@ -11,16 +11,17 @@ import type { ConvertedValues } from './converted-values.js';
 import type { Mistake } from './mistakes.js';
 
 /** Column names. Undefined means the default name; `at` is optional by default. */
-interface OutcomeColumns {
+export interface OutcomeColumns {
   readonly crmId: string | undefined;
   readonly converted: string | undefined;
   readonly at: string | undefined;
 }
 
-/** One row of the file: its outcome or its mistake. */
+/** One row of the file: its outcome or its mistake, or it is passed over for its value. */
 export type OutcomeRow = { readonly line: number; readonly endByte: number } & (
   | ReadOutcome
   | { readonly mistake: Mistake }
+  | { readonly isIgnored: true }
 );
 
 export interface ReadOutcome {
@@ -49,10 +50,14 @@ export interface OutcomeReading {
   readonly correctsDates: boolean;
   /** Most rows, blank ones included; without it, any number. */
   readonly maxRows?: number;
+  /** Undefined for a whole file. */
+  readonly part?: FilePart | undefined;
   /** How messages write the name of an option. */
   readonly optionText: (name: string) => string;
   readonly onNotice: (notice: string) => unknown;
 }
+
+export const formatAdvice = { csv: 'Send it as a CSV', jsonl: 'Outcomes are read from a CSV alone' } as const;
 
 /**
  * Reads the rows of a CSV with a header line and skips empty rows.
@@ -60,13 +65,11 @@ export interface OutcomeReading {
  * @throws InputFault when a column is missing or the file cannot be read; errors of the pieces
  */
 export async function* outcomeRows(pieces: AsyncIterable<Buffer>, reading: OutcomeReading): AsyncGenerator<OutcomeRow> {
-  const { columns, maxRows = Number.POSITIVE_INFINITY, onNotice } = reading;
+  const { columns, maxRows = Number.POSITIVE_INFINITY, part, onNotice } = reading;
   let indexes: ColumnIndexes | undefined;
   const needed = [columns.crmId ?? 'crm_id', columns.converted ?? 'converted'].map(foldFieldName);
   const rules = {
-    maxRows,
-    onNotice,
-    formatAdvice: { csv: 'Send it as a CSV', jsonl: 'Outcomes are read from a CSV alone' },
+    ...{ maxRows, part, onNotice, formatAdvice },
     canBeHeader: (names: readonly string[]) => {
       const folded = new Set(names.map(foldFieldName));
       return needed.some((name) => folded.has(name));
@@ -83,7 +86,8 @@ export async function* outcomeRows(pieces: AsyncIterable<Buffer>, reading: Outco
   }
 }
 
-async function columnIndexes(
+/** The columns of a file. @throws InputFault for one that is missing, or that several can be */
+export async function columnIndexes(
   header: readonly string[],
   { line, delimiter }: HeaderStart,
   { columns, optionText }: Pick<OutcomeReading, 'columns' | 'optionText'>,
@@ -112,8 +116,10 @@ function readRow(
   record: readonly string[],
   indexes: ColumnIndexes,
   reading: Pick<OutcomeReading, 'values' | 'now' | 'correctsDates'>,
-): ReadOutcome | { readonly mistake: Mistake } {
+): ReadOutcome | { readonly mistake: Mistake } | { readonly isIgnored: true } {
   const { values, now, correctsDates } = reading;
+  const value = valueOfCell(record[indexes.converted] ?? '').trim();
+  if (values.ignores(value)) return { isIgnored: true };
   const cell = valueOfCell(record[indexes.crmId] ?? '');
   const name = (index: number): string => `"${indexes.names[index] ?? ''}"`;
   const read = idOfText(cell);
@@ -122,7 +128,6 @@ function readRow(
   if (id === null && cell === '') return { mistake: { what: `${name(indexes.crmId)} is empty` } };
   if (id === null) return { mistake: { what: `${name(indexes.crmId)} names no lead`, value: cell } };
   const crmId = storedCrmId(id);
-  const value = valueOfCell(record[indexes.converted] ?? '').trim();
   const converted = values.read(value);
   if (converted === undefined) return { mistake: { what: `${name(indexes.converted)} ${values.rule}`, value } };
   const text = indexes.at === undefined ? '' : valueOfCell(record[indexes.at] ?? '').trim();

@@ -73,7 +73,7 @@ export const modelSchema = closedObject({
   'fields?': list(fieldSchema),
 });
 
-const gateSchema = closedObject({
+export const gateSchema = closedObject({
   gate: {
     type: 'string',
     enum: [

@@ -5,7 +5,7 @@ const plan = { type: 'string', enum: ['free', 'trial', 'pro', 'enterprise'] } as
 /** For models that have not passed validation: `block` refuses calls, `warn` scores with the verdict attached. */
 export const policy = { type: 'string', enum: ['block', 'warn'] } as const;
 /** Values of a CRM, such as stages of deals. */
-const outcomeValues = {
+export const outcomeValues = {
   type: 'array',
   items: { type: 'string', minLength: 1, maxLength: 255, pattern: '\\S' },
   maxItems: 200,

@@ -30,12 +30,23 @@ export interface RecordRules {
   /** See `titlesFault`. */
   readonly canBeHeader?: CanBeHeader | undefined;
   readonly formatAdvice: FormatAdvice;
+  readonly part?: FilePart | undefined;
 }
 
 /** The first line of a header, and the delimiter of the file. */
 export interface HeaderStart {
   readonly line: number;
   readonly delimiter: string;
+  /** Bytes of the text up to the end of the header. */
+  readonly endByte: number;
+}
+
+/** A text that is a part of a CSV: its header, and some of its rows. */
+export interface FilePart {
+  /** Line of the first row in the file; undefined where the rows follow the header. */
+  readonly rowsLine?: number | undefined;
+  /** Whether more of the file follows: the last record has perhaps not ended, and is not read. */
+  readonly goesOn: boolean;
 }
 
 /** One pass over the text of a file: finds its records, which it does not read. It holds a few MiB of any file. */
@@ -83,6 +94,7 @@ export class FileRecords {
       // A file that is already in memory would otherwise never let other work run.
       await this.pace.pauseIfDue();
     }
+    if (this.rules.part?.goesOn === true) return;
     checkText(this.rest, { from: this.checked, line: this.line, isEnd: true });
     this.records ??= this.findDelimiter({ isEnd: true });
     await this.pace.pauseIfDue();
@@ -173,15 +185,15 @@ export class FileRecords {
   }
 
   private async *add(found: RecordEnds, bytes: Buffer, to: number): AsyncGenerator<FoundRecords> {
-    const { line, offset } = this;
+    const { offset } = this;
     let from = 0;
     if (this.rules.format === 'csv') {
       for (; this.form === undefined && from < to; from += 1)
-        await this.readHeader({ bytes, found, from, to: from + 1, line, offset }, found.delimiter);
-      if (this.form !== undefined) refuseFaultyRows({ bytes, found, from, to, line, offset }, this.form);
+        await this.readHeader({ bytes, found, from, to: from + 1, line: this.line, offset }, found.delimiter);
+      if (this.form !== undefined) refuseFaultyRows({ bytes, found, from, to, line: this.line, offset }, this.form);
     }
     this.rows += to - from;
-    if (from < to) yield { bytes, found, from, to, line, offset };
+    if (from < to) yield { bytes, found, from, to, line: this.line, offset };
   }
 
   /** Takes a record as the header, unless all its cells are blank. */
@@ -201,7 +213,9 @@ export class FileRecords {
     const lineAfter = found.line + (found.found.lines[found.from] as number);
     const titles = titlesFault(names, { line, lineAfter, after, canBeHeader });
     if (titles !== undefined) throw titles;
-    const crmIdColumn = await readHeader(names, { line, delimiter });
+    const crmIdColumn = await readHeader(names, { line, delimiter, endByte: found.offset + end });
+    const { rowsLine } = this.rules.part ?? {};
+    if (rowsLine !== undefined) this.line += rowsLine - lineAfter;
     const namedColumns = names.findLastIndex((name) => name.trim() !== '') + 1;
     this.form = { delimiter, columns: names.length, namedColumns, crmIdColumn };
   }

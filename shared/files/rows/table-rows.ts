@@ -2,7 +2,7 @@ import { countText } from '../../contract/figures.js';
 import { CsvRows } from '../csv-rows.js';
 import type { FormatAdvice } from '../other-format.js';
 import type { CanBeHeader } from '../reading/csv-start.js';
-import { FileRecords, type HeaderStart, Pace } from '../reading/file-records.js';
+import { type FilePart, FileRecords, type HeaderStart, Pace } from '../reading/file-records.js';
 import { InputFault } from '../reading/input-fault.js';
 import { textOf } from '../reading/record-ends.js';
 import { RowSurplus } from '../row-surplus.js';
@@ -29,11 +29,17 @@ export interface TableRow {
 export interface TableRules {
   /** @returns the index of the column with the crm_id */
   readonly readHeader: (names: readonly string[], start: HeaderStart) => Promise<number | undefined>;
-  readonly canBeHeader: CanBeHeader;
+  /** Undefined where no column is chosen yet. */
+  readonly canBeHeader: CanBeHeader | undefined;
   /** Most rows, blank ones included: each takes some microseconds. */
   readonly maxRows: number;
   /** For files of another format. */
   readonly formatAdvice: FormatAdvice;
+  /**
+   * Last rows that are perhaps a footer are not read in a part that goes on. A part without the begin of the file may
+   * have no rows.
+   */
+  readonly part?: FilePart | undefined;
   /** Receives what was passed over or read in an unusual way, at the end of the file. */
   readonly onNotice: (notice: string) => unknown;
 }
@@ -57,9 +63,10 @@ export async function* tableRows(pieces: AsyncIterable<Buffer>, rules: TableRule
     limits,
     canBeHeader: rules.canBeHeader,
     formatAdvice: rules.formatAdvice,
-    readHeader: async (names, { line, delimiter }) => {
-      const idColumn = await rules.readHeader(names, { line, delimiter });
-      header = { columns: names.length, delimiter, idColumn };
+    part: rules.part,
+    readHeader: async (names, start) => {
+      const idColumn = await rules.readHeader(names, start);
+      header = { columns: names.length, delimiter: start.delimiter, idColumn };
       kinds = new RowKinds({ names, idColumn });
       points = new DecimalPoints(names, kinds.numberColumns);
       return idColumn;
@@ -85,10 +92,15 @@ export async function* tableRows(pieces: AsyncIterable<Buffer>, rules: TableRule
       yield* held.add(row, { kind, count, watches: columns > 1 });
     }
   }
+  if (rules.part?.goesOn === true) {
+    yield* held.settled();
+    return;
+  }
   if (!records.hasHeader)
     throw new InputFault('The file has no header: it is empty. Begin it with a line that names the columns');
   yield* held.end();
-  if (!held.hasContent) throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
+  if (!held.hasContent && rules.part?.rowsLine === undefined)
+    throw new InputFault(`The file has a header, but no rows${count === 0 ? '' : ' with content'}`);
   for (const notice of [...held.notices, kinds.notice, points.notice]) if (notice !== undefined) rules.onNotice(notice);
 }
 
@@ -148,7 +160,8 @@ class HeldRows {
     this.held.push(row);
   }
 
-  private *settled(): Generator<TableRow> {
+  /** The rows that are no part of a footer. */
+  *settled(): Generator<TableRow> {
     for (const row of this.held) {
       this.hasContent ||= !row.isEmpty;
       if (row.isShort) this.short.add(row.line);

@@ -53,6 +53,15 @@ const maxClockSkewMs = 60 * 60 * 1000;
 export const isAhead = ({ graded_at, grade }: VerdictHead, nowMs: number): boolean =>
   Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + maxClockSkewMs;
 
+/** A grade after new outcomes waits for the other calls of their import. */
+export const gradeDelayMs = 60_000;
+/** Outcomes that arrive all the time must not keep the grader busy. */
+export const minBetweenGradesMs = 15 * 60 * 1000;
+
+/** The earliest time of a grade that outcomes of now bring. It comes 15 minutes later at most, on idle pools. */
+export const nextGradeMs = (verdict: VerdictHead | undefined, nowMs: number): number =>
+  Math.max(nowMs + gradeDelayMs, lastCheckMs(verdict) + minBetweenGradesMs);
+
 /** The members of a verdict that say whether another grade is due. */
 export type VerdictHead = Pick<StoredVerdict, '_id' | 'graded_at' | 'checked'> & {
   readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at' | 'doubted_since'>;

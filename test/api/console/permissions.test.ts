@@ -46,6 +46,10 @@ const leastRole: Readonly<Record<string, Role>> = {
   'lead.show': 'admin',
   'lead.erase': 'owner',
   'fleet.show': 'operator',
+  'outcomes.show': 'admin',
+  'outcomes.set': 'admin',
+  'outcomes.import': 'admin',
+  'outcomes.preview': 'admin',
   'upload.show': 'admin',
   'upload.import': 'admin',
   'audit.list': 'viewer',
@@ -84,6 +88,8 @@ const routes: readonly Route[] = [
   ...actionRoutes.map(({ method, path, action }) => ({ method, path, name: action.name })),
   { method: 'post', path: '/orgs/:org_id/playground', name: 'playground.score' },
   { method: 'post', path: '/orgs/:org_id/uploads', name: 'upload.create' },
+  { method: 'post', path: '/orgs/:org_id/outcomes', name: 'outcomes.import' },
+  { method: 'post', path: '/orgs/:org_id/outcomes/preview', name: 'outcomes.preview' },
   { method: 'get', path: '/orgs/:org_id/usage?format=csv', name: 'usage.csv' },
   ...ownJobRoutes,
 ];
@@ -92,7 +98,7 @@ const file = { model_id: 'mdl_none', fingerprint: '0'.repeat(64) };
 const piece = new Uint8Array([1]);
 
 /** A body that each changing action accepts. */
-const bodies: Readonly<Record<string, object>> = {
+const bodies: Readonly<Record<string, object | string>> = {
   'org.create': { name: 'New', plan: 'pro' },
   'org.set': { policy: 'warn' },
   'key.create': { name: 'New' },
@@ -110,6 +116,9 @@ const bodies: Readonly<Record<string, object>> = {
   'job.preview': { ...file, head: 'YSxiCg==', is_whole: true },
   'job.upload': piece,
   'job.upload_by_post': piece,
+  'outcomes.set': { won_values: [], lost_values: [] },
+  'outcomes.import': 'crm_id,converted\nL1,1\n',
+  'outcomes.preview': 'crm_id,converted\nL1,1\n',
 };
 
 /** Sends a call again while the rate of its session refuses it. */
@@ -186,14 +195,19 @@ describe('the permissions of the console', () => {
 
   const pathOf = (path: string, organisationId: string, named = organisationId): string =>
     `/admin/v1${(path.endsWith('/leads') ? `${path}?prefix=LEAD` : path).replace(/:(\w+)/g, (_, name: string) => ids.get(name === 'org_id' ? organisationId : named)?.[name] ?? '')}`;
-  const bodyOf = (name: string, organisationId: string): object | undefined => {
+  const bodyOf = (name: string, organisationId: string): object | string | undefined => {
     if (name === 'link.create') return { org_id: organisationId, name: 'Eve', role: 'viewer' };
     return bodies[name];
   };
-  const send = (caller: Caller, { method, path }: { method: string; path: string }, body: object | undefined) =>
+  const send = (
+    caller: Caller,
+    { method, path }: { method: string; path: string },
+    body: object | string | undefined,
+  ) =>
     caller(method.toUpperCase(), path, {
       ...(body === undefined ? {} : { body }),
       ...(body instanceof Uint8Array ? { headers: bytesHeaders(body) } : {}),
+      ...(typeof body === 'string' ? { headers: { 'content-type': 'text/csv' } } : {}),
     });
 
   it('are stated for every published route, except those of a session itself', async () => {

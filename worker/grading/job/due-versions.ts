@@ -5,6 +5,7 @@ import type { Db } from '../../../shared/store/connection/connect.js';
 import {
   isAhead,
   lastCheckMs,
+  minBetweenGradesMs,
   ValidationStore,
   type VerdictHead,
 } from '../../../shared/store/validation/model-validation.js';
@@ -14,8 +15,6 @@ import { type VersionToGrade, versionsToGrade } from './grade-models.js';
 
 /** Tolerance for clock skew between gateways and pools, and for calls that were recorded late. */
 const overlapMs = 60 * 60 * 1000;
-/** Outcomes that arrive all the time must not keep the grader busy. */
-const minBetweenGradesMs = 15 * 60 * 1000;
 
 interface Candidate extends VersionToGrade {
   readonly key: string;

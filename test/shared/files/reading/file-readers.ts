@@ -65,7 +65,7 @@ async function outcomeReader({ path, crmId, onNotice = () => undefined }: File):
     correctsDates: false,
     onNotice,
   }))
-    found.push('outcome' in row ? row.outcome : row.mistake);
+    found.push('outcome' in row ? row.outcome : 'mistake' in row && row.mistake);
   return found;
 }
 
