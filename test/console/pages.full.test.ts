@@ -13,6 +13,7 @@ const pages = [
   ['leads', '/leads', 'Find a lead'],
   ['jobs', '/jobs', 'Jobs of files'],
   ['new-job', '/jobs/new', 'File and model'],
+  ['outcomes', '/outcomes', 'Gates of each model'],
   ['playground', '/playground', 'The same call from your code'],
   ['keys', '/keys', 'Valid keys'],
   ['crm', '/crm', '3. Watch calls arrive'],

@@ -15,6 +15,7 @@ import { OverviewPage } from './pages/organisation/overview.js';
 import { OperatorSessionsPage, SessionsPage } from './pages/organisation/sessions.js';
 import { SettingsPage } from './pages/organisation/settings.js';
 import { UsagePage } from './pages/organisation/usage.js';
+import { OutcomesPage } from './pages/outcomes/outcomes.js';
 import type { IconName } from './parts/icon.js';
 import { later } from './parts/later.js';
 
@@ -46,6 +47,7 @@ export const pages: readonly PageEntry[] = [
   { address: '/jobs', role: 'admin', component: JobsPage, menu: 'Jobs', icon: 'file', group: '' },
   { address: '/jobs/new', role: 'admin', component: NewJobPage, group: '' },
   { address: '/jobs/:id', role: 'admin', component: JobPage, group: '' },
+  { address: '/outcomes', role: 'admin', component: OutcomesPage, menu: 'Outcomes', icon: 'flag', group: '' },
   { address: '/playground', role: 'admin', component: PlaygroundPage, menu: 'Playground', icon: 'play', group: '' },
   { address: '/keys', role: 'admin', component: KeysPage, menu: 'API keys', icon: 'key', group: 'Connect' },
   { address: '/crm', role: 'viewer', component: CrmPage, menu: 'CRM set-up', icon: 'plug', group: 'Connect' },

@@ -2,7 +2,8 @@
 export function Choice<Option extends string>(props: {
   readonly label: string;
   readonly options: readonly Option[];
-  readonly chosen: Option;
+  /** Undefined before a choice. */
+  readonly chosen: Option | undefined;
   readonly choose: (option: Option) => void;
 }) {
   return (

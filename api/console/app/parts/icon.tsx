@@ -12,6 +12,7 @@ const paths = {
   sliders: 'M2 4.5h7M12 4.5h2M2 11.5h2M7 11.5h7M10.5 3v3M5.5 10v3',
   page: 'M3.5 1.5h6l3 3v10h-9zM9.2 1.5v3.3h3.3M5.8 8.2h4.4M5.8 11.2h4.4',
   building: 'M3 14V2.5h7V14M10 6.5h3.5V14M1.5 14h13M5.2 5.5h2.6M5.2 8.5h2.6M5.2 11.2h2.6',
+  flag: 'M4 14.5v-12M4 3h8.5l-2 3 2 3H4',
   queue: 'M2 4h12M2 8h12M2 12h7',
   file: 'M3.5 1.5h6l3 3v10h-9zM9.2 1.5v3.3h3.3M8 12V7M5.8 9.2L8 7l2.2 2.2',
   down: 'M3.5 6l4.5 4.5L12.5 6',

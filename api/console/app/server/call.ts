@@ -14,7 +14,8 @@ export class Refusal extends Error {
 
 const listeners = new Set<() => void>();
 /** These are sent as POST for their body alone. */
-const changesNothing = /\/(playground|preview)$/;
+const changesNothing = /\/(playground|preview)(\?|$)/;
+const packedCsv = { 'content-type': 'text/csv', 'content-encoding': 'gzip' } as const;
 
 /** Calls a function after each change that this page makes. @returns ends it */
 export function onChange(listener: () => void): () => void {
@@ -24,13 +25,14 @@ export function onChange(listener: () => void): () => void {
 
 /**
  * Calls the management API with the session's cookie.
- * @param body bytes are sent as they are; other values as JSON
+ * @param body bytes are sent as they are, a CSV compressed with gzip among them; other values as JSON
  * @throws Refusal for every reply that is not a success, and for a server that does not answer
  */
 export async function call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
   const isBytes = body instanceof Blob;
-  const headers: Record<string, string> =
-    body === undefined ? {} : { 'content-type': isBytes ? 'application/gzip' : 'application/json' };
+  const isCsv = isBytes && body.type === 'text/csv';
+  const type = { 'content-type': isBytes ? 'application/gzip' : 'application/json' };
+  const headers: Record<string, string> = body === undefined ? {} : isCsv ? packedCsv : type;
   const sent = body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) };
   let response: Response;
   try {
