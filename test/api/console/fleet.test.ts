@@ -61,7 +61,12 @@ describe("the operator's page", () => {
       const measured = (during.lanes as { lane: string; backlog_seconds: number | null }[]).map(
         ({ lane, backlog_seconds: seconds }) => [lane, seconds],
       );
-      expect(measured.slice(0, 4)).to.deep.equal([['singles', 0], ['batches', 0], ['bulk', 0], ['grading', null]]);
+      expect(measured.slice(0, 4)).to.deep.equal([
+        ['singles', 0],
+        ['batches', 0],
+        ['bulk', 0],
+        ['grading', null],
+      ]);
       expect(during.processes).to.include({ pools: 1, consoles: 1 });
       const [latest] = during.sweeps as { at: string; settled: number; failed: number }[];
       expect(latest).to.include({ settled: 0, failed: 0 });
