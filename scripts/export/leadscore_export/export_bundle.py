@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.bundle.bundle_files import (
+    data_end,
     explanation,
     onnx_reference,
     recency_guard,
@@ -82,6 +84,7 @@ def export_bundle(
     family: Literal["forward", "timing"] = "forward",
     baseline: Record | Sequence[float] | None = None,
     trained_at: Moment | None = None,
+    data_until: date | Moment | None = None,
 ) -> ExportReport:
     """Writes a bundle to the folder `out` and reports its contents. Raises ExportError, saying what to do.
 
@@ -107,9 +110,12 @@ def export_bundle(
     `recency`: The Date field that warns about old records, or the manifest's own form. The limit is the 99th
         percentile of X.
     `baseline`: The reference row or record, for models that are neither trees nor linear.
+    `data_until`: The last day whose leads are in X, by default `trained_at`. A candidate is judged on later
+        leads.
     """
     check_arguments(name=name, version=version, family=family, calibration=calibration, recency=recency)
     days, trained = whole_days(horizon_days), training_time(trained_at)
+    known_until = data_end(data_until, trained)
     featurizer = features if isinstance(features, Featurizer) else Featurizer(features)
     positive_index = positive_class_of(model, positive)
     say(f"reading {_row_count(X)} of X")
@@ -188,6 +194,7 @@ def export_bundle(
             "horizon_days": days,
             "base_rate": base_rate,
             "holdout_top_lift": lift,
+            **known_until,
         },
     }
     if asked:

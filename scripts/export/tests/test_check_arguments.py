@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from leadscore_export import Category, Date, ExportError, Featurizer, Multi, Number, export_bundle
-from leadscore_export.bundle.bundle_files import write_bundle
+from leadscore_export.bundle.bundle_files import data_end, write_bundle
 from leadscore_export.bundle.check_arguments import whole_days
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.featurizer.feature_types import Feature
@@ -65,6 +66,31 @@ def test_refuses_invalid_times_and_recency() -> None:
         "future_tolerance_days is -1", recency={"field": "a", "max_age_days": 5, "future_tolerance_days": -1}
     )
     refused("recency's field is None", recency={"max_age_days": 5})
+
+
+def test_refuses_data_after_the_training() -> None:
+    until, trained = "2026-11-21", "2026-11-20T09:30:00Z"
+    refused(
+        r"data_until is 2026-11-21, after trained_at \(2026-11-20T09:30:00Z\); give the last day",
+        data_until=until,
+        trained_at=trained,
+    )
+    refused("data_until is 2026-11-21, after", data_until=date(2026, 11, 21), trained_at=trained)
+    refused("'last June' is no time; give a datetime", data_until="last June")
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("2026-06-30", "2026-06-30"),
+        (date(2026, 6, 30), "2026-06-30"),
+        (datetime(2026, 6, 30, 12), "2026-06-30T12:00:00Z"),
+        ("2026-06-30T12:00:00+02:00", "2026-06-30T10:00:00Z"),
+    ],
+)
+def test_keeps_the_end_of_the_data(given: date | str, stored: str) -> None:
+    assert data_end(given, "2026-11-20T00:00:00Z") == {"data_until": stored}
+    assert data_end(None, "2026-11-20T00:00:00Z") == {}
 
 
 def test_refuses_arguments_of_another_kind(tmp_path: Path) -> None:

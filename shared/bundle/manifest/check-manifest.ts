@@ -4,8 +4,7 @@ import { goldenFile, manifestFile, parseJson } from '../bundle-files.js';
 import { trialLimits } from '../limits.js';
 import type { Calibration, CategoryFeature, Feature, Manifest, MultiFeature } from './manifest.js';
 import { manifestSchema, manifestShape } from './manifest-schema.js';
-
-const iso8601 = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$/;
+import { momentOf } from './moment.js';
 
 /**
  * Checks `manifest.json`: UTF-8, JSON, shape and types, then what its members say about one another.
@@ -20,7 +19,7 @@ export function checkManifest(bytes: Buffer): { manifest: Manifest; unknownKeys:
   }
   const { manifest } = verdict;
   refuseIfAny(manifestFile, [
-    ...dateProblems(manifest.trained_at),
+    ...trainingProblems(manifest),
     ...fileProblems(manifest),
     ...columnProblems(manifest),
     ...categoryProblems(manifest.features),
@@ -31,15 +30,21 @@ export function checkManifest(bytes: Buffer): { manifest: Manifest; unknownKeys:
   return { manifest, unknownKeys: unknownKeys(manifest) };
 }
 
-function dateProblems(trainedAt: string): string[] {
-  const day = trainedAt.slice(0, 10);
-  const minute = Date.parse(`${day}T${trainedAt.slice(11, 16) || '00:00'}Z`);
-  // Date.parse reads the 30th of February as the 2nd of March: the day must survive the round trip.
-  const exists = !Number.isNaN(minute) && new Date(minute).toISOString().startsWith(day);
-  return iso8601.test(trainedAt) && exists
-    ? []
-    : [`trained_at is "${trainedAt}", not a date of ISO 8601 such as 2026-01-31T09:30:00Z`];
+function trainingProblems({ trained_at: trainedAt, validation }: Manifest): string[] {
+  const dataUntil = validation?.data_until;
+  const trained = momentOf(trainedAt);
+  const problems = trained === undefined ? [noMoment('trained_at', trainedAt)] : [];
+  if (dataUntil === undefined) return problems;
+  const until = momentOf(dataUntil);
+  if (until === undefined) return [...problems, noMoment('validation.data_until', dataUntil)];
+  if (trained === undefined || until.firstMs <= trained.lastMs) return problems;
+  return [
+    `validation.data_until is ${dataUntil}, after trained_at (${trainedAt}): give the last day whose leads the model was trained on`,
+  ];
 }
+
+const noMoment = (path: string, text: string): string =>
+  `${path} is "${text}", not a date of ISO 8601 such as 2026-01-31T09:30:00Z`;
 
 function fileProblems({ onnx, explain }: Manifest): string[] {
   const taken = [manifestFile, goldenFile];

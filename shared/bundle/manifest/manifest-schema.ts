@@ -169,6 +169,7 @@ export const manifestSchema = {
         horizon_days: { type: 'integer', minimum: 1, maximum: 36_500 },
         base_rate: { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 },
         holdout_top_lift: { type: 'number', exclusiveMinimum: 0 },
+        data_until: { type: 'string' },
       },
     },
   },

@@ -60,6 +60,8 @@ interface ValidationFacts {
   readonly horizon_days?: number;
   readonly base_rate?: number;
   readonly holdout_top_lift?: number;
+  /** ISO 8601: the model was trained on no later lead. A date alone includes the day. `trained_at` by default. */
+  readonly data_until?: string;
 }
 
 interface FeatureBase {

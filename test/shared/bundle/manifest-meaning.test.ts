@@ -132,6 +132,12 @@ const rows: readonly BadManifest[] = [
     'validation.holdout_top_lift is 3.4 at a base_rate of 0.3, so 102 % of the best fifth would convert: take both from the same rows',
   ],
   [
+    'data until a day after the training',
+    'validation.data_until',
+    '2026-02-01',
+    'validation.data_until is 2026-02-01, after trained_at (2026-01-31T12:00:00Z): give the last day whose leads the model was trained on',
+  ],
+  [
     'equal neighbours in an isotonic x',
     'calibration',
     isotonic([0, 0.5, 0.5], [0, 0, 1]),
@@ -190,6 +196,9 @@ describe('checkManifest, once the shape is right', () => {
 describe('an unusual but valid manifest', () => {
   const accepted: readonly (readonly [title: string, path: string, value: unknown])[] = [
     ['quantiles that are equal but for the last', 'quantiles', [...Array(100).fill(0.5), 0.6]],
+    ['data until the day of the training', 'validation.data_until', '2026-01-31'],
+    ['data until the instant of the training', 'validation.data_until', '2026-01-31T13:00:00+01:00'],
+    ['data until a day long before', 'validation.data_until', '2025-06-30'],
     ['a date as training time', 'trained_at', '2026-02-28'],
     ['a training time with an offset and microseconds', 'trained_at', '2026-02-28T10:00:00.123456+00:00'],
     ['spaces and a Greek letter in the version', 'version', 'Release 7 – β'],

@@ -153,6 +153,14 @@ const rows: readonly BadManifest[] = [
   ['a horizon of 0 days', 'validation.horizon_days', 0, 'validation.horizon_days must be >= 1, not 0'],
   ['a base rate of 0', 'validation.base_rate', 0, 'validation.base_rate must be > 0, not 0'],
   ['a base rate of 1', 'validation.base_rate', 1, 'validation.base_rate must be < 1, not 1'],
+  ['an end of its data in words', 'validation.data_until', 'last June', /^validation.data_until is "last June", not a/],
+  ['a numeric end of its data', 'validation.data_until', 5, 'validation.data_until must be string, not 5'],
+  [
+    'a 30th of February as the end of its data',
+    'validation.data_until',
+    '2026-02-30',
+    /^validation.data_until is "2026/,
+  ],
   ['a lift of 0', 'validation.holdout_top_lift', 0, 'validation.holdout_top_lift must be > 0, not 0'],
 ];
 

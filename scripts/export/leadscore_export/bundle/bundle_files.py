@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from leadscore_export.errors import ExportError, failures_advise
 from leadscore_export.featurizer.featurizer import Featurizer, Moment, unix_ms
 from leadscore_export.featurizer.record_values import Record, iso_text
 from leadscore_export.scores.training_figures import recency_of
+
+# Characters of a day such as 2026-11-20.
+_DAY_LENGTH = 10
 
 Vector = npt.NDArray[np.float64]
 
@@ -86,6 +89,26 @@ def training_time(trained_at: Moment | None) -> str:
     if trained_at is None:
         return iso_text(datetime.now(timezone.utc).replace(microsecond=0))
     return time_text(unix_ms(trained_at))
+
+
+def data_end(data_until: date | Moment | None, trained: str) -> dict[str, str]:
+    """The manifest's `data_until`, or an empty dict. A day stays a day: the service counts all of it.
+
+    Raises ExportError if it is no time, or after `trained`.
+    """
+    if data_until is None:
+        return {}
+    moment: Moment = (
+        data_until.isoformat()
+        if isinstance(data_until, date) and not isinstance(data_until, datetime)
+        else data_until
+    )
+    until = moment if isinstance(moment, str) and len(moment) == _DAY_LENGTH else time_text(unix_ms(moment))
+    if unix_ms(moment) > unix_ms(trained):
+        raise ExportError(
+            f"data_until is {until}, after trained_at ({trained}); give the last day whose leads are in X"
+        )
+    return {"data_until": until}
 
 
 def time_text(milliseconds: float) -> str:
