@@ -59,6 +59,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
       ...scoring,
       ...caches,
       client,
+      database,
       callDays: lifecycle.add(
         new CallDays({ store: new CallDayStore(database), clock, logger, ...config.timings.daySums }),
       ),
@@ -73,7 +74,12 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
       leaseMs: leaseMsOf(config),
       retentionMs: config.jobRetentionDays * dayMs,
       stopping: stopping.signal,
-      redis: { commands, scoring: blocking('turns', owner), reading: blocking('reads', owner) },
+      redis: {
+        commands,
+        scoring: blocking('turns', owner),
+        reading: blocking('reads', owner),
+        candidates: blocking('candidates', owner),
+      },
     }),
   );
   lifecycle.onStop('new slices', async () => stopping.abort(new Error('the runner stops')));

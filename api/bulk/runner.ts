@@ -6,34 +6,52 @@ import { markBulkDemand } from '../../shared/redis/bulk-demand.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { type Job, needsBulkWorkers } from '../../shared/store/jobs/job-documents.js';
 import type { JobStore } from '../../shared/store/jobs/jobs.js';
+import { type CandidateTurnDeps, CandidateTurns } from './candidates/candidate-turns.js';
+import { type FollowCandidatesDeps, followCandidates } from './candidates/follow-candidates.js';
 import { type ReadJobDeps, readJob } from './read-job.js';
 import { cancelAbandoned, type ResumeDeps, resumeJobs, settleCanceled } from './resume-jobs.js';
 import { JobRound } from './turns/job-round.js';
 import { type JobTurnDeps, JobTurns } from './turns/job-turn.js';
 import { startTurns } from './turns/turns.js';
 
-export interface RunnerDeps extends JobTurnDeps, Omit<ReadJobDeps, 'onRunning'>, ResumeDeps {
+export interface RunnerDeps
+  extends JobTurnDeps,
+    Omit<ReadJobDeps, 'onRunning'>,
+    ResumeDeps,
+    Omit<CandidateTurnDeps, 'jobs' | 'dispatcher' | 'workspaces'>,
+    FollowCandidatesDeps {
   readonly jobs: JobStore;
   /** For commands, and for BullMQ's blocking ones. */
-  readonly redis: { readonly commands: Redis; readonly scoring: Redis; readonly reading: Redis };
+  readonly redis: {
+    readonly commands: Redis;
+    readonly scoring: Redis;
+    readonly reading: Redis;
+    readonly candidates: Redis;
+  };
   readonly logger: Logger;
 }
 
 /** Jobs whose files this process scores, and organisations whose files it reads, at once. */
 const turnsAtOnce = 2;
 const readsAtOnce = 2;
+/** Runs of candidates at once: each remembers the leads of its model. */
+const candidatesAtOnce = 1;
 const pollEveryMs = 1_000;
 const resumeEveryMs = 5_000;
+const followEveryMs = 5_000;
 
 /**
- * Runs bulk jobs. Jobs take turns, see `startTurns`, and organisations share them equally, see `JobRound`. Every second
- * the runner polls MongoDB for jobs, so an emptied Redis loses nothing.
+ * Runs bulk jobs, and candidates of models behind them. Jobs take turns, see `startTurns`, and organisations share them
+ * equally, see `JobRound`. Every second the runner polls MongoDB for jobs, so an emptied Redis loses nothing.
  */
 export class Runner implements Stoppable {
   readonly name = 'bulk runner';
   private readonly scoring: JobTurns;
   private readonly turns: TurnQueue;
   private readonly reads: TurnQueue;
+  private readonly candidates: TurnQueue;
+  /** Models whose candidates are to be scored. */
+  private withRuns: readonly string[] = [];
   private repeated: readonly Repeated[] = [];
   private readonly failing = new Set<string>();
   private readonly round = new JobRound();
@@ -59,12 +77,22 @@ export class Runner implements Stoppable {
       blocking: redis.reading,
       logger,
     });
+    const candidateTurns = new CandidateTurns(deps);
+    this.candidates = startTurns({
+      queue: turnQueues.candidates,
+      atOnce: candidatesAtOnce,
+      take: (modelId) => candidateTurns.take(modelId),
+      commands,
+      blocking: redis.candidates,
+      logger,
+    });
   }
 
   start(): void {
     this.repeated = [
       repeatEvery(pollEveryMs, () => this.noting('poll', () => this.poll())),
       repeatEvery(resumeEveryMs, () => this.noting('resume', () => this.resume())),
+      repeatEvery(followEveryMs, () => this.noting('candidates', () => this.follow())),
     ];
   }
 
@@ -76,19 +104,20 @@ export class Runner implements Stoppable {
 
   async stop(): Promise<void> {
     await Promise.all(this.repeated.map((each) => each.stop()));
-    await Promise.all([this.turns.stop(), this.reads.stop()]);
+    await Promise.all([this.turns.stop(), this.reads.stop(), this.candidates.stop()]);
   }
 
-  /** Puts unfinished jobs into the queues: organisations with files to read, and jobs to score. */
+  /** Puts unfinished work into the queues: organisations with files to read, jobs to score, and runs of candidates. */
   private async poll(): Promise<void> {
     const { jobs, redis } = this.deps;
     const found = await jobs.inStates(['reading', 'running']);
-    if (found.some(needsBulkWorkers)) await markBulkDemand(redis.commands);
+    if (found.some(needsBulkWorkers) || this.withRuns.length > 0) await markBulkDemand(redis.commands);
     const ofState = (state: Job['state']) => found.filter((job) => job.state === state);
     await this.reads.add(new Set(ofState('reading').map(({ org }) => org)));
     const running = ofState('running').filter(({ _id }) => !this.scoring.isWaiting(_id));
     const load = { hasFreeTurn: this.turnsTaken < turnsAtOnce, waiting: await this.turns.waiting() };
     await this.turns.add(this.round.choose(running, load));
+    await this.candidates.add(this.withRuns);
   }
 
   private async score(jobId: string): Promise<boolean> {
@@ -113,6 +142,10 @@ export class Runner implements Stoppable {
       await readJob(job, { ...this.deps, onRunning });
     }
     return others.length > 0;
+  }
+
+  private async follow(): Promise<void> {
+    this.withRuns = await followCandidates(this.deps);
   }
 
   private async resume(): Promise<void> {

@@ -7,7 +7,6 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/contract/lanes.js';
 import { allows } from '../../shared/contract/roles.js';
 import {
-  type ChunkReply,
   type OutgoingPart,
   type OutgoingPayload,
   type PartReply,
@@ -23,8 +22,16 @@ import { ChunkSizes } from './chunk-sizes.js';
 import type { ColdVersions } from './cold-versions.js';
 import { sentNamesOf } from './field-names.js';
 import type { LaneQueues } from './lane-queues.js';
-import { dividedPart, fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';
-import { refusal } from './refusal.js';
+import {
+  dividedPart,
+  fieldsOf,
+  filledCharacters,
+  maxPartCharacters,
+  packedParts,
+  recordsOf,
+  sharedChunks,
+} from './parts.js';
+import { partsOf, refusal, unanswered, withoutWorkers } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
 import { maxOtherShare, VersionPartitions } from './version-partitions.js';
 
@@ -174,6 +181,22 @@ export class Dispatcher {
     };
   }
 
+  /**
+   * Scores rows that were recorded before, in tolerant parts without leads. Parts share chunks.
+   * @returns the replies in the order of the parts
+   * @throws ApiError internalError when no answer came in time, or when the version could not score
+   */
+  async scoreParts({ parts, ...chunk }: OutgoingChunk): Promise<readonly ScoredPart[]> {
+    const size = { lane: chunk.lane, records: recordsOf(parts), isSlow: false };
+    const replies = await this.sizes.run(size, (maxRecords) =>
+      Promise.all(sharedChunks(parts, maxRecords).map((some) => this.sendChunk({ ...chunk, parts: some }))),
+    );
+    return replies.flat().map((reply) => {
+      if ('scores' in reply) return reply;
+      throw unanswered('a part of recorded rows came back without scores');
+    });
+  }
+
   /** Chunks that wait in this gateway for room in a lane. */
   waiting(lane: Lane): number {
     return this.queuesOf[lane].depth;
@@ -224,7 +247,7 @@ export class Dispatcher {
     const replies = await (this.longFillIns.has(organisationId)
       ? this.longFillInQueue.run(organisationId, sent.timeoutMs, send)
       : send());
-    const small = sent.parts.reduce((sum, { rows }) => sum + rows.length, 0) / smallChunkRecords;
+    const small = recordsOf(sent.parts) / smallChunkRecords;
     if (filledCharacters(replies) >= maxPartCharacters * Math.max(1, small)) this.longFillIns.set(organisationId, true);
     return replies;
   }
@@ -275,23 +298,3 @@ export class Dispatcher {
 
 /** Whole ms until a time on the clock of `performance.now()`, at least one. */
 const leftUntil = (endMs: number): number => Math.max(1, Math.floor(endMs - performance.now()));
-
-function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
-  if (failure === undefined) return parts;
-  throw new ApiError('internalError', 'The records could not be scored.', {
-    cause: failure,
-    retryAfterSeconds: 1,
-  });
-}
-
-const unanswered = (cause: unknown): ApiError =>
-  new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
-
-/** A pool that starts takes some seconds. */
-const withoutWorkersSeconds = 5;
-
-const withoutWorkers = (lane: Lane): ApiError =>
-  new ApiError('internalError', 'The records could not be scored: the service has no scoring capacity now.', {
-    cause: `no worker process of ${lane} is running: start a pool, or look for "a worker died" in its log`,
-    retryAfterSeconds: withoutWorkersSeconds,
-  });

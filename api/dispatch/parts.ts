@@ -49,6 +49,28 @@ export function dividedPart(part: OutgoingPart, maxRecords: number): readonly Ou
   });
 }
 
+/** The records of some parts. */
+export const recordsOf = (parts: readonly Pick<OutgoingPart, 'rows'>[]): number =>
+  parts.reduce((sum, { rows }) => sum + rows.length, 0);
+
+/** Puts parts into chunks of at most `maxRecords` records and about a million characters. A part stays whole. */
+export function sharedChunks(parts: readonly OutgoingPart[], maxRecords: number): readonly OutgoingPart[][] {
+  const chunks: OutgoingPart[][] = [];
+  let [records, characters] = [maxRecords, 0];
+  for (const part of parts) {
+    const length = part.rows.reduce((sum, row) => sum + row.length, 0);
+    if (records + part.rows.length > maxRecords || characters + length > maxPartCharacters) {
+      chunks.push([]);
+      records = 0;
+      characters = 0;
+    }
+    chunks.at(-1)?.push(part);
+    records += part.rows.length;
+    characters += length;
+  }
+  return chunks;
+}
+
 /** The fields of each accepted record: as sent, or with the stored fields that a worker filled in. */
 export function fieldsOf(sent: readonly OutgoingPart[], scored: readonly ScoredPart[]): string[] {
   return sent.flatMap(({ rows, firstRow }, index) => {

@@ -1,9 +1,12 @@
 import { ApiError } from '../../shared/contract/errors.js';
+import type { Lane } from '../../shared/contract/lanes.js';
 import { shortenedText } from '../../shared/contract/texts.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import {
+  type ChunkReply,
   maxProblemsNamed,
   nothingKnown,
+  type PartReply,
   type RecordProblem,
   type RefusedPart,
 } from '../../shared/messages/score-job.js';
@@ -71,3 +74,26 @@ function namesIn(fields: Readonly<Record<string, unknown>>): string {
 
 /** A caller's field name in a message: quoted, escaped and shortened. */
 export const shownName = (name: string): string => JSON.stringify(shortenedText(name, maxSentName));
+
+/** @throws ApiError internalError when the version could not score the chunk */
+export function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
+  if (failure === undefined) return parts;
+  throw new ApiError('internalError', 'The records could not be scored.', {
+    cause: failure,
+    retryAfterSeconds: 1,
+  });
+}
+
+/** No answer came in time. */
+export const unanswered = (cause: unknown): ApiError =>
+  new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
+
+/** A pool that starts takes some seconds. */
+const withoutWorkersSeconds = 5;
+
+/** A lane has no worker process. */
+export const withoutWorkers = (lane: Lane): ApiError =>
+  new ApiError('internalError', 'The records could not be scored: the service has no scoring capacity now.', {
+    cause: `no worker process of ${lane} is running: start a pool, or look for "a worker died" in its log`,
+    retryAfterSeconds: withoutWorkersSeconds,
+  });

@@ -5,8 +5,8 @@ import type { Logger } from '../process/logger.js';
 import type { Redis } from '../redis/connect.js';
 import { queuePrefix, queueStreams } from '../redis/keys.js';
 
-/** The queues of turns: jobs that are scored, and organisations whose files are read. */
-export const turnQueues = { scoring: 'bulk-job-turns', reading: 'bulk-reads' } as const;
+/** The queues of turns: jobs that are scored, organisations whose files are read, and models with a candidate. */
+export const turnQueues = { scoring: 'bulk-job-turns', reading: 'bulk-reads', candidates: 'candidate-runs' } as const;
 
 export interface TurnQueueOptions {
   /** Name of the BullMQ queue. */
@@ -15,7 +15,7 @@ export interface TurnQueueOptions {
   readonly logger: Logger;
 }
 
-/** Owners that wait for a turn: organisations or jobs. */
+/** Owners that wait for a turn: organisations, jobs or models. */
 export interface TurnQueue extends Stoppable {
   /** Puts owners into the queue that are not in it. */
   add(owners: Iterable<string>): Promise<void>;

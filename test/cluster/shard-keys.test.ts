@@ -10,6 +10,7 @@ import { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { voidCall } from '../../shared/store/calls/void-call.js';
 import { connectMongo, type Mongo } from '../../shared/store/connection/connect.js';
 import { SliceStore } from '../../shared/store/jobs/job-slices.js';
+import { CandidateScoreStore } from '../../shared/store/models/candidate-scores.js';
 import { FieldDayStore } from '../../shared/store/models/field-days.js';
 import { dueVersions } from '../../worker/grading/job/due-versions.js';
 import { gradeVersion } from '../../worker/grading/job/grade-version.js';
@@ -131,6 +132,8 @@ describe('queries on collections that can be sharded', () => {
     for (const asOfMs of [nowMs, nowMs + 100 * dayMs, nowMs])
       await gradeVersion({ database, ...graded, facts: undefined, asOfMs, nowMs, rebuild: asOfMs > nowMs });
     await dueVersions(database, { now: () => nowMs + dayMs });
+    const candidates = new CandidateScoreStore(database);
+    await candidates.removeVersion({ org: own.id, model: own.model._id, version: '2' });
     const lead = { organisationId: own.id, crmId: 'L-1' };
     await erasures.add(lead, { hash: 'hash', atMs: nowMs, dueMs: nowMs, wasKnown: true });
     const logger = { warn: () => undefined };
@@ -162,6 +165,7 @@ describe('queries on collections that can be sharded', () => {
       'find calls',
       'aggregate calls',
       'findAndModify calls',
+      'find candidate_scores',
       'find idempotency',
       'find outcomes',
       'find usage_daily',

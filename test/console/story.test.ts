@@ -138,6 +138,7 @@ describe('the story of a new admin in a browser', function () {
     const model = await stored();
     await page.goto(`${new URL(page.url()).origin}/models/${model?._id}`);
     await page.getByText('It scores no calls').waitFor();
+    await page.getByText('The run begins within seconds').waitFor();
     await opened.check('model-candidate');
     await page.getByRole('button', { name: 'Let it score… (version 2.0.0)' }).click();
     await page.getByLabel(/Type/).fill(String((model as { name?: string } | null)?.name));

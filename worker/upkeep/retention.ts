@@ -12,6 +12,7 @@ import { SliceStore } from '../../shared/store/jobs/job-slices.js';
 import { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../shared/store/jobs/jobs.js';
 import { removeJob } from '../../shared/store/jobs/remove-job.js';
+import { CandidateScoreStore } from '../../shared/store/models/candidate-scores.js';
 
 const segmentsPerDelete = 50; // of up to a hundred predictions each
 const organisationsAtOnce = 4;
@@ -36,8 +37,9 @@ export interface RetentionOptions {
 }
 
 /**
- * Removes predictions that are past retention, in one pass a day through the organisations, several at once. Then
- * removes their latest scores in Redis. The ledger keeps the counts. Can be run again after any failure.
+ * Removes predictions that are past retention, and their scores by candidates, in one pass a day through the
+ * organisations, several at once. Then removes their latest scores in Redis. The ledger keeps the counts. Can be run
+ * again after any failure.
  * @returns removed segments, of up to a hundred predictions each
  * @throws errors of MongoDB and Redis; MongoTimeout when MongoDB does not answer in time
  */
@@ -48,6 +50,7 @@ export async function removeOldPredictions(options: RetentionOptions): Promise<n
   const call = <Result>(work: () => Promise<Result>): Promise<Result> => withMongoTimeout(timings.timeoutMs, work);
   const predictions = new PredictionStore(database);
   const retention = new RetentionStore(database);
+  const candidateScores = new CandidateScoreStore(database);
   const keptFromDay = dayNumber(nowMs) - retentionDays;
   const pass = await call(() => retention.removalPass(keptFromDay));
   if (pass === undefined) return 0;
@@ -88,6 +91,9 @@ export async function removeOldPredictions(options: RetentionOptions): Promise<n
       await pause(timings.pauseMs, undefined, { signal }).catch(() => undefined);
       ranges = left;
     }
+    // All of them: a run of a candidate may have stored scores of older predictions while these were removed.
+    for (const organisationId of next)
+      await call(() => candidateScores.removeBefore(organisationId, firstKeptId(keptFromDay, organisationId)));
     afterId = idsOfOrganisation(last).$lt;
     await call(() => retention.storeRemovalPass(keptFromDay, afterId));
     if (isOver()) return removed;

@@ -11,6 +11,7 @@ import { type ActionContext, type AdminContext, defineAction } from '../action.j
 import { AdminError, notFound } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { listModelsInput, listModelsOutput, modelInput, modelSchema } from '../schemas/models.js';
+import { candidateRunOf } from './candidate-run.js';
 
 export const listModels = defineAction({
   name: 'model.list',
@@ -76,13 +77,15 @@ export const unknownVersion = (modelId: string, version: string): AdminError =>
 /** A model as every action on one model shows it. */
 export async function modelDocument(context: ActionContext, model: Model): Promise<ShapeOf<typeof modelSchema>> {
   const { database } = context;
-  const [versions, manifest, verdict] = await Promise.all([
+  const [versions, manifest, verdict, run] = await Promise.all([
     listVersions(database, model._id),
     loadManifest(database, model._id, model.version),
     verdictsOf(context).of(model),
+    candidateRunOf(database, model),
   ]);
   return {
     ...summaryOf(model, verdict),
+    ...(run === undefined ? {} : { candidate_run: run }),
     versions: versions.map(({ version, digest, imported_at }) => ({
       ...{ version, digest },
       imported_at: imported_at.toISOString(),

@@ -28,6 +28,21 @@ const overrideSchema = closedObject({ version: text, by: text, at: instant, reas
 /** A stored version that scores no calls, to be compared with the one that does. */
 const candidateSchema = closedObject({ version: text, since: instant, by: text });
 
+/** How far the candidate has scored the leads of the last 365 days. */
+const candidateRunSchema = closedObject({
+  state: { type: 'string', enum: ['waiting', 'running', 'completed', 'failed'] },
+  /** The version that it is compared with. */
+  base: text,
+  rows: count,
+  /** Leads among `rows` that the candidate may have been trained on. */
+  seen: count,
+  /** Leads that it cannot score. */
+  refused: count,
+  /** Null until the leads are counted. */
+  total: countOrNull,
+  summary: text,
+});
+
 const settingMembers = {
   model_id: text,
   org_id: text,
@@ -68,6 +83,7 @@ const fieldSchema = closedObject({
 /** The reply of every action on one model. */
 export const modelSchema = closedObject({
   ...modelMembers,
+  'candidate_run?': candidateRunSchema,
   /** Latest import first. */
   versions: list(closedObject({ version: text, digest: text, imported_at: instant })),
   'fields?': list(fieldSchema),

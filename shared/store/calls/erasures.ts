@@ -3,6 +3,7 @@ import { writtenForms } from '../../contract/crm-id.js';
 import { dayMs, dayNumber } from '../../contract/dates.js';
 import { hashSecret } from '../../contract/identifiers.js';
 import { JobResultStore } from '../jobs/job-results.js';
+import { CandidateScoreStore } from '../models/candidate-scores.js';
 import { OutcomeStore } from '../validation/outcomes.js';
 import { ValidationDailyStore } from '../validation/validation-daily.js';
 import { IdempotencyStore } from './idempotency.js';
@@ -16,6 +17,7 @@ export interface ErasingStores {
   readonly daily: ValidationDailyStore;
   readonly idempotency: IdempotencyStore;
   readonly jobResults: JobResultStore;
+  readonly candidateScores: CandidateScoreStore;
 }
 
 /** The stores of a database that hold data of leads. */
@@ -25,6 +27,7 @@ export const erasingStores = (database: Db): ErasingStores => ({
   daily: new ValidationDailyStore(database),
   idempotency: new IdempotencyStore(database),
   jobResults: new JobResultStore(database),
+  candidateScores: new CandidateScoreStore(database),
 });
 
 /** A lead of an organisation. */
@@ -40,6 +43,7 @@ const segmentsPerStep = 500;
  * - predictions lose its id and fields;
  * - stored replies, and results of bulk jobs, lose its id in every form that a caller may have sent. Replies and
  *   results also lose everything derived from its fields;
+ * - scores of candidates lose its rows;
  * - its outcome is deleted.
  *
  * The counted usage of the lead stays. A call that is recorded meanwhile keeps the lead in both its predictions and its
@@ -49,7 +53,7 @@ const segmentsPerStep = 500;
  * @returns whether anything was stored of the lead
  */
 export async function eraseLead(
-  { predictions, outcomes, daily, idempotency, jobResults }: ErasingStores,
+  { predictions, outcomes, daily, idempotency, jobResults, candidateScores }: ErasingStores,
   lead: Lead & { readonly arrivedBy?: Date },
 ): Promise<boolean> {
   const { organisationId, crmId, arrivedBy } = lead;
@@ -71,6 +75,8 @@ export async function eraseLead(
     // Comes last, so that a grader that recomputes the days no longer finds the lead.
     await daily.markStale(organisationId, [...new Set(segments.map(({ at }) => dayNumber(at.getTime())))]);
   }
+  // After the predictions: a run of a candidate writes first, and then reads whether they still name the lead.
+  await candidateScores.eraseLead(lead);
   const hadOutcome = arrivedBy === undefined && (await outcomes.erase(organisationId, crmId));
   return wasScored || hadOutcome;
 }

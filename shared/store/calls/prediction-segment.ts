@@ -50,6 +50,14 @@ export interface PredictionSegment {
   readonly erased: number;
 }
 
+/** Selects the segments of a lead. */
+export interface LeadSegments {
+  readonly organisationId: string;
+  readonly crmId: string;
+  /** Only those of calls that had arrived by then, by Redis's clock. */
+  readonly arrivedBy?: Date | undefined;
+}
+
 /** The members that the first segment adds to its call's ledger row, in the form of `$unset`. */
 export const segmentColumns = {
   o: 1,

@@ -14,6 +14,7 @@ import {
   callsCollection,
   cellAt,
   idsOfOrganisation,
+  type LeadSegments,
   type PredictionSegment,
   predictionId,
   rowOf,
@@ -208,13 +209,6 @@ function idsBefore(
 ): { readonly $gte: string; readonly $lt: string } {
   const all = idsOfOrganisation(organisationId);
   return before !== undefined && before < all.$lt ? { ...all, $lt: before } : all;
-}
-
-/** Selects the segments of a lead. */
-export interface LeadSegments {
-  readonly organisationId: string;
-  readonly crmId: string;
-  readonly arrivedBy?: Date | undefined;
 }
 
 /** The rows of a lead in one segment. */

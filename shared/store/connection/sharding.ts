@@ -21,6 +21,7 @@ const byOrganisation = (text: string): Document => ({ _id: `org_${text}` });
  */
 export const shardedCollections: readonly ShardedCollection[] = [
   { name: callsCollection, key: { _id: 1 }, keyFrom: (text) => ({ _id: text }) },
+  { name: 'candidate_scores', key: { _id: 1 }, keyFrom: (text) => ({ _id: text }) },
   { name: 'idempotency', key: { _id: 1 }, keyFrom: byOrganisation },
   { name: 'outcomes', key: outcomeIndex, keyFrom: (text) => ({ org: `org_${text}`, crm_id: new MinKey() }) },
   {

@@ -44,6 +44,8 @@ export type ModelFields = Partial<
 /** Fields of a model that may be removed. */
 export type RemovableField = 'override' | 'candidate';
 
+const hasCandidate = { 'candidate.since': { $exists: true } };
+
 /** The override of the model's current version. One that was given for another version does not apply. */
 export const overrideOf = ({ override, version }: Model): Override | undefined =>
   override?.version === version ? override : undefined;
@@ -62,6 +64,7 @@ export class ModelStore {
 
   async prepare(): Promise<void> {
     await this.collection.createIndex({ organisation_id: 1, created_at: 1 });
+    await this.collection.createIndex({ 'candidate.since': 1 }, { partialFilterExpression: hasCandidate });
   }
 
   async create(model: Model): Promise<void> {
@@ -82,6 +85,11 @@ export class ModelStore {
   list(organisationId: string): Promise<Model[]> {
     const ofOrganisation = { organisation_id: organisationId, deleted_at: { $exists: false } };
     return this.collection.find(ofOrganisation).sort({ created_at: 1, _id: 1 }).toArray();
+  }
+
+  /** The models of all organisations that have a candidate, without deleted ones. */
+  withCandidates(): Promise<Model[]> {
+    return this.collection.find({ ...hasCandidate, deleted_at: { $exists: false } }).toArray();
   }
 
   /** Sets and removes some fields of a model; undefined if it does not exist or is deleted. */

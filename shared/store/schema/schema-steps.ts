@@ -13,6 +13,7 @@ import { SliceStore } from '../jobs/job-slices.js';
 import { JobUploadStore } from '../jobs/job-uploads.js';
 import { JobStore } from '../jobs/jobs.js';
 import { prepareCalls } from '../lead-index/prepare-calls.js';
+import { CandidateScoreStore } from '../models/candidate-scores.js';
 import { FieldDayStore } from '../models/field-days.js';
 import { ModelStore } from '../models/models.js';
 import { OutcomeStore } from '../validation/outcomes.js';
@@ -35,7 +36,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   {
     level: 1,
     name: 'the collections and indexes of 0.1.0',
-    reads: ['calls', 'erasures', 'idempotency', 'outcomes', 'usage_ledger', 'validation_daily'],
+    reads: ['calls', 'candidate_scores', 'erasures', 'idempotency', 'outcomes', 'usage_ledger', 'validation_daily'],
     run: async (database) => {
       await prepareCalls(database);
       await Promise.all([
@@ -43,6 +44,7 @@ export const schemaSteps: readonly SchemaStep[] = [
         new ApiKeyStore(database).prepare(),
         new ModelStore(database).prepare(),
         new FieldDayStore(database).prepare(),
+        new CandidateScoreStore(database).prepare(),
         new UsageLedger(database).prepare(),
         new ErasureStore(database).prepare(),
         new IdempotencyStore(database).prepare(),

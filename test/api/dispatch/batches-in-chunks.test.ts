@@ -136,4 +136,31 @@ describe('Dispatcher, with batches', () => {
     await scored;
     expect(sent).to.have.length(4);
   });
+
+  it('puts parts of recorded rows into shared chunks, and answers in their order', async () => {
+    const answer = async ({ parts }: OutgoingPayload) =>
+      parts.map(({ rows }) => scoredPart(rows.map((row) => Number(row))));
+    const { dispatcher, sent } = dispatcherWith(answer, { workers: 2 });
+    let firstRow = 0;
+    const parts = [90, 1, 100, 60, 100, 2].map((count, index) => {
+      const rows = Array.from({ length: count }, (_, row) => String((firstRow + row) % 100));
+      firstRow += count;
+      const own = { now: index, explain: false, tolerant: true as const, firstRow: firstRow - count };
+      return { ...own, crmIds: rows.map(() => null), rows };
+    });
+    const chunk = { target: { organisationId: 'org', model }, lane: 'bulk', timeoutMs: 5_000 } as const;
+    const replies = await dispatcher.scoreParts({ parts, ...chunk });
+    const wanted = parts.map(({ rows }) => rows.map(Number));
+    expect(replies.map(({ scores }) => scores)).to.deep.equal(wanted);
+    expect(sent.map(({ parts: own }) => own.map(({ rows }) => rows.length))).to.deep.equal([
+      [90, 1],
+      [100, 60],
+      [100, 2],
+    ]);
+    expect(new Set(sent.map(({ organisation }) => organisation))).to.deep.equal(new Set(['org']));
+    const long = parts.map((part) => ({ ...part, rows: part.rows.map(() => ' '.repeat(9_000).concat('7')) }));
+    sent.splice(0);
+    await dispatcher.scoreParts({ parts: long, ...chunk });
+    expect(sent.length, 'of at most a million characters').to.equal(4);
+  });
 });

@@ -113,6 +113,7 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
     ['idempotency', 'eraseLead'],
     ['predictions', 'erase'],
     ['daily', 'markStale'],
+    ['candidateScores', 'eraseLead'],
     ['outcomes', 'erase'],
   ] as const;
   for (const [store, step] of steps) {

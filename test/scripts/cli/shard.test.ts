@@ -47,7 +47,7 @@ describe('leadscore shard', () => {
     });
     expect(after.sharded).to.have.members(
       [
-        ...['calls', 'idempotency', 'outcomes', 'call_days', 'usage_daily', 'field_days'],
+        ...['calls', 'candidate_scores', 'idempotency', 'outcomes', 'call_days', 'usage_daily', 'field_days'],
         ...['job_slices', 'job_blobs', 'job_uploads'],
       ].map((name) => `leadscore.${name}`),
     );

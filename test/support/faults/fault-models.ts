@@ -27,10 +27,10 @@ export const slowBundle = (): BundleFiles => packed(slowModel(2, matrixSize), 'S
 export const hangingBundle = (): BundleFiles => packed(slowModel(200, largeMatrixSize), 'Hanging score');
 
 /** A model that ends the process with a segmentation fault: ONNX descends its one tree recursively. */
-export const crashingBundle = (): BundleFiles => packed(deepTree(), 'Crashing score');
+export const crashingBundle = (version = '1.0.0'): BundleFiles => packed(deepTree(), 'Crashing score', version);
 
-function packed(model: SampleModel, name: string): BundleFiles {
-  const parts = sampleParts({ name });
+function packed(model: SampleModel, name: string, version = '1.0.0'): BundleFiles {
+  const parts = sampleParts({ name, version });
   parts.model = model;
   parts.golden = undefined;
   return packSample(parts);

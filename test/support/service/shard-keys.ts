@@ -64,7 +64,7 @@ function ofPipeline(collection: string, pipeline: readonly Document[]): [string,
 
 /** The length of the part of `_id` that is the same for all documents of an organisation. */
 const prefixLengths: Readonly<Record<string, number>> = {
-  ...{ calls: 6, idempotency: 10, usage_daily: 10, field_days: 10 },
+  ...{ calls: 6, candidate_scores: 6, idempotency: 10, usage_daily: 10, field_days: 10 },
   ...{ job_slices: 10, job_blobs: 10, job_uploads: 10 },
 };
 

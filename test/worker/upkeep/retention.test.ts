@@ -9,6 +9,7 @@ import { latestScoresKey } from '../../../shared/redis/keys.js';
 import {
   callsCollection,
   firstKeptId,
+  idsOfOrganisation,
   type PredictionSegment,
 } from '../../../shared/store/calls/prediction-segment.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
@@ -61,6 +62,25 @@ describe('retention', () => {
     expect(await remove()).to.equal(1);
     expect(await left()).to.have.members(['on the first kept day', 'new']);
     expect(await remove()).to.equal(0);
+  });
+
+  it('removes the scores of candidates for such predictions, too', async () => {
+    await score('older', startOfDay(retentionDays) - 1);
+    await score('on the first kept day', startOfDay(retentionDays));
+    const candidates = mongo.database.collection<{ readonly _id: string }>('candidate_scores');
+    const { $gte, $lt } = idsOfOrganisation(ids.organisationId);
+    const segments = await mongo.database
+      .collection<PredictionSegment>(callsCollection)
+      .find({ _id: { $gte, $lt }, scores: { $exists: true } })
+      .sort({ _id: 1 })
+      .toArray();
+    const [older, kept] = segments.map(({ _id }) => ({ _id: `${_id}-2.0.0` }));
+    await candidates.insertMany([older, kept, { _id: '0000000000-2.0.0' }] as { _id: string }[]);
+    await remove();
+    expect(await candidates.find().sort({ _id: 1 }).toArray()).to.have.deep.members([
+      kept,
+      { _id: '0000000000-2.0.0' },
+    ]);
   });
 
   it('removes their latest scores from Redis, too', async () => {

@@ -78,7 +78,9 @@ function addCandidate(models: Command, context: CliContext): void {
     usage: 'candidate <model> [version]',
     description: 'Make a stored version the candidate of a model, or end its candidacy',
     examples: ['model candidate mdl_7Gx2dQpW0aZrTn5K 2026.12.0', 'model candidate mdl_7Gx2dQpW0aZrTn5K --drop'],
-    notes: 'A candidate scores no calls. `model set MODEL --version VERSION` lets it score them.',
+    notes:
+      'A candidate scores no calls. A runner of bulk jobs scores recorded leads with it, and `model show` says how far it is. ' +
+      '`model set MODEL --version VERSION` lets it score calls.',
   })
     .option('--drop', 'end the candidacy; the version stays stored')
     .action(async (modelId: string, version: string | undefined, options: CandidateOptions) => {

@@ -79,6 +79,7 @@ export function describeModel(model: ModelDocument, coverage?: string): string {
     ['Validation', model.validation.state],
     ['', model.validation.summary],
     ['Override', overrideText(model)],
+    ['Candidate', model.candidate_run && `${model.candidate?.version}. ${model.candidate_run.summary}`],
     ['Coverage', coverage],
     ['Versions', listed.join('\n')],
   ]);

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { runCli } from '../../../../scripts/cli/run-cli.js';
 import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
 import { readOperatorConfig } from '../../../../shared/config/config.js';
+import type { CandidateRun } from '../../../../shared/store/models/candidate-runs.js';
 import { createModel } from '../../../../shared/store/models/store-version.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
 import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
@@ -103,6 +104,39 @@ describe('a version that is imported into an existing model', () => {
     expect(dropped.versions).to.have.length(2);
     expect(await refused(['model', 'candidate', model, '--drop'])).to.include({ code: 'not_found' });
     expect((await desk.document('model', 'candidate', model, '1.0.0')).candidate).to.include({ version: '1.0.0' });
+  });
+
+  it('says in words how far its run is', async () => {
+    const { candidate } = await imported('--candidate');
+    expect((await shown()).candidate_run).to.include({ state: 'waiting', base: '1.0.0', total: null });
+    const run: CandidateRun = {
+      ...{ _id: `${model}:2.0.0`, org: organisation, model, version: '2.0.0', base: '1.0.0', state: 'running' },
+      ...{ since: new Date(candidate.since), from_id: 'a', until_id: 'b', started_at: new Date() },
+      ...{ rows: 0, seen: 0, refused: 0 },
+    };
+    const runs = desk.stores.database.collection<CandidateRun>('candidate_runs');
+    await runs.insertOne(run);
+    for (const [change, says] of [
+      [{}, 'The run counts the leads'],
+      [{ total: 41_230 }, 'has scored 0 of 41,230 leads, and 41,230 are left.'],
+      [
+        { rows: 12_000, seen: 900, refused: 1 },
+        'has scored 12,000 of 41,230 leads, and 29,229 are left. 900 leads may be among those that it was trained on. It cannot score 1 lead.',
+      ],
+      [{ rows: 41_229, state: 'completed' }, 'has scored 41,229 leads. 900 leads may'],
+      [
+        { state: 'failed', message: 'Version "2.0.0" reads nothing.' },
+        'The run failed. Version "2.0.0" reads nothing.',
+      ],
+      [{ base: '0.9' }, 'The run begins within seconds'],
+    ] as const) {
+      await runs.updateOne({ _id: run._id }, { $set: change });
+      const { candidate_run: document } = await shown();
+      expect(document).to.have.property('summary').that.includes(says);
+    }
+    const { stdout } = await desk.run('model', 'candidate', model, '2.0.0');
+    expect(stdout.replace(/\s+/g, ' ')).to.include('Candidate 2.0.0. The run begins within seconds');
+    expect(await desk.document('model', 'candidate', model, '--drop')).to.not.have.property('candidate_run');
   });
 
   it('never serves without an override if the deploy policy would block it', async () => {

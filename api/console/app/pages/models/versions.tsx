@@ -99,6 +99,7 @@ function CandidateNote(props: VersionsProps & { readonly candidate: NonNullable<
         <strong>Candidate</strong> {candidate.version} by {candidate.by}, {instantText(candidate.since)}. It scores no
         calls.
       </p>
+      {model.candidate_run && <p>{model.candidate_run.summary}</p>}
       {may('admin') && (
         <button type="button" class="button" disabled={sender.isBusy} onClick={drop}>
           Drop the candidate

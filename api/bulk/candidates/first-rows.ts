@@ -1,0 +1,78 @@
+import type { Db } from 'mongodb';
+import { callIdPrefix } from '../../../shared/contract/identifiers.js';
+import { IdSet } from '../../../shared/files/id-set.js';
+import { callsCollection, type PredictionSegment } from '../../../shared/store/calls/prediction-segment.js';
+import type { CandidateRun } from '../../../shared/store/models/candidate-runs.js';
+import { RunFailure } from './run-failure.js';
+
+/** The first predictions of leads in a segment, by their indexes in its columns. */
+export interface FirstRows {
+  readonly segmentId: string;
+  readonly rows: readonly number[];
+}
+
+/** Rows that a step scores at most. A segment has up to a hundred. */
+const rowsPerStep = 1_000;
+/** 15,000 ids are decoded in a few milliseconds. A segment may have a single one. */
+const page = { first: 100, max: 1_000, records: 15_000 };
+
+interface FirstRowsDeps {
+  readonly database: Db;
+  /** Waits before each read until the run may go on. */
+  readonly makeWay: () => Promise<void>;
+  /** Aborted when the process stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Finds the first predictions of leads under any version of a model, in the order of ids. Segments before the run's
+ * window, and those that it has done, only tell which leads are known.
+ * @throws RunFailure for too many leads; errors of MongoDB; the reason of the signal
+ */
+export async function* firstRows(
+  run: Pick<CandidateRun, 'org' | 'model' | 'from_id' | 'until_id' | 'after_id'>,
+  { database, makeWay, signal }: FirstRowsDeps,
+): AsyncGenerator<FirstRows> {
+  const { org, model, from_id: fromId, until_id: untilId, after_id: afterId = fromId } = run;
+  const calls = database.collection<PredictionSegment>(callsCollection);
+  const known = new IdSet();
+  let size = page.first;
+  for (let lastId = callIdPrefix(org); ; ) {
+    await makeWay();
+    const segments = await calls
+      .find({ _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true } }, { hint: { _id: 1 }, signal })
+      .project<Pick<PredictionSegment, '_id' | 'crm_ids'>>({ crm_ids: 1 })
+      .sort({ _id: 1 })
+      .limit(size)
+      .toArray();
+    for (const { _id: segmentId, crm_ids: crmIds } of segments) {
+      const rows: number[] = [];
+      for (const [row, crmId] of crmIds.entries()) if (crmId !== null && !known.has(crmId)) rows.push(row);
+      if (known.isFull) throw tooManyKnown();
+      if (rows.length > 0 && segmentId > afterId) yield { segmentId, rows };
+    }
+    if (segments.length < size) return;
+    lastId = segments.at(-1)?._id ?? untilId;
+    const perSegment = segments.reduce((sum, { crm_ids: crmIds }) => sum + crmIds.length, 0) / segments.length;
+    size = Math.min(page.max, Math.max(1, Math.round(page.records / Math.max(1, perSegment))));
+  }
+}
+
+const tooManyKnown = (): RunFailure =>
+  new RunFailure('The model has scored more leads than a run can tell apart, which are some five million.');
+
+/** Puts first predictions into steps. */
+export async function* stepsOf(found: AsyncIterable<FirstRows>): AsyncGenerator<readonly FirstRows[]> {
+  let step: FirstRows[] = [];
+  let count = 0;
+  for await (const each of found) {
+    if (count + each.rows.length > rowsPerStep) {
+      yield step;
+      step = [];
+      count = 0;
+    }
+    step.push(each);
+    count += each.rows.length;
+  }
+  if (count > 0) yield step;
+}
