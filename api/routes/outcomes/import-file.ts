@@ -45,7 +45,7 @@ export interface FileCall {
 }
 
 /** Rows that a call stores. */
-export interface StoredCounts {
+interface StoredCounts {
   readonly accepted: number;
   readonly converted: number;
   readonly leads: number;

@@ -8,7 +8,7 @@ import { meaningOf, type OutcomeWords, valueKey } from './converted-values.js';
 import { columnIndexes, formatAdvice, type OutcomeColumns } from './outcome-rows.js';
 
 /** A column with more different values, or a longer one, holds no outcomes. */
-export const maxOutcomeValues = 50;
+const maxOutcomeValues = 50;
 const maxValueLength = 100;
 const maxRowsShown = 5;
 const maxCellShown = 60;
@@ -39,7 +39,7 @@ export interface PreviewOptions {
 }
 
 /** The values of an outcome column, and the rows of each. */
-export interface CountedValue {
+interface CountedValue {
   /** As the first of these rows has it. */
   readonly value: string;
   readonly rows: number;
