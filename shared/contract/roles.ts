@@ -18,15 +18,6 @@ export type Scope = (typeof scopes)[number];
 /** The right that an endpoint needs: a scope, or any key at all. */
 export type NeededScope = Scope | 'any';
 
-/** The meaning of each scope, for people. */
-export const scopeMeanings: Readonly<Record<Scope, string>> = {
-  score: 'score records and webhooks',
-  read: 'read past scores and the values of fields',
-  erase: 'erase the scores of a lead',
-  outcomes: 'report outcomes',
-  jobs: 'create, read and end bulk jobs',
-};
-
 /** Sets of scopes by their use. The first one is for a key that lies in another program. */
 export const scopePresets = [
   {

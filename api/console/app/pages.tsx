@@ -15,7 +15,6 @@ import { OverviewPage } from './pages/organisation/overview.js';
 import { OperatorSessionsPage, SessionsPage } from './pages/organisation/sessions.js';
 import { SettingsPage } from './pages/organisation/settings.js';
 import { UsagePage } from './pages/organisation/usage.js';
-import { OutcomesPage } from './pages/outcomes/outcomes.js';
 import type { IconName } from './parts/icon.js';
 import { later } from './parts/later.js';
 
@@ -32,6 +31,7 @@ interface PageEntry {
   readonly isOfOperator?: boolean;
 }
 
+const OutcomesPage = later(async () => (await import('./pages/outcomes/outcomes.js')).OutcomesPage);
 const JobsPage = later(async () => (await import('./pages/jobs/jobs.js')).JobsPage);
 const NewJobPage = later(async () => (await import('./pages/jobs/new-job.js')).NewJobPage);
 const JobPage = later(async () => (await import('./pages/jobs/job.js')).JobPage);

@@ -49,7 +49,7 @@ function outcomesJsonRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middl
   });
 }
 
-/** An option that is not read would change nothing, and the caller would not know. @throws ApiError unreadableRequest */
+/** An option that is not read would change nothing unseen. @throws ApiError unreadableRequest */
 function requireNoFileOptions({ querystring }: Pick<Context, 'querystring'>): void {
   const sent = new URLSearchParams(querystring);
   const option = fileOptionNames.find((name) => sent.has(name));

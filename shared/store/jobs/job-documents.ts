@@ -33,14 +33,8 @@ export const hasEnded = ({ state }: { readonly state: JobState }): boolean =>
   !unfinishedStates.some((unfinished) => unfinished === state);
 
 export const pauseReasons = [
-  'requested',
-  'quota_exceeded',
-  'too_many_errors',
-  'model_unavailable',
-  'scoring_failed',
-  'expired_read_only',
-  'api_disabled',
-  'deploy_blocked',
+  ...(['requested', 'quota_exceeded', 'too_many_errors', 'model_unavailable', 'scoring_failed'] as const),
+  ...(['expired_read_only', 'api_disabled', 'deploy_blocked'] as const),
 ] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 
