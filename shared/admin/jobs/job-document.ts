@@ -1,7 +1,8 @@
 import type { ShapeOf } from '../../contract/schema.js';
 import { ApiKeyStore } from '../../store/accounts/api-keys.js';
 import type { Db } from '../../store/connection/connect.js';
-import { consoleKeyId, type Job } from '../../store/jobs/job-documents.js';
+import { consoleKeyId } from '../../store/jobs/create-job.js';
+import type { Job } from '../../store/jobs/job-documents.js';
 import { ModelStore } from '../../store/models/models.js';
 import type { jobSchema } from '../schemas/jobs.js';
 

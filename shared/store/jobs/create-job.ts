@@ -11,6 +11,9 @@ interface JobLock {
   readonly created: number;
 }
 
+/** The key of jobs that people create in the console. They count in the bucket `live`. */
+export const consoleKeyId = 'console';
+
 /** Too many jobs of the organisation are unfinished. */
 class TooMany extends Error {}
 

@@ -90,9 +90,6 @@ export const noTotals: JobTotals = {
   error_gzip_bytes: 0,
 };
 
-/** The key of jobs that people create in the console. They count in the bucket `live`. */
-export const consoleKeyId = 'console';
-
 /** One document of `jobs`. */
 export interface Job {
   /** `job_` and 26 characters, of which the first six belong to the organisation: see `jobIdOf`. */

@@ -19,7 +19,7 @@ describe('a file of several pieces in the console', function () {
     const bundle = checkBundle(sampleBundle());
     await createModel(service.database, { organisationId, bundle, now: new Date() });
     await service.database
-      .collection<{ _id: string }>('organisations')
+      .collection<{ _id: string }>('orgs')
       .updateOne({ _id: organisationId }, { $set: { limit: 100_000 } });
     const file = { rows: 20_000, padding: 1_000 };
     const { page } = await beginJob({ browser, service, organisationId }, file, async (open) => {

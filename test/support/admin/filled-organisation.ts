@@ -6,9 +6,9 @@ import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dat
 import { callIdGenerator, jobIdOf, organisationNumber } from '../../../shared/contract/identifiers.js';
 import { readingKinds } from '../../../shared/messages/score-job.js';
 import { CallDayStore, dayOf, latencyBucket } from '../../../shared/store/console/call-days.js';
-import { createJob } from '../../../shared/store/jobs/create-job.js';
+import { consoleKeyId, createJob } from '../../../shared/store/jobs/create-job.js';
 import { placeOf } from '../../../shared/store/jobs/input-sums.js';
-import { consoleKeyId, noTotals } from '../../../shared/store/jobs/job-documents.js';
+import { noTotals } from '../../../shared/store/jobs/job-documents.js';
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
