@@ -148,6 +148,8 @@ describe('the console for browsers', () => {
       ...names,
       'playground.score',
       'upload.create',
+      'outcomes.import',
+      'outcomes.preview',
       ...ownJobRoutes.map(({ name }) => name),
     ]);
     const ajv = new Ajv2020({ strict: true, strictTypes: false, unicodeRegExp: true, validateFormats: false });

@@ -14,6 +14,7 @@ import type { ProcessKind } from '../../../../shared/redis/running-processes.js'
 import { KeySettingsStore } from '../../../../shared/store/accounts/key-settings.js';
 import { connectMongo } from '../../../../shared/store/connection/connect.js';
 import { installationId } from '../../../../shared/store/connection/installation-id.js';
+import { prepareDatabase } from '../../../../shared/store/connection/prepare-database.js';
 import { eventually } from '../../../support/eventually.js';
 import { mongodWith } from '../../../support/service/mongod-with.js';
 import { testServers } from '../../../support/service/servers.js';
@@ -49,6 +50,7 @@ describe('leadscore doctor', () => {
 
   before(async () => {
     desk = await operatorDesk();
+    await prepareDatabase(desk.stores.database);
     directory = await mkdtemp(join(tmpdir(), 'leadscore-doctor-'));
     register = new ProcessRegister(desk.redis);
   });
