@@ -3,6 +3,7 @@ import { dayMs } from '../../../../shared/contract/dates.js';
 import { eraseLead, erasingStores } from '../../../../shared/store/calls/erasures.js';
 import { positionOf } from '../../../../shared/store/calls/prediction-segment.js';
 import type { CandidateSegment } from '../../../../shared/store/models/candidate-scores.js';
+import { eventually } from '../../../support/eventually.js';
 import { sampleBundle, sampleFeatures } from '../../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../../support/service/service.js';
 import { type SentRecord, type TestWorkspace, workspace } from '../../../support/service/workspace.js';
@@ -63,8 +64,9 @@ describe('the scores of a candidate', () => {
     await own.score([...some(60, 90, partial), { company_size: 5 }, { demo_requested: true, crm_id: 'only' }]);
     for (const lead of [200, 201, 3]) await own.score([record(lead)]);
     await own.addVersion(second);
-    const isCurrent = async () => JSON.parse((await own.score([record(202)])).text).model_version === '2.0.0';
-    for (let tries = 0; !(await isCurrent()); tries += 1) expect(tries).to.be.below(100);
+    await eventually(async () => {
+      expect(JSON.parse((await own.score([record(202)])).text).model_version).to.equal('2.0.0');
+    }, 20_000);
     await own.score([...some(40, 100), ...some(80, 300)]);
     for (const lead of [400, 401, 0]) await own.score([partial(lead)]);
     firsts = new Map(
