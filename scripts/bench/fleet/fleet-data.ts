@@ -8,7 +8,7 @@ import { storedFields, writePredictions } from './fleet-predictions.js';
 import type { FleetSize } from './fleet-size.js';
 
 /** Raised when the generator writes other data: databases of another version are generated again. */
-const generatorVersion = 2;
+const generatorVersion = 3;
 const stampId = 'stamp';
 /** Later than any run on a database. */
 const longestMs = 10 * 365 * dayMs;
@@ -79,9 +79,9 @@ export async function openFleet(
   }
   say(`generating the database ${name}`);
   await database.dropDatabase();
-  if (like !== undefined) await copyAccounts(like, name);
   await prepareDatabase(database);
-  if (like === undefined) {
+  if (like !== undefined) await copyAccounts(like, name);
+  else {
     const written = await writeOrganisations(database, { bundlePath, size }, say);
     await database.collection<FleetOrganisation>('bench_fleet').insertMany(written);
   }
