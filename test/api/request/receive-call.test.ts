@@ -28,7 +28,8 @@ describe('receiveCall', () => {
       .end('{}');
     const [incoming, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
     incoming.once('close', () => server.close());
-    return new Koa().createContext(incoming, response);
+    // As the router notes it.
+    return Object.assign(new Koa().createContext(incoming, response), { _matchedRoute: '/v1/score' });
   }
 
   it('does not extend the deadline in Redis time when Redis answers late', async () => {
