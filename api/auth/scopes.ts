@@ -41,7 +41,8 @@ export function requireScope(
   apiKey: ApiKey,
 ): void {
   const route = `${context.method} ${String(context._matchedRoute)}`;
-  const needed = scopeOfRoute[route];
+  // The router answers HEAD wherever it answers GET.
+  const needed = scopeOfRoute[route] ?? scopeOfRoute[route.replace(/^HEAD /, 'GET ')];
   if (needed === undefined) throw new Error(`no scope is set for ${route}`);
   if (allows(apiKey, needed)) return;
   throw new ApiError(

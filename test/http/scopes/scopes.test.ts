@@ -65,6 +65,17 @@ describe('the scopes of a key', () => {
     }
   });
 
+  it('are asked of HEAD as of GET', async () => {
+    const key = await own.addKey('live', { scopes: ['score'] });
+    for (const { name, scope } of routes.filter((route) => route.name.startsWith('GET '))) {
+      const { status } = await call(name.replace('GET ', 'HEAD '), key);
+      expect(status === 403, `${name}: ${status}`).to.equal(scope !== 'any');
+      expect((await call(name.replace('GET ', 'HEAD '), own.live)).status, name)
+        .to.be.below(500)
+        .and.not.equal(403);
+    }
+  });
+
   it('are all open to a key without scopes', async () => {
     for (const { name } of routes) expect((await call(name, own.live)).status, name).to.not.equal(403);
   });
