@@ -85,10 +85,8 @@ export const jobSchema = describedObject('A bulk job: one file that is scored.',
   previous: described('Whether the earlier scores of leads are looked up.', flag),
   strict: described('Whether a file with columns or members that the model does not know is refused.', flag),
   progress: progressSchema,
-  'input_summary?': described(
-    'How the fields of the scored rows were read. Absent in lists, and until the file has been read.',
-    jobInputSummarySchema,
-  ),
+  // By itself: with another description it would have a second definition of one name in generated clients.
+  'input_summary?': jobInputSummarySchema,
   'pause?': pauseSchema,
   'error?': failureSchema,
   'notices?': described(

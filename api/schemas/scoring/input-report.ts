@@ -106,6 +106,7 @@ export const inputSummarySchema = describedObject(
 /** The member `input_summary` of a job. */
 export const jobInputSummarySchema = describedObject(
   'How the fields of the scored rows were read, up to the last row whose result can be downloaded. It has no values. ' +
+    'Absent in lists, and until the file has been read. ' +
     'An unread or unseen value may also come from an earlier prediction, with which a missing field was filled in.',
   {
     records: described('Rows that were scored.', count),
