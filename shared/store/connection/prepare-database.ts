@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { retryAtStart, UnusableServer } from '../../async/retry.js';
 import { messageOf } from '../../contract/errors.js';
 import { migrateSchema } from '../schema/migrate-schema.js';
-import { isEmptyDatabase, readSchemaState, requireUsable } from '../schema/schema-state.js';
+import { certainState, requireUsable } from '../schema/schema-state.js';
 import { missingRights } from './connect.js';
 
 /**
@@ -16,14 +16,10 @@ export async function prepareDatabase(database: Db): Promise<void> {
 }
 
 async function prepareOnce(database: Db): Promise<void> {
-  const state = (await readSchemaState(database)) ?? (await stateUnlessEmpty(database));
-  if (state === 'empty' || state?.is_new === true) await migrateSchema(database);
+  const state = await certainState(database);
+  if (state === 'empty' || state?.is_new === true) await migrateSchema(database, { isNew: true });
   else requireUsable(state);
 }
-
-/** Another process may write the first collections between two reads, and it writes its number before. */
-const stateUnlessEmpty = async (database: Db) =>
-  (await isEmptyDatabase(database)) ? 'empty' : await readSchemaState(database);
 
 export const isMissingRight = (error: unknown): boolean => missingRights(error) !== undefined;
 

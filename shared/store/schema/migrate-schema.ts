@@ -8,6 +8,8 @@ import { isEmptyDatabase, readSchemaState, type SchemaRun, schemaStates } from '
 import { type SchemaStep, schemaSteps } from './schema-steps.js';
 
 export interface MigrateOptions {
+  /** Whether the database was empty a moment ago. Another process may have made its first collection since. */
+  readonly isNew?: boolean;
   /** Runs all steps once more, for example to create an index that someone dropped. */
   readonly again?: boolean;
   /** Called when a step begins. */
@@ -32,7 +34,7 @@ const askAgainMs = 250;
  */
 export async function migrateSchema(database: Db, options: MigrateOptions = {}): Promise<readonly SchemaStep[]> {
   const { again = false, steps = schemaSteps, leaseMs = defaultLeaseMs, onStep, onWait } = options;
-  await createState(database);
+  await createState(database, options.isNew);
   const run = { id: randomBase62(16), by: `${hostname()}:${process.pid}` };
   const done: SchemaStep[] = [];
   let askedMs = Number.NEGATIVE_INFINITY;
@@ -80,9 +82,9 @@ export class LeaseLost extends Error {
 }
 
 /** Writes the number 0 unless there is one. */
-async function createState(database: Db): Promise<void> {
+async function createState(database: Db, wasEmpty = false): Promise<void> {
   if ((await readSchemaState(database)) !== undefined) return;
-  const isNew = (await isEmptyDatabase(database)) ? { is_new: true as const } : {};
+  const isNew = wasEmpty || (await isEmptyDatabase(database)) ? { is_new: true as const } : {};
   const first = { _id: 'schema' as const, at: 0, usable_from: 0, release: ownRelease(), ...isNew };
   await schemaStates(database)
     .insertOne(first, majority)

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { UnusableServer } from '../../async/retry.js';
 import { ownLevel, ownRelease } from '../../process/release.js';
 import { type Db, withMongoTimeout } from '../connection/connect.js';
@@ -53,6 +54,27 @@ export async function isEmptyDatabase(database: Db): Promise<boolean> {
   });
 }
 
+/** Another process that begins an empty database has written its number within this time after its first collection. */
+const numberedWithinMs = 2_000;
+const askAgainMs = 100;
+
+/**
+ * The state of a database, read until it is certain: a process that begins an empty one makes the collection of the
+ * number first, and a majority must confirm the number before it can be read.
+ * @returns undefined if a release before the first number made it
+ * @throws the driver's error, or MongoTimeout
+ */
+export async function certainState(database: Db): Promise<SchemaState | 'empty' | undefined> {
+  const endMs = performance.now() + numberedWithinMs;
+  for (;;) {
+    const state = await readSchemaState(database);
+    if (state !== undefined) return state;
+    if (await isEmptyDatabase(database)) return 'empty';
+    if (performance.now() > endMs) return undefined;
+    await pause(askAgainMs);
+  }
+}
+
 /** Why this release cannot use a database, with what to do. */
 export interface SchemaProblem {
   readonly code: 'database_older' | 'database_newer';
@@ -88,10 +110,8 @@ export function schemaProblem(state: SchemaState | undefined): SchemaProblem | u
  * @throws the driver's error, or MongoTimeout
  */
 export async function schemaProblemOf(database: Db): Promise<SchemaProblem | undefined> {
-  const state = await readSchemaState(database);
-  const problem = schemaProblem(state);
-  if (problem === undefined || state?.is_new === true) return undefined;
-  return state === undefined && (await isEmptyDatabase(database)) ? undefined : problem;
+  const state = await certainState(database);
+  return state === 'empty' || state?.is_new === true ? undefined : schemaProblem(state);
 }
 
 /** @throws UnusableServer when this release cannot use the database */

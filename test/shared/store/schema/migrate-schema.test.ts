@@ -61,6 +61,15 @@ describe('the schema number', () => {
     expect((await mongo.database.collection('job_slices').options()).clusteredIndex).to.be.an('object');
   });
 
+  it('is waited for by a start that sees the first collection of another one before the number', async () => {
+    await mongo.database.createCollection('settings');
+    const starting = prepareDatabase(mongo.database);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await setState({ at: 0, usable_from: 0, release: '0.1.0', is_new: true });
+    await starting;
+    expect(await state()).to.include({ at: ownLevel });
+  });
+
   it('lets a later start write nothing to the database', async () => {
     await prepareDatabase(mongo.database);
     await mongo.database.collection('api_keys').dropIndexes();
