@@ -59,8 +59,8 @@ const numberedWithinMs = 2_000;
 const askAgainMs = 100;
 
 /**
- * The state of a database, read until it is certain: a process that begins an empty one makes the collection of the
- * number first, and a majority must confirm the number before it can be read.
+ * The state of a database, read until it is certain. A process that begins an empty one makes the collection first.
+ * The number can be read when a majority has confirmed it.
  * @returns undefined if a release before the first number made it
  * @throws the driver's error, or MongoTimeout
  */
