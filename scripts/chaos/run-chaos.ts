@@ -51,7 +51,7 @@ const leadCount = 2_000;
 /** Two leases and two sweeps, doubled for a busy machine. */
 const exactWithinMs = 2 * (6 * deadlineMs + 12_000);
 /** The third organisation reaches its hard stop after this share of a run, so also while faults refuse many calls. */
-const stopAfter = 0.35;
+const stopAfter = 0.25;
 const shareOfThird = 2 / 7;
 
 /**

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ObjectId } from 'mongodb';
 import { actionRoutes } from '../../../shared/admin/actions.js';
@@ -121,17 +120,6 @@ const bodies: Readonly<Record<string, object | string>> = {
   'outcomes.preview': 'crm_id,converted\nL1,1\n',
 };
 
-/** Sends a call again while the rate of its session refuses it. */
-const patient =
-  (caller: Caller): Caller =>
-  async (...call) => {
-    for (;;) {
-      const answer = await caller(...call);
-      if (answer.status !== 429) return answer;
-      await pause(1_000);
-    }
-  };
-
 /** Bytes of a bundle, or of the file of a job. */
 const bytesHeaders = (body: Uint8Array): Record<string, string> =>
   body === piece
@@ -151,8 +139,7 @@ describe('the permissions of the console', () => {
     service = await sharedConsole();
     own = await service.newOrganisation();
     other = await service.newOrganisation('Beta');
-    for (const role of roles)
-      callers.set(role, patient(await service.signIn(role, role === 'operator' ? undefined : own)));
+    for (const role of roles) callers.set(role, await service.signIn(role, role === 'operator' ? undefined : own));
   });
 
   /** Makes an object of an organisation, by parameter of a path. Returns its id. */

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { createLink, createToken } from '../../../shared/admin/people/access-actions.js';
@@ -24,6 +25,17 @@ interface ConsoleCall {
 /** A way to call the console as one browser or program. */
 export type Caller = (method: string, path: string, call?: ConsoleCall) => Promise<ConsoleReply>;
 
+/** Sends a call again while the rate of its session refuses it, because a test calls faster than a person. */
+const patient =
+  (caller: Caller): Caller =>
+  async (...call) => {
+    for (;;) {
+      const reply = await caller(...call);
+      if ((reply.body.error as { code?: string } | undefined)?.code !== 'rate_limited') return reply;
+      await pause(1_000 * Number(reply.headers.get('retry-after')));
+    }
+  };
+
 /** A console as a separate process, on fresh databases. */
 export interface ConsoleService extends AdminDesk {
   readonly url: string;
@@ -31,7 +43,7 @@ export interface ConsoleService extends AdminDesk {
   readonly anyone: Caller;
   /** The secret of a new one-time link. */
   newLink(role: Role, organisationId?: string): Promise<string>;
-  /** Signs in by a link, and returns the calls of that browser. */
+  /** Signs in by a link, and returns the calls of that browser, which wait while its rate refuses them. */
   signIn(role: Role, organisationId?: string): Promise<Caller & { readonly cookie: string }>;
   /** The calls of a program with a token of the operator. */
   program(): Promise<Caller>;
@@ -99,7 +111,7 @@ export async function consoleService(
       const link = await newLink(role, organisationId);
       const reply = await call(sameOrigin)('POST', '/admin/v1/session', { body: { link } });
       const cookie = (reply.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
-      return Object.assign(call({ ...sameOrigin, cookie }), { cookie });
+      return Object.assign(patient(call({ ...sameOrigin, cookie })), { cookie });
     },
     program: async () => {
       const { secret } = await desk.act(createToken, { name: 'a program' });
