@@ -60,32 +60,19 @@ export class Runner implements Stoppable {
   constructor(private readonly deps: RunnerDeps) {
     const { redis, logger } = deps;
     this.scoring = new JobTurns(deps);
-    const { commands } = redis;
-    this.turns = startTurns({
-      queue: turnQueues.scoring,
-      atOnce: turnsAtOnce,
-      take: (jobId) => this.score(jobId),
-      commands,
-      blocking: redis.scoring,
-      logger,
-    });
-    this.reads = startTurns({
-      queue: turnQueues.reading,
-      atOnce: readsAtOnce,
-      take: (organisationId) => this.read(organisationId),
-      commands,
-      blocking: redis.reading,
-      logger,
-    });
+    const start = (
+      kind: keyof typeof turnQueues & keyof RunnerDeps['redis'],
+      atOnce: number,
+      take: (id: string) => Promise<boolean>,
+    ) =>
+      startTurns({
+        ...{ queue: turnQueues[kind], atOnce, take, logger },
+        ...{ commands: redis.commands, blocking: redis[kind] },
+      });
+    this.turns = start('scoring', turnsAtOnce, (jobId) => this.score(jobId));
+    this.reads = start('reading', readsAtOnce, (organisationId) => this.read(organisationId));
     const candidateTurns = new CandidateTurns(deps);
-    this.candidates = startTurns({
-      queue: turnQueues.candidates,
-      atOnce: candidatesAtOnce,
-      take: (modelId) => candidateTurns.take(modelId),
-      commands,
-      blocking: redis.candidates,
-      logger,
-    });
+    this.candidates = start('candidates', candidatesAtOnce, (modelId) => candidateTurns.take(modelId));
   }
 
   start(): void {

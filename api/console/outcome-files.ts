@@ -19,7 +19,7 @@ import type { Connections } from '../connections.js';
 import { BodyMemory } from '../request/body-memory.js';
 import { LargeBodies, type QueuedCall } from '../request/large-bodies.js';
 import { GradeRequests } from '../routes/outcomes/grade-requests.js';
-import { importFile, inTurn, type LaterPart, piecesOf } from '../routes/outcomes/import-file.js';
+import { importFile, inTurn, type PartOfFile, piecesOf } from '../routes/outcomes/import-file.js';
 import { OutcomeLimit } from '../routes/outcomes/outcome-limit.js';
 import { fileOptions } from '../routes/outcomes/outcomes-file.js';
 import type { OutcomesDeps } from '../routes/outcomes/record-outcomes.js';
@@ -60,7 +60,7 @@ const importAction = (deps: OutcomesDeps): OutcomeFiles['import'] =>
     async run({ database, clock, record }, { org_id: organisationId, line, header, ...options }, call) {
       const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
       const file = {
-        ...{ organisation, call, text: call.body, isTest: false, part: laterPart({ line, header }) },
+        ...{ organisation, call, text: call.body, isTest: false, part: partOf({ line, header }) },
         options: fileOptions(new URLSearchParams(options).toString()),
         beforeStore: (after: object) => record({ organisationId, after: { ...after } }),
       };
@@ -80,7 +80,7 @@ const previewAction = ({ largeBodies, limits }: OutcomesDeps): OutcomeFiles['pre
       const { org_id: organisationId, line, header, goes_on: goesOn = false, crm_id: crmId, converted, at } = input;
       const words = await requireOrganisation(new OrganisationStore(database), organisationId);
       const { body } = call;
-      const part = { ...laterPart({ line, header }), goesOn };
+      const part = { ...partOf({ line, header }), goesOn };
       const form: TextForm = { hasMark: false, encoding: 'utf-8' };
       const pieces = piecesOf(body, { inflatedBytes: limits.maxBodyBytes, headerBytes: header }, form);
       const {
@@ -111,16 +111,15 @@ const previewAction = ({ largeBodies, limits }: OutcomesDeps): OutcomeFiles['pre
     },
   });
 
-/** @returns undefined for a file from its begin on. @throws AdminError invalid_request for half of a part */
-function laterPart({
+/** The console cuts large files, so any text may be a part. @throws AdminError invalid_request for one of the two */
+function partOf({
   line,
   header,
 }: {
   readonly line: number | undefined;
   readonly header: number | undefined;
-}): LaterPart | undefined {
-  if (line === undefined && header === undefined) return undefined;
-  if (line === undefined) throw invalid('line', 'is missing beside header');
-  if (header === undefined) throw invalid('header', 'is missing beside line');
+}): PartOfFile {
+  if (line === undefined && header !== undefined) throw invalid('line', 'is missing beside header');
+  if (header === undefined && line !== undefined) throw invalid('header', 'is missing beside line');
   return { rowsLine: line, headerBytes: header, goesOn: false };
 }

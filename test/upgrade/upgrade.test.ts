@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { dumpCollections, loadFixture } from '../../scripts/release/fixture-data.js';
+import { dumpCollections, dumpKeys, loadFixture } from '../../scripts/release/fixture-data.js';
 import { type ReleaseFixture, readFixture } from '../../scripts/release/fixture-file.js';
 import { answerOf, settingsAt } from '../../scripts/release/recorded-answers.js';
 import { endWithThisProcess, type ServiceKind, startService } from '../../scripts/servers/service-process.js';
@@ -54,9 +54,7 @@ describe('an installation of 0.1.0 that gets this release', () => {
     const collections = await dumpCollections(database);
     return collections.map(({ name, options, indexes, documents }) => ({
       ...{ name, options },
-      indexes: JSON.parse(indexes)
-        .map((index: { key: object }) => JSON.stringify(index))
-        .sort(),
+      indexes: sorted(indexes),
       documents: documents.filter((document) => JSON.parse(document)._id !== 'schema'),
     }));
   }
@@ -69,6 +67,22 @@ describe('an installation of 0.1.0 that gets this release', () => {
     expect(await failureOf(startService({ kind, environment, log: openSync(file, 'w') }))).to.be.instanceOf(Error);
     return readFileSync(file, 'utf8');
   }
+
+  it('is the recorded one: the same documents, indexes and keys', async () => {
+    const { collections, keys } = fixture;
+    expect(collections.map(({ name }) => name)).to.include.members([
+      ...['api_keys', 'audit_log', 'calls', 'erasures', 'idempotency', 'jobs', 'model_validation', 'orgs', 'outcomes'],
+    ]);
+    expect(keys.length).to.be.greaterThan(5);
+    const loaded = new Map((await dumpCollections(mongo.database)).map((each) => [each.name, each]));
+    for (const { name, documents, indexes } of collections) {
+      expect(loaded.get(name)?.documents, name).to.deep.equal(documents);
+      expect(sorted(loaded.get(name)?.indexes ?? ''), name).to.deep.equal(sorted(indexes));
+    }
+    // The others may have expired. Redis may write the fields of a value in another order.
+    const lasting = keys.filter(({ ttlMs }) => ttlMs === 0 || ttlMs > 300_000).map(({ name }) => name);
+    expect((await dumpKeys(redis)).map(({ name }) => name)).to.include.members(lasting);
+  });
 
   it('refuses to start before the database is migrated, and changes nothing', async function () {
     this.timeout(startTimeoutMs);
@@ -129,3 +143,9 @@ describe('an installation of 0.1.0 that gets this release', () => {
     }
   });
 });
+
+/** The indexes of a collection, which a server lists in any order. */
+const sorted = (indexes: string): string[] =>
+  JSON.parse(indexes)
+    .map((index: object) => JSON.stringify(index))
+    .sort();

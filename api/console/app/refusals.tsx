@@ -5,7 +5,7 @@ import type { ShapeOf } from '../../../shared/contract/schema.js';
 import { countText, dayText } from './parts/formats.js';
 import { onChange } from './server/call.js';
 import { useOrganisation } from './server/session.js';
-import { useLoad } from './server/use-load.js';
+import { useLoad, useRefresh } from './server/use-load.js';
 
 type Refusal = ShapeOf<typeof standingOutput>['refusals'][number];
 /** The server reads all models of an organisation for it. */
@@ -14,14 +14,10 @@ const refreshMs = 60_000;
 /** On each page of an organisation: why its calls are refused now, and the way out. */
 export function Refusals() {
   const { api, organisationId } = useOrganisation();
-  const { data, reload } = useLoad<ShapeOf<typeof standingOutput>>(
-    organisationId === '' ? undefined : `${api}/standing`,
-  );
+  const standing = useLoad<ShapeOf<typeof standingOutput>>(organisationId === '' ? undefined : `${api}/standing`);
+  const { data, reload } = standing;
   useEffect(() => onChange(reload), [reload]);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), refreshMs);
-    return () => clearInterval(timer);
-  }, [reload]);
+  useRefresh(standing, refreshMs);
   return (
     <>
       {data?.refusals.map((refusal) => (

@@ -4,13 +4,16 @@ import { defineAction } from '../../../shared/admin/action.js';
 import { runAction } from '../../../shared/admin/run-action.js';
 import { jobInput } from '../../../shared/admin/schemas/jobs.js';
 import { bucket, nothing } from '../../../shared/admin/schemas/members.js';
-import { closedObject, text } from '../../../shared/contract/schema.js';
+import { closedObject, type ShapeOf, text } from '../../../shared/contract/schema.js';
 import type { JobDeps } from '../../routes/jobs/job-access.js';
 import { jobFileRoute } from '../../routes/jobs/job-results.js';
 import { headInputRoute, patchInputRoute, postInputRoute } from '../../routes/jobs/job-upload.js';
 import { readTurns } from '../../routes/reading.js';
 import { type ActionRoutesDeps, requestContext } from '../routes/action-routes.js';
 import { type ConsoleJobs, readerOf, requireJobOf } from './console-jobs.js';
+
+/** A job whose bytes may be sent or read. */
+const permittedSchema = closedObject({ kind: bucket, file: text, format: text });
 
 /**
  * Adds the transfers of bulk jobs: the upload by tus, and the downloads. They are the handlers of the API. Each request
@@ -27,20 +30,25 @@ export function addJobStreams(
     role: 'admin',
     effect: 'read',
     input: jobInput,
-    output: closedObject({ kind: bucket, file: text, format: text }),
+    output: permittedSchema,
     async run(_context, given) {
       const { bucket: kind, options, _id } = await requireJobOf(jobs, given);
       return { kind, file: options.name ?? _id, format: options.format };
     },
   });
   const contextOf = (context: Context) => requestContext(context, deps, context.params.org_id);
+  /** The job of a request, whose session, role and organisation are checked once. */
+  const permittedJob = async (context: Context): Promise<ShapeOf<typeof permittedSchema>> => {
+    context.state.permitted ??= await runAction(permission, { ...context.params }, await contextOf(context));
+    return context.state.permitted;
+  };
   const asJobs: JobDeps = {
     ...jobs,
     reading: {
       turns: readTurns(),
       timeoutMs: jobs.timeoutMs,
       identify: async (context) => {
-        const { kind } = await runAction(permission, { ...context.params }, await contextOf(context));
+        const { kind } = await permittedJob(context);
         return await readerOf(jobs, String(context.params.org_id), kind);
       },
     },
@@ -53,9 +61,8 @@ export function addJobStreams(
     const download = downloadAction(kind);
     const send = jobFileRoute(kind, asJobs);
     router.get(`/admin/v1/orgs/:org_id/jobs/:job_id/${kind}`, signedIn, async (context, next) => {
-      const admin = await contextOf(context);
-      const job = await runAction(permission, { ...context.params }, admin);
-      if (isBeginning(context)) await runAction(download, { ...context.params }, admin);
+      const job = await permittedJob(context);
+      if (isBeginning(context)) await runAction(download, { ...context.params }, await contextOf(context));
       await send(context, next);
       // The handler of the API lets a browser keep the file.
       context.set('Cache-Control', 'private, no-store, no-transform');

@@ -1,3 +1,4 @@
+import { failureDocument, pauseDocument } from '../../../shared/admin/jobs/job-document.js';
 import type { UsageReport } from '../../../shared/contract/plans.js';
 import { unresolved, type Verdict } from '../../../shared/contract/verdict.js';
 import type { Job } from '../../../shared/store/jobs/job-documents.js';
@@ -79,8 +80,8 @@ function jobReply(job: JobForReply, { usage, verdict, nowMs, waitsForRunner }: R
     ...(job.file?.fields === undefined || job.input === undefined
       ? {}
       : { input_summary: inputSummaryOf(job.file.fields, job.input) }),
-    ...(pause === undefined ? {} : { pause: pauseOf(pause) }),
-    ...(failure === undefined ? {} : { error: failureOf(failure) }),
+    ...(pause === undefined ? {} : { pause: pauseDocument(pause) }),
+    ...(failure === undefined ? {} : { error: failureDocument(failure) }),
     ...(notices.length > 0 && { notices }),
     usage,
     validation: verdict,
@@ -103,15 +104,3 @@ function progressOf({ file, settled, started_at, ended_at, state }: JobForReply,
       state === 'running' && file !== undefined && rate !== null && rate > 0 ? Math.ceil(rowsLeft / rate) : null,
   };
 }
-
-const pauseOf = ({ reason, message, resume_at }: NonNullable<Job['pause']>) => ({
-  reason,
-  message,
-  ...(resume_at === undefined ? {} : { resumes_at: resume_at.toISOString() }),
-});
-
-const failureOf = ({ message, line, column }: NonNullable<Job['failure']>) => ({
-  message,
-  ...(line === undefined ? {} : { line }),
-  ...(column === undefined ? {} : { column }),
-});

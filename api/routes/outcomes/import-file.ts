@@ -24,9 +24,10 @@ const rowsPerBatch = 1_000;
 
 export type FileOptions = Pick<OutcomeImport, 'columns' | 'values' | 'correctsDates'>;
 
-/** A part of a file after its first rows: the header of the file, then rows. */
-export interface LaterPart extends FilePart {
-  readonly headerBytes: number;
+/** A part of a file. One after the first rows has the header of the file, then rows. */
+export interface PartOfFile extends FilePart {
+  /** Bytes of that header; undefined for a part from the begin of the file on. */
+  readonly headerBytes: number | undefined;
 }
 
 /** A call with a file of outcomes. */
@@ -38,8 +39,8 @@ export interface FileCall {
   readonly call: QueuedCall;
   /** Whether nothing is stored, as for test keys. */
   readonly isTest: boolean;
-  /** Undefined for a file from its begin on. */
-  readonly part?: LaterPart | undefined;
+  /** Undefined for a whole file. */
+  readonly part?: PartOfFile | undefined;
   /** Called before the first row is stored. */
   readonly beforeStore?: ((counts: StoredCounts) => Promise<void>) | undefined;
 }

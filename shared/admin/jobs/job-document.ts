@@ -50,13 +50,15 @@ export function jobDocument(job: Job, { keys, models }: JobNames): ShapeOf<typeo
   };
 }
 
-const pauseDocument = ({ reason, message, resume_at: resumeAt }: NonNullable<Job['pause']>) => ({
+/** Why a job waits, as replies of the API and of the console have it. */
+export const pauseDocument = ({ reason, message, resume_at: resumeAt }: NonNullable<Job['pause']>) => ({
   reason,
   message,
   ...(resumeAt === undefined ? {} : { resumes_at: resumeAt.toISOString() }),
 });
 
-const failureDocument = ({ message, line, column }: NonNullable<Job['failure']>) => ({
+/** Why a job failed, with the place in its file if there is one. */
+export const failureDocument = ({ message, line, column }: NonNullable<Job['failure']>) => ({
   message,
   ...(line === undefined ? {} : { line }),
   ...(column === undefined ? {} : { column }),

@@ -108,7 +108,8 @@ export async function importOutcomes(run: OutcomeImport): Promise<ImportReport> 
   const { unknownExample } = figures;
   const scoredExample = unknownExample === undefined ? undefined : await sink.scoredNear(unknownExample);
   const notes = [
-    ...unseenNotes(values, [...won]),
+    // A part need not have each value of its file.
+    ...(run.part === undefined ? unseenNotes(values, [...won]) : []),
     ...withoutDateNote(withoutDate),
     ...notices,
     ...repeatNotes(ids, correctsDates),

@@ -42,6 +42,8 @@ export interface PreviewOptions {
 interface CountedValue {
   /** As the first of these rows has it. */
   readonly value: string;
+  /** The same for values that are one, also in another part of the file. */
+  readonly key: string;
   readonly rows: number;
   /** The likely meaning, for people to confirm. */
   readonly suggested: 'won' | 'lost' | null;
@@ -146,7 +148,7 @@ class ValueCounts {
 
   get all(): CountedValue[] | null {
     if (this.areTooMany) return null;
-    return [...this.counts.values()].map(({ value, rows }) => ({ value, rows, suggested: this.suggestion(value) }));
+    return [...this.counts].map(([key, { value, rows }]) => ({ value, key, rows, suggested: this.suggestion(value) }));
   }
 
   add(cell: string): void {

@@ -103,6 +103,8 @@ export const previewOutcomesOutput = closedObject({
     type: ['array', 'null'],
     items: closedObject({
       value: text,
+      /** The same for values that are one, also in another part of the file. */
+      key: text,
       rows: count,
       /** The likely meaning, for people to confirm. */
       suggested: { type: ['string', 'null'], enum: ['won', 'lost', null] },

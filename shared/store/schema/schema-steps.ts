@@ -36,7 +36,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   {
     level: 1,
     name: 'the collections and indexes of 0.1.0',
-    reads: ['calls', 'candidate_scores', 'erasures', 'idempotency', 'outcomes', 'usage_ledger', 'validation_daily'],
+    reads: ['calls', 'candidate_scores', 'erasures', 'idempotency', 'outcomes', 'validation_daily'],
     run: async (database) => {
       await prepareCalls(database);
       await Promise.all([

@@ -38,7 +38,8 @@ export async function readFileHead(file: File): Promise<FileHead> {
 export const unreadable = ({ name }: File): Error =>
   new Error(`The browser cannot read ${name}: it was changed, moved or removed, or it is a folder. Choose it again.`);
 
-async function beginsAsGzip(file: File): Promise<boolean> {
+/** Whether the first bytes of a file are those of gzip. */
+export async function beginsAsGzip(file: File): Promise<boolean> {
   const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   return first === 0x1f && second === 0x8b;
 }

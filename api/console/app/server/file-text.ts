@@ -1,4 +1,4 @@
-const gzipMark = [0x1f, 0x8b];
+import { beginsAsGzip } from './file-head.js';
 
 /** Reads the text of a file from its begin on, as UTF-8. It holds a few MiB of any file. */
 export class FileText {
@@ -12,9 +12,9 @@ export class FileText {
    * @param encoding as the server has found it
    */
   static async open(file: File, encoding: string): Promise<FileText> {
-    const start = new Uint8Array(await file.slice(0, 2).arrayBuffer());
-    const isGzip = gzipMark.every((byte, at) => start[at] === byte);
-    const bytes = isGzip ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream();
+    const bytes = (await beginsAsGzip(file))
+      ? file.stream().pipeThrough(new DecompressionStream('gzip'))
+      : file.stream();
     if (encoding === 'utf-8') return new FileText(bytes.getReader());
     const text = bytes.pipeThrough(new TextDecoderStream(encoding, { fatal: true }));
     return new FileText(text.pipeThrough(new TextEncoderStream()).getReader());

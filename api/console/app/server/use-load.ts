@@ -1,4 +1,4 @@
-import { useCallback, useLayoutEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { call } from './call.js';
 
 /** A reply that a page needs: one of `data` and `problem` is set once loading ended. */
@@ -31,4 +31,13 @@ export function useLoad<Reply>(path: string | undefined): Loaded<Reply> {
     problem: isOwn ? state.problem : undefined,
     reload: useCallback(() => setRound((before) => before + 1), []),
   };
+}
+
+/** Loads again at an interval while the page is seen, and while what it shows moves. */
+export function useRefresh({ reload }: Pick<Loaded<unknown>, 'reload'>, everyMs: number, isMoving = true): void {
+  useEffect(() => {
+    if (!isMoving) return;
+    const timer = setInterval(() => document.hidden || reload(), everyMs);
+    return () => clearInterval(timer);
+  }, [reload, everyMs, isMoving]);
 }

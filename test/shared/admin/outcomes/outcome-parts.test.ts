@@ -100,10 +100,10 @@ describe('a file of outcomes that is sent in parts', () => {
     const options = { columns, words, maxRows: 50_000, optionText, part: { goesOn: false } };
     const found = await previewOutcomes(of(fileOf(lines)), options);
     expect(found.values).to.deep.equal([
-      { value: 'Signed', rows: 2, suggested: 'won' },
-      { value: 'Closed Won', rows: 1, suggested: 'won' },
-      { value: 'Verloren', rows: 1, suggested: null },
-      { value: '1.0', rows: 2, suggested: 'won' },
+      { value: 'Signed', key: 'signed', rows: 2, suggested: 'won' },
+      { value: 'Closed Won', key: 'closed won', rows: 1, suggested: 'won' },
+      { value: 'Verloren', key: 'verloren', rows: 1, suggested: null },
+      { value: '1.0', key: '1', rows: 2, suggested: 'won' },
     ]);
     expect(found).to.include({ rows: 7, withoutValue: 1, endByte: undefined });
     const many = Array.from({ length: 51 }, (_, index) => `${index},a,Stage ${index},`);

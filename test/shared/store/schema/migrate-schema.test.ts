@@ -48,6 +48,12 @@ describe('the schema number', () => {
     expect(schemaSteps.at(-1)?.level).to.equal(ownLevel);
   });
 
+  it('names collections that exist as those that a step reads', async () => {
+    await prepareDatabase(mongo.database);
+    const names = (await mongo.database.listCollections().toArray()).map(({ name }) => name);
+    expect(names).to.include.members(schemaSteps.flatMap(({ reads }) => reads));
+  });
+
   it('is written with all collections and indexes when several processes start on an empty database', async () => {
     expect(await schemaProblemOf(mongo.database)).to.equal(undefined);
     const others = await Promise.all([1, 2].map(() => connectMongo(mongoUrl, { name: 'test' })));
@@ -152,8 +158,8 @@ describe('the schema number', () => {
   });
 
   it('keeps its lease while a step takes longer, and writes nothing once another run has it', async () => {
-    const leaseMs = 300;
-    const slow = noting([1], () => new Promise((resolve) => setTimeout(resolve, 4 * leaseMs)));
+    const leaseMs = 3_000;
+    const slow = noting([1], () => new Promise((resolve) => setTimeout(resolve, 1.5 * leaseMs)));
     const two = [1, 2].map(() => migrateSchema(mongo.database, { steps: slow, leaseMs }));
     expect((await Promise.all(two)).map(({ length }) => length).sort()).to.deep.equal([0, 1]);
     expect(await ran()).to.deep.equal([1]);

@@ -1,11 +1,11 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import { bytesText, countText, instantText } from '../../parts/formats.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { useOrganisation } from '../../server/session.js';
-import { useLoad } from '../../server/use-load.js';
+import { useLoad, useRefresh } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 import { Failures } from './failures.js';
 import { InputTable } from './input-table.js';
@@ -31,11 +31,7 @@ export function JobPage() {
   const job = useLoad<Job>(path);
   const { data, reload } = job;
   const isMoving = data !== undefined && !hasEnded(data.state);
-  useEffect(() => {
-    if (!isMoving) return;
-    const timer = setInterval(() => document.hidden || reload(), refreshMs);
-    return () => clearInterval(timer);
-  }, [isMoving, reload]);
+  useRefresh(job, refreshMs, isMoving);
   return (
     <Page
       title={data === undefined ? 'Job' : fileText(data)}

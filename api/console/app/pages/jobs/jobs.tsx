@@ -1,4 +1,3 @@
-import { useEffect } from 'preact/hooks';
 import type { listJobsOutput } from '../../../../../shared/admin/schemas/jobs.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
@@ -6,7 +5,7 @@ import { Card, Load, Page } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
 import { useOrganisation } from '../../server/session.js';
-import { useLoad } from '../../server/use-load.js';
+import { useLoad, useRefresh } from '../../server/use-load.js';
 import { fileText, hasEnded, type Job, rowsText, stateClass, stateText } from './job-words.js';
 
 const listed = 200;
@@ -16,13 +15,8 @@ const refreshMs = 3_000;
 export function JobsPage() {
   const { api, base } = useOrganisation();
   const jobs = useLoad<ShapeOf<typeof listJobsOutput>>(`${api}/jobs?limit=${listed}`);
-  const { data, reload } = jobs;
-  const isMoving = data?.jobs.some(({ state }) => !hasEnded(state)) === true;
-  useEffect(() => {
-    if (!isMoving) return;
-    const timer = setInterval(() => document.hidden || reload(), refreshMs);
-    return () => clearInterval(timer);
-  }, [isMoving, reload]);
+  const isMoving = jobs.data?.jobs.some(({ state }) => !hasEnded(state)) === true;
+  useRefresh(jobs, refreshMs, isMoving);
   return (
     <Page
       title="Jobs"

@@ -3,6 +3,7 @@ import { useLocation } from 'preact-iso';
 import type { listModelsOutput } from '../../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { bytesText, countText, instantText } from '../../parts/formats.js';
+import { FileDrop } from '../../parts/forms/drop.js';
 import { SelectField } from '../../parts/forms/field.js';
 import { Switch } from '../../parts/forms/switch.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
@@ -12,7 +13,6 @@ import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 import { ColumnsTable } from './columns-table.js';
-import { FileDrop } from './file-drop.js';
 import { hasEnded, type JobPage, stateText } from './job-words.js';
 import { type ChosenFile, estimatedRows, type Preview, usePreview } from './preview.js';
 

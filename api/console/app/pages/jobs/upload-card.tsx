@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { bytesText, percentText } from '../../parts/formats.js';
+import { FileDrop } from '../../parts/forms/drop.js';
 import { Card, Problem } from '../../parts/page.js';
 import { readFileHead } from '../../server/file-head.js';
 import { startUpload, useUpload } from '../../server/file-upload.js';
-import { FileDrop } from './file-drop.js';
 import { fileText, type JobPage } from './job-words.js';
 
 /** The upload of a job in this tab, or the way to go on with one that began elsewhere. */
@@ -41,6 +41,7 @@ export function UploadCard({ job, path }: { readonly job: JobPage; readonly path
         <FileDrop
           text={`Drop ${fileText(job)} here once more, or choose it: the upload goes on where it was.`}
           label="The same file"
+          isDisabled={false}
           take={(file) => void take(file)}
         />
       )}

@@ -3,6 +3,7 @@ import type { importModelOutput, listModelsOutput } from '../../../../../shared/
 import type { uploadSchema } from '../../../../../shared/admin/schemas/uploads.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { bytesText, countText } from '../../parts/formats.js';
+import { DropArea } from '../../parts/forms/drop.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Switch } from '../../parts/forms/switch.js';
 import { Card, Problem } from '../../parts/page.js';
@@ -42,7 +43,7 @@ export function UploadCard({ models, imported }: UploadProps) {
   };
   return (
     <Card title="Upload a bundle" about="A worker reads it and scores its golden records before it can score calls.">
-      <DropArea take={take} isSending={isSending} />
+      <BundleDrop take={take} isSending={isSending} />
       {problem && <Problem problem={problem} />}
       {upload && <Progress upload={upload} setUpload={setUpload} />}
       {upload?.state === 'passed' && (
@@ -61,11 +62,10 @@ export function UploadCard({ models, imported }: UploadProps) {
   );
 }
 
-function DropArea(props: {
+function BundleDrop(props: {
   readonly take: (files: Promise<readonly BundleFile[]>) => void;
   readonly isSending: boolean;
 }) {
-  const [isOver, setOver] = useState(false);
   const [folderId, filesId] = [useId(), useId()];
   const chosen = (event: { readonly currentTarget: HTMLInputElement }) => {
     const files = [...(event.currentTarget.files ?? [])];
@@ -75,22 +75,10 @@ function DropArea(props: {
       props.take(Promise.resolve(files.filter(isTopLevel).map((file) => ({ name: file.name, file }))));
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the two inputs below do the same by keyboard
-    <div
-      class="drop"
-      data-over={isOver || undefined}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        if (event.dataTransfer) props.take(droppedFiles(event.dataTransfer.items));
-      }}
+    <DropArea
+      text={props.isSending ? 'Sending…' : 'Drop the folder of a bundle or its .tar.gz here, or choose it.'}
+      drop={({ items }) => props.take(droppedFiles(items))}
     >
-      <p>{props.isSending ? 'Sending…' : 'Drop the folder of a bundle or its .tar.gz here, or choose it.'}</p>
       <div class="form">
         <div class="field">
           <label for={folderId}>Folder of the bundle</label>
@@ -101,7 +89,7 @@ function DropArea(props: {
           <input id={filesId} type="file" multiple disabled={props.isSending} onChange={chosen} />
         </div>
       </div>
-    </div>
+    </DropArea>
   );
 }
 

@@ -1,11 +1,10 @@
-import { useEffect } from 'preact/hooks';
 import type { fleetOutput } from '../../../../../shared/admin/schemas/usage.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { bytesText, countText, instantText, millisecondsText, timeText } from '../../parts/formats.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { Table } from '../../parts/table.js';
-import { useLoad } from '../../server/use-load.js';
+import { useLoad, useRefresh } from '../../server/use-load.js';
 import { type Organisations, OrganisationTable } from './orgs.js';
 
 type Fleet = ShapeOf<typeof fleetOutput>;
@@ -14,11 +13,7 @@ const refreshMs = 5_000;
 /** Queues, workers, quarantined versions and the state of both databases. */
 export function FleetPage() {
   const fleet = useLoad<Fleet>('/fleet');
-  const { reload } = fleet;
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), refreshMs);
-    return () => clearInterval(timer);
-  }, [reload]);
+  useRefresh(fleet, refreshMs);
   return (
     <Page title="Queues and workers" about="Read again every five seconds.">
       <Load of={fleet}>

@@ -1,5 +1,6 @@
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { bytesText } from '../../parts/formats.js';
+import { FileDrop } from '../../parts/forms/drop.js';
 import { SelectField } from '../../parts/forms/field.js';
 import { Card, Problem } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
@@ -17,8 +18,7 @@ export function FileCard(props: {
   const { api } = useOrganisation();
   const [problem, setProblem] = useState<Error>();
   const [isReading, setReading] = useState(false);
-  const take = async (file: File | undefined) => {
-    if (file === undefined || isBusy || isReading) return;
+  const take = async (file: File) => {
     setReading(true);
     setProblem(undefined);
     props.opened(undefined);
@@ -35,48 +35,15 @@ export function FileCard(props: {
       title="1. Choose a file"
       about="A CSV with one lead in each row, also compressed with gzip. Name every scored lead, also those that have not converted."
     >
-      <DropArea isBusy={isBusy || isReading} take={take} />
+      <FileDrop
+        text="Drop a file of outcomes here, or choose it."
+        label="File of outcomes"
+        isDisabled={isBusy || isReading}
+        take={(file) => void take(file)}
+      />
       {problem && <Problem problem={problem} />}
       {start && <ColumnsForm key={start.file.name + start.file.lastModified} {...props} start={start} />}
     </Card>
-  );
-}
-
-function DropArea({ isBusy, take }: { readonly isBusy: boolean; readonly take: (file: File | undefined) => void }) {
-  const id = useId();
-  const [isOver, setOver] = useState(false);
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the input below does the same by keyboard
-    <div
-      class="drop"
-      data-over={isOver || undefined}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        take(event.dataTransfer?.files[0]);
-      }}
-    >
-      <p>Drop a file of outcomes here, or choose it.</p>
-      <div class="field">
-        <label for={id}>File of outcomes</label>
-        <input
-          id={id}
-          type="file"
-          disabled={isBusy}
-          onChange={({ currentTarget }) => {
-            const [file] = currentTarget.files ?? [];
-            // The same file chosen again must cause an event.
-            currentTarget.value = '';
-            take(file);
-          }}
-        />
-      </div>
-    </div>
   );
 }
 

@@ -80,8 +80,8 @@ export async function countValues(
       const query = { ...queryOf(columns), ...partQuery(line, header), goes_on: String(goesOn) };
       const found = await send<Preview>(`${path}/preview`, query, line === undefined ? [bytes] : [header, bytes]);
       for (const each of found.values ?? []) {
-        const known = values.get(keyOf(each.value));
-        values.set(keyOf(each.value), known === undefined ? each : { ...known, rows: known.rows + each.rows });
+        const known = values.get(each.key);
+        values.set(each.key, known === undefined ? each : { ...known, rows: known.rows + each.rows });
       }
       if (found.values === null || values.size > maxValues)
         throw new Error(
@@ -142,13 +142,8 @@ export async function sendOutcomes(
   } finally {
     text.close();
   }
-  // A value need not be in each part.
-  const notes = parts.length === 1 ? sum.notes : sum.notes.filter((note) => !note.startsWith('No imported row has'));
-  return { ...sum, notes };
+  return sum;
 }
-
-/** Case does not count. pandas writes 1.0 and 0.0 in a column with gaps. */
-const keyOf = (value: string): string => value.toLowerCase().replace(/^([01])\.0+$/, '$1');
 
 const queryOf = ({ crm_id, converted, at }: Columns) => ({ crm_id, converted, ...(at !== '' && { at }) });
 const partQuery = (line: number | undefined, { length }: Uint8Array) =>
