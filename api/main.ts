@@ -107,7 +107,7 @@ async function startServices(gateway: Gateway, connections: GatewayConnections) 
 }
 
 function authenticator(
-  { config }: Gateway,
+  { config, clock }: Gateway,
   { database, isFollowing }: { readonly database: Mongo['database']; readonly isFollowing: () => boolean },
 ): Authenticator {
   return new Authenticator({
@@ -116,6 +116,7 @@ function authenticator(
     pepper: config.keyPepper,
     timeoutMs: minDeadlineMsOf(config),
     unknownKeys: new AuthAttempts({ addressOf: callerAddressBehind(config.trustedProxies) }),
+    clock,
     isFollowing,
   });
 }

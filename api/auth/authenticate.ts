@@ -1,6 +1,7 @@
+import { type Clock, expiryText } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { hashSecret, isSameText, parseSecret } from '../../shared/contract/identifiers.js';
-import type { ApiKey, ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
+import { type ApiKey, type ApiKeyStore, isExpired } from '../../shared/store/accounts/api-keys.js';
 import { withMongoTimeout } from '../../shared/store/connection/connect.js';
 import { FollowedCache } from '../../shared/store/connection/followed-cache.js';
 import type { AuthAttempts } from './auth-attempts.js';
@@ -17,6 +18,7 @@ export interface AuthenticatorOptions {
   readonly brand: string;
   readonly pepper: string;
   readonly unknownKeys: AuthAttempts;
+  readonly clock: Clock;
   /** Whether the change log is followed; see `FollowedCache`. */
   readonly isFollowing?: () => boolean;
   /** Timeout of a look-up, at most and by default 3,000 ms. */
@@ -33,7 +35,7 @@ class UnknownKey extends Error {}
 
 /**
  * Finds the key for a secret. Form and checksum are checked without a look-up. Found keys are cached until
- * the change log or an announcement says that they are revoked.
+ * the change log or an announcement says that they have changed. Their expiry is compared in each call.
  */
 export class Authenticator {
   private readonly cache: FollowedCache<ApiKey>;
@@ -56,8 +58,8 @@ export class Authenticator {
 
   /**
    * The key in the Authorization header.
-   * @throws ApiError invalidApiKey for a missing, malformed, revoked or unknown key; rateLimited after too many unknown
-   * keys from the same address
+   * @throws ApiError invalidApiKey for a missing, malformed, revoked, expired or unknown key; rateLimited after too
+   * many unknown keys from the same address
    */
   async authenticate(request: Addressed): Promise<ApiKey> {
     const { authorization, 'x-api-key': elsewhere } = request.headers;
@@ -84,8 +86,9 @@ export class Authenticator {
     // A key in use never waits for other calls from its address.
     const key = await (this.cache.has(hash) ? lookUp() : this.options.unknownKeys.find(request, hash, lookUp));
     if (key === undefined) throw invalid('The API key is unknown.');
-    if (key.revoked_at === undefined) return key;
-    throw invalid('The API key has been revoked.');
+    if (key.revoked_at !== undefined) throw invalid('The API key has been revoked.');
+    if (key.expires_at === undefined || !isExpired(key, this.options.clock.now())) return key;
+    throw invalid(`The API key expired ${expiryText(key.expires_at)}. An administrator can set a later date.`);
   }
 
   /** Drops a key from the cache. */

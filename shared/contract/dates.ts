@@ -72,6 +72,21 @@ export function isoInstant(text: string): Date | undefined {
 }
 
 /**
+ * The instant from which a key no longer counts: the end of the written day (UTC), or the written time.
+ * @returns undefined for a text that `isoInstant` does not read
+ */
+export function expiryOf(text: string): Date | undefined {
+  const at = isoInstant(text);
+  return at !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(at.getTime() + dayMs) : at;
+}
+
+/** An instant of expiry in a sentence: `at the end of 2027-06-30 (UTC)`, or `on 2027-06-30 12:00 UTC`. */
+export const expiryText = (at: Date): string =>
+  at.getTime() % dayMs === 0
+    ? `at the end of ${dayText(dayNumber(at.getTime()) - 1)} (UTC)`
+    : `on ${minuteText(at.getTime())}`;
+
+/**
  * Maximum days from now to a future conversion: twice the usual horizon, so that a grade can be rehearsed (`leadscore
  * validation run --as-of`). A later date is taken for a typing error, such as a wrong year.
  */

@@ -16,7 +16,7 @@ export const errorTable = {
     code: 'invalid_api_key',
     status: 401,
     retryable: false,
-    meaning: 'The key is missing, malformed, revoked or unknown.',
+    meaning: 'The key is missing, malformed, revoked, expired or unknown.',
     remedy:
       'Send "Authorization: Bearer <API_KEY>" with an active key. A lost secret cannot be shown again: create another key.',
   },

@@ -18,7 +18,19 @@ export interface ApiKey {
   /** The rights of the key. Absent: all. */
   readonly scopes?: readonly Scope[];
   readonly created_at: Date;
+  /** From this instant on, calls with the key are refused. Absent: it has no end. */
+  readonly expires_at?: Date;
   readonly revoked_at?: Date;
+}
+
+/** Whether a key has expired. */
+export const isExpired = ({ expires_at: at }: Pick<ApiKey, 'expires_at'>, nowMs: number): boolean =>
+  at !== undefined && at.getTime() <= nowMs;
+
+/** A change of a key's limits. Absent members stay, and null removes a limit. */
+export interface KeyLimits {
+  readonly scopes?: readonly Scope[] | null | undefined;
+  readonly expires_at?: Date | null | undefined;
 }
 
 export const defaultRatePerSecond = 10;
@@ -30,6 +42,8 @@ export interface NewApiKey extends KeySettings {
   readonly ratePerSecond: number;
   /** Without it, the key may do everything. */
   readonly scopes?: readonly Scope[] | undefined;
+  /** Without it, the key has no end. */
+  readonly expiresAt?: Date | undefined;
   readonly now: Date;
 }
 
@@ -62,6 +76,7 @@ export class ApiKeyStore {
       rate_per_second: key.ratePerSecond,
       ...(key.scopes !== undefined && { scopes: key.scopes }),
       created_at: key.now,
+      ...(key.expiresAt !== undefined && { expires_at: key.expiresAt }),
     };
     await this.collection.insertOne(document, inSession(this.session));
     return { key: document, secret };
@@ -70,6 +85,25 @@ export class ApiKeyStore {
   /** Finds a key by its hash, including revoked keys. */
   async findByHash(hash: string): Promise<ApiKey | undefined> {
     return (await this.collection.findOne({ hash })) ?? undefined;
+  }
+
+  /** Changes the limits of a key that is not revoked. Undefined if there is no such key. */
+  async limit(keyId: string, limits: KeyLimits): Promise<ApiKey | undefined> {
+    const members = Object.entries(limits);
+    const set = members.filter(([, value]) => value !== undefined && value !== null);
+    const removed = members.flatMap(([name, value]) => (value === null ? [[name, 1 as const]] : []));
+    // MongoDB refuses an operator without fields.
+    const update = {
+      ...(set.length === 0 ? {} : { $set: Object.fromEntries(set) }),
+      ...(removed.length === 0 ? {} : { $unset: Object.fromEntries(removed) }),
+    };
+    const write = async (session: ClientSession) => {
+      const options = { returnDocument: 'after', session } as const;
+      const unrevoked = { _id: keyId, revoked_at: { $exists: false } };
+      const result = (await this.collection.findOneAndUpdate(unrevoked, update, options)) ?? undefined;
+      return { result, change: result && { kind: 'key' as const, id: result.hash } };
+    };
+    return await logged(this.database, write, this.session);
   }
 
   /** Revokes a key for ever; a second revocation keeps the first time. Undefined if there is no such key. */

@@ -9,6 +9,8 @@ import { freshDatabases } from '../../support/service/servers.js';
 const settings = { brand: 'leadscore', pepper: 'pepper-of-the-tests' };
 
 describe('Authenticator', () => {
+  let nowMs = 0;
+  const clock = { now: () => nowMs };
   let mongo: Mongo;
   let stored: ApiKeyStore;
   let keys: Authenticator;
@@ -20,17 +22,19 @@ describe('Authenticator', () => {
   });
   after(() => mongo.client.close());
   beforeEach(() => {
+    nowMs = Date.now();
     const unknownKeys = new AuthAttempts({ addressOf: () => '203.0.113.7' });
-    keys = new Authenticator({ keys: stored, ...settings, unknownKeys });
+    keys = new Authenticator({ keys: stored, ...settings, unknownKeys, clock });
   });
 
-  const create = (name: string) =>
+  const create = (name: string, expiresAt?: Date) =>
     stored.create({
       ...settings,
       organisationId: 'org_A',
       kind: 'live',
       name,
       ratePerSecond: 20,
+      expiresAt,
       now: new Date(),
     });
   const on = (socket: object, secret: string) =>
@@ -65,6 +69,25 @@ describe('Authenticator', () => {
     expect(await on(connection, secret)).to.equal('revoked later');
     keys.forget(key.hash);
     expect(await on(connection, secret)).to.equal('The API key has been revoked.');
+  });
+
+  it('refuses a key in its cache from its expiry on, and names the date', async () => {
+    const ofDay = await create('a day', new Date('2030-07-01T00:00:00Z'));
+    const ofTime = await create('a time', new Date('2030-07-01T12:30:00Z'));
+    const seen = async (now: string) => {
+      nowMs = Date.parse(now);
+      return [await on({}, ofDay.secret), await on({}, ofTime.secret)];
+    };
+    const later = 'An administrator can set a later date.';
+    const ended = `The API key expired at the end of 2030-06-30 (UTC). ${later}`;
+    expect(await seen('2030-06-30T23:59:59.999Z')).to.deep.equal(['a day', 'a time']);
+    await stored.limit(ofDay.key._id, { expires_at: null });
+    expect(await seen('2030-07-01T00:00:00Z'), 'from the cache').to.deep.equal([ended, 'a time']);
+    keys.forget(ofDay.key.hash);
+    expect(await seen('2030-07-01T12:30:00Z')).to.deep.equal([
+      'a day',
+      `The API key expired on 2030-07-01 12:30 UTC. ${later}`,
+    ]);
   });
 
   it('answers calls whose key is being read when all keys are forgotten', async () => {

@@ -1,9 +1,11 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { publishChange } from '../../../shared/redis/changes.js';
 import type { CallDay } from '../../../shared/store/console/call-days.js';
 import { idsOfJob } from '../../../shared/store/jobs/job-documents.js';
 import type { Coverage } from '../../../shared/store/models/coverage.js';
 import { eventually } from '../../support/eventually.js';
+import { refused } from '../../support/http/score-reply.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { itInFull } from '../../support/tier.js';
@@ -190,6 +192,20 @@ describe('a bulk job through the API', () => {
       expect(progress.scored, name).to.equal(0);
     }
     expect(await own.ledgerSum()).to.equal(before);
+  });
+
+  it('runs after the expiry of the key that created it, and counts under that key', async function () {
+    this.timeout(90_000);
+    const key = await own.addKey('live');
+    const { job_id: id } = await newJob(own, {}, key);
+    const { stores, redis } = service;
+    await stores.keys.limit(key.key._id, { expires_at: new Date(service.clock.now()) });
+    await publishChange(redis, { kind: 'key', id: key.key.hash });
+    await eventually(async () => refused(await own.call(`/v1/jobs/${id}`, { key }), '401 invalid_api_key'));
+    await upload(id, Buffer.from('company_size\n7\n8\n'));
+    expect((await until(id, 'completed')).progress).to.include({ rows: 2, scored: 2 });
+    const row = { org: own.id, key: key.key._id, records: 2 };
+    expect(await stores.database.collection('calls').countDocuments(row)).to.equal(1);
   });
 
   itInFull('goes on after too many errors when it is resumed', async function () {
