@@ -1,8 +1,9 @@
 import type { Lane } from '../contract/lanes.js';
+import { ownLevel } from '../process/release.js';
 import type { Redis } from './connect.js';
 import { processesKey } from './keys.js';
 import { type LuaCommand, luaCommand, stringsReply } from './lua-command.js';
-import { type ProcessKind, processKinds } from './running-processes.js';
+import { type ProcessKind, processKinds, processNames } from './running-processes.js';
 
 /** How often a process renews its note. */
 export const noteEveryMs = 10_000;
@@ -94,3 +95,9 @@ export class ProcessRegister {
       );
   }
 }
+
+/** The processes of earlier releases, in words: `gateway web-1:210`. */
+export const olderProcesses = (processes: readonly NotedProcess[]): string[] =>
+  processes
+    .filter(({ level = 0 }) => level < ownLevel)
+    .map(({ kind, host, pid }) => `${processNames[kind][0]} ${host}:${pid}`);

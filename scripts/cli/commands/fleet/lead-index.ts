@@ -1,7 +1,4 @@
 import type { Command } from 'commander';
-import { ownLevel } from '../../../../shared/process/release.js';
-import type { NotedProcess } from '../../../../shared/redis/process-register.js';
-import { processNames } from '../../../../shared/redis/running-processes.js';
 import type { LeadIndexState } from '../../../../shared/store/lead-index/move-lead-index.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
 import { CliError } from '../../context/cli-error.js';
@@ -45,8 +42,8 @@ async function move(
 ): Promise<number> {
   const { moveLeadIndex } = await import('../../../../shared/store/lead-index/move-lead-index.js');
   const { missingRights } = await import('../../../../shared/store/connection/connect.js');
-  const { ProcessRegister } = await import('../../../../shared/redis/process-register.js');
-  refuseOlder(await new ProcessRegister(await connections.redis()).list());
+  const { olderProcesses, ProcessRegister } = await import('../../../../shared/redis/process-register.js');
+  refuseOlder(olderProcesses(await new ProcessRegister(await connections.redis()).list()));
   const database = await connections.preparedDatabase();
   const everyMs = 10_000;
   let dueMs = performance.now() + everyMs;
@@ -61,12 +58,10 @@ async function move(
 }
 
 /** An older process writes no numbers, which MongoDB refuses from the first step on. */
-function refuseOlder(processes: readonly NotedProcess[]): void {
-  const older = processes.filter(({ level = 0 }) => level < ownLevel);
+function refuseOlder(older: readonly string[]): void {
   if (older.length === 0) return;
-  const names = older.map(({ kind, host, pid }) => `${processNames[kind][0]} ${host}:${pid}`);
   throw new CliError(
-    `Processes of an earlier release are running, whose calls would fail: ${names.join(', ')}. Replace them by this ` +
+    `Processes of an earlier release are running, whose calls would fail: ${older.join(', ')}. Replace them by this ` +
       'release, wait 35 seconds, and run the command again.',
     { code: 'older_processes' },
   );
