@@ -8,6 +8,7 @@ export const adminErrors = {
   method_not_allowed: 405,
   conflict: 409,
   other_key_settings: 409,
+  older_processes: 409,
   version_taken: 409,
   bundle_stored: 409,
   would_block: 409,

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { expiryOf } from '../../../shared/contract/dates.js';
 import { type Scope, scopes } from '../../../shared/contract/roles.js';
 
 /** Help of a command. */
@@ -41,12 +42,13 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It must be a whole number from ${bounds.min} to ${bounds.max}.`);
   };
 
-/** A list of scopes, such as `score,outcomes`. */
-export function scopeList(text: string): Scope[] {
+/** A list of scopes, such as `score,outcomes`, or the word `all`. */
+export function scopeList(text: string): Scope[] | 'all' {
+  if (text === 'all') return text;
   const named = [...new Set(text.split(',').map((each) => each.trim()))];
   const unknown = named.find((name) => !scopes.some((scope) => scope === name));
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is no scope. Name some of ${scopes.join(', ')}, with commas.`);
+    throw new InvalidArgumentError(`"${unknown}" is no scope. Name some of ${scopes.join(', ')}, with commas, or all.`);
   return scopes.filter((scope) => named.includes(scope));
 }
 
@@ -74,6 +76,12 @@ export function isoDate(text: string): Date {
   const date = new Date(text);
   if (form.test(text) && !Number.isNaN(date.getTime()) && isCalendarDay(text.slice(0, 10))) return date;
   throw new InvalidArgumentError('It must be an ISO 8601 date such as 2026-12-31 or 2026-12-31T12:00:00Z.');
+}
+
+/** A date of expiry as it was written, or the word `never`. */
+export function expiryDate(text: string): string {
+  if (text === 'never' || expiryOf(text) !== undefined) return text;
+  throw new InvalidArgumentError('It must be a date such as 2027-06-30 or 2027-06-30T12:00:00Z, or never.');
 }
 
 /** A month in the form `YYYY-MM`. */

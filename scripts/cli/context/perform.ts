@@ -56,7 +56,7 @@ async function adminContext(
 }
 
 /** The option of an input member whose name differs from it. */
-const optionOf: Readonly<Record<string, string>> = { trial_ends_at: '--trial-ends' };
+const optionOf: Readonly<Record<string, string>> = { trial_ends_at: '--trial-ends', expires_at: '--expires' };
 const remedies: Readonly<Record<string, string>> = {
   limit: '. Add --plan trial, pro or enterprise',
   too_many_models: ': npx leadscore model delete MODEL',

@@ -1,10 +1,10 @@
 import { monthOf } from '../../contract/dates.js';
 import type { ShapeOf } from '../../contract/schema.js';
-import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../store/accounts/api-keys.js';
+import { type ApiKey, ApiKeyStore, defaultRatePerSecond, isExpired } from '../../store/accounts/api-keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { CallDayStore } from '../../store/console/call-days.js';
-import { defineAction } from '../action.js';
-import { notFound } from '../admin-error.js';
+import { type ActionContext, type AdminContext, defineAction, difference } from '../action.js';
+import { AdminError, notFound } from '../admin-error.js';
 import {
   createKeyInput,
   createKeyOutput,
@@ -12,8 +12,10 @@ import {
   listKeysInput,
   listKeysOutput,
   revokeKeyInput,
+  setKeyInput,
 } from '../schemas/keys.js';
 import { daysOf } from '../usage/show-usage.js';
+import { checkedExpiry, refuseForOlderProcesses } from './key-limits.js';
 import { checkedKeySettings } from './key-settings.js';
 import { requireOrganisation } from './organisation-document.js';
 
@@ -25,9 +27,11 @@ export const createKey = defineAction({
   effect: 'change',
   input: createKeyInput,
   output: createKeyOutput,
+  prepare: refuseUnkept,
   async run(context, input) {
     const { database, session, clock, record } = context;
     const { org_id: organisationId, kind = 'live', name = `${kind} key`, rate_per_second: rate, scopes } = input;
+    const nowMs = clock.now();
     await requireOrganisation(new OrganisationStore(database, session), organisationId);
     const settings = await checkedKeySettings(context, 'the gateways would reject this key');
     const { key, secret } = await new ApiKeyStore(database, session).create({
@@ -36,8 +40,9 @@ export const createKey = defineAction({
       name: name.trim(),
       ratePerSecond: rate ?? defaultRatePerSecond,
       scopes,
+      expiresAt: input.expires_at === undefined ? undefined : checkedExpiry(input.expires_at, nowMs),
       ...settings,
-      now: new Date(clock.now()),
+      now: new Date(nowMs),
     });
     const document = keyDocument(key);
     await record({ organisationId, target: key._id, after: document });
@@ -61,9 +66,39 @@ export const listKeys = defineAction({
     const shown = keys.map(async (key) => {
       const used = await store.lastUse(organisationId, key._id);
       const lastUse = used === undefined ? {} : { last_used_at: used.toISOString() };
-      return { ...keyDocument(key), calls_this_month: calls.get(key._id) ?? 0, ...lastUse };
+      const state = stateOf(key, clock.now());
+      return { ...keyDocument(key), state, calls_this_month: calls.get(key._id) ?? 0, ...lastUse };
     });
     return { keys: await Promise.all(shown) };
+  },
+});
+
+/** Changes the scopes and the expiry of a key in use. Its secret stays. */
+export const setKey = defineAction({
+  name: 'key.set',
+  description: 'Change scopes and expiry of an API key, also of an expired one. Its secret stays.',
+  role: 'admin',
+  effect: 'change',
+  input: setKeyInput,
+  output: keySchema,
+  prepare: refuseUnkept,
+  async run(context, input) {
+    const { database, session, clock, record, announce } = context;
+    const { scopes, expires_at: expires } = input;
+    const before = await requireKey(context, input);
+    const keyId = before._id;
+    const limits = {
+      scopes,
+      expires_at: typeof expires === 'string' ? checkedExpiry(expires, clock.now()) : expires,
+    };
+    if (before.revoked_at !== undefined)
+      throw new AdminError('conflict', `The key ${keyId} is revoked, and cannot be changed. Create another key.`);
+    if (scopes === undefined && expires === undefined) return keyDocument(before);
+    const document = keyDocument((await new ApiKeyStore(database, session).limit(keyId, limits)) ?? before);
+    announce({ kind: 'key', id: before.hash });
+    const changed = difference(keyDocument(before), document);
+    await record({ organisationId: before.organisation_id, target: keyId, ...changed });
+    return document;
   },
 });
 
@@ -75,14 +110,13 @@ export const revokeKey = defineAction({
   effect: 'change',
   input: revokeKeyInput,
   output: keySchema,
-  async run({ database, session, clock, record, announce }, { key_id: keyId, org_id: organisationId }) {
-    const store = new ApiKeyStore(database, session);
-    const before = await store.find(keyId);
-    if (before === undefined || (organisationId !== undefined && before.organisation_id !== organisationId))
-      throw notFound('key', keyId);
+  async run(context, input) {
+    const { database, session, clock, record, announce } = context;
+    const before = await requireKey(context, input);
+    const keyId = before._id;
     announce({ kind: 'key', id: before.hash });
     if (before.revoked_at !== undefined) return keyDocument(before);
-    const revoked = (await store.revoke(keyId, new Date(clock.now()))) ?? before;
+    const revoked = (await new ApiKeyStore(database, session).revoke(keyId, new Date(clock.now()))) ?? before;
     const document = keyDocument(revoked);
     const { name, revoked_at } = document;
     await record({
@@ -95,6 +129,29 @@ export const revokeKey = defineAction({
   },
 });
 
+/** Refuses limits that a running process would not keep. */
+async function refuseUnkept(
+  context: AdminContext,
+  { scopes, expires_at: expires }: Pick<ShapeOf<typeof setKeyInput>, 'scopes' | 'expires_at'>,
+  _material: undefined,
+): Promise<void> {
+  if (scopes || expires) await refuseForOlderProcesses(context);
+}
+
+/** @throws AdminError not_found, also for a key of another organisation than the named one */
+async function requireKey(
+  { database, session }: ActionContext,
+  { key_id: keyId, org_id: organisationId }: ShapeOf<typeof revokeKeyInput>,
+): Promise<ApiKey> {
+  const key = await new ApiKeyStore(database, session).find(keyId);
+  if (key === undefined || (organisationId !== undefined && key.organisation_id !== organisationId))
+    throw notFound('key', keyId);
+  return key;
+}
+
+const stateOf = (key: ApiKey, nowMs: number): 'valid' | 'expired' | 'revoked' =>
+  key.revoked_at === undefined ? (isExpired(key, nowMs) ? 'expired' : 'valid') : 'revoked';
+
 /** A key without its secret and hash. */
 const keyDocument = (key: ApiKey): ShapeOf<typeof keySchema> => ({
   key_id: key._id,
@@ -104,5 +161,6 @@ const keyDocument = (key: ApiKey): ShapeOf<typeof keySchema> => ({
   rate_per_second: key.rate_per_second,
   ...(key.scopes === undefined ? {} : { scopes: [...key.scopes] }),
   created_at: key.created_at.toISOString(),
+  ...(key.expires_at === undefined ? {} : { expires_at: key.expires_at.toISOString() }),
   ...(key.revoked_at === undefined ? {} : { revoked_at: key.revoked_at.toISOString() }),
 });

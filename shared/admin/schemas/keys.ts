@@ -1,8 +1,9 @@
 import { scopes } from '../../contract/roles.js';
-import { closedObject, count, instant, list, text } from '../../contract/schema.js';
+import { closedObject, count, described, instant, instantOrNull, list, text } from '../../contract/schema.js';
 import { bucket, keyId, name, organisationId } from './members.js';
 
 const scopeList = { type: 'array', items: { type: 'string', enum: scopes }, minItems: 1, uniqueItems: true } as const;
+const expiry = 'A day such as 2027-06-30, at whose end (UTC) the key expires, or a date and time.';
 
 const keyMembers = {
   key_id: text,
@@ -14,6 +15,8 @@ const keyMembers = {
   /** Absent: the key may do everything. */
   'scopes?': scopeList,
   created_at: instant,
+  /** Absent: it has no end. */
+  'expires_at?': described('From this instant on, calls with the key get 401.', instant),
   'revoked_at?': instant,
 } as const;
 
@@ -24,6 +27,7 @@ export const listKeysOutput = closedObject({
   keys: list(
     closedObject({
       ...keyMembers,
+      state: { type: 'string', enum: ['valid', 'expired', 'revoked'] },
       /** Absent if no call of the last 400 days is known. Up to a minute late. */
       'last_used_at?': instant,
       'calls_this_month?': count,
@@ -37,6 +41,15 @@ export const createKeyInput = closedObject({
   'kind?': bucket,
   'rate_per_second?': { type: 'integer', minimum: 1, maximum: 10_000 },
   'scopes?': scopeList,
+  'expires_at?': described(expiry, instant),
+});
+
+/** Members that are absent stay. */
+export const setKeyInput = closedObject({
+  'org_id?': organisationId,
+  key_id: keyId,
+  'scopes?': described('Null: the key may do everything.', { ...scopeList, type: ['array', 'null'] }),
+  'expires_at?': described(`${expiry} Null: it has no end.`, instantOrNull),
 });
 /** The secret is shown once. */
 export const createKeyOutput = closedObject({ ...keyMembers, secret: text });

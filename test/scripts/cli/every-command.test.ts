@@ -43,6 +43,7 @@ describe('every command', () => {
       ['org', 'set', 'org_x', '--plan', 'pro'],
       ['key', 'create', 'org_x'],
       ['key', 'list', 'org_x'],
+      ['key', 'set', 'key_x', '--expires', 'never'],
       ['key', 'revoke', 'key_x'],
       ['model', 'list', 'org_x'],
       ['model', 'show', 'mdl_x'],
@@ -78,6 +79,11 @@ describe('every command', () => {
       ['key', 'create', 'org_a', '--rate', '1.5'],
       ['model', 'import', 'x'],
       ['model', 'set', 'mdl_a', '--live-api', 'maybe'],
+      ['key', 'create', 'org_a', '--expires', '2027-02-30'],
+      ['key', 'set', 'key_a'],
+      ['key', 'set', 'key_a', '--scopes', 'score,admin'],
+      ['key', 'set', 'key_a', '--expires', 'tomorrow'],
+      ['key', 'set', 'leadscore_sk_x', '--expires', 'never'],
       ['model', 'coverage', 'mdl_a', '--days', '91'],
       ['usage', 'show', 'org_a', '--month', '2026-13'],
       ['outcomes', 'import', 'org_a'],
@@ -161,7 +167,8 @@ describe('every command', () => {
 
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
-      ...['org create', 'org set', 'org show', 'org list', 'key create', 'key list', 'key revoke', 'model import'],
+      ...['org create', 'org set', 'org show', 'org list', 'key create', 'key list', 'key set', 'key revoke'],
+      'model import',
       ...[
         'model check',
         'model set',

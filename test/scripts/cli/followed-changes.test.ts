@@ -148,6 +148,19 @@ describe('a gateway that no announcement reaches', () => {
     await follows(async () => expect((await detail()).validation).to.have.property('graded_at'));
   });
 
+  it('follows a change of the scopes and of the expiry of a key', async () => {
+    const key = await desk.addKey('live');
+    // It needs the scope `read`. There is no such lead.
+    const status = async () => (await desk.call('/v1/scores/none', { key })).status;
+    expect(await status()).to.equal(404);
+    await run('key', 'set', key.key._id, '--scopes', 'score');
+    await follows(async () => expect(await status()).to.equal(403));
+    await run('key', 'set', key.key._id, '--scopes', 'all', '--expires', new Date(Date.now() + 500).toISOString());
+    await follows(async () => expect(await status()).to.equal(401));
+    await run('key', 'set', key.key._id, '--expires', 'never');
+    await follows(async () => expect(await status()).to.equal(404));
+  });
+
   it('follows a revocation of a key, and one that is repeated after a restore', async () => {
     const statusOf = async (key: UsableKey) => (await desk.call('/v1/models', { key })).status;
     const [revoked, restored] = [await desk.addKey('live'), await desk.addKey('live')];

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { hashSecret, parseSecret } from '../../../shared/contract/identifiers.js';
+import { ProcessRegister } from '../../../shared/redis/process-register.js';
 import { KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
+import { CallDayStore, dayOf } from '../../../shared/store/console/call-days.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -45,6 +47,120 @@ describe('leadscore key', () => {
     const { exitCode, stderr } = await desk.run('key', 'create', organisation, '--scopes', 'score,admin');
     expect(exitCode).to.equal(2);
     expect(stderr).to.include('"admin" is no scope. Name some of score, read, erase, outcomes, jobs');
+  });
+
+  it('key set changes the scopes and the expiry of a key, announces it, and leaves an entry in the audit log', async () => {
+    const organisation = await desk.newOrganisation();
+    const created = await desk.document('key', 'create', organisation, '--name', 'CRM', '--expires', '2090-06-30');
+    expect(created.expires_at).to.equal('2090-07-01T00:00:00.000Z');
+    const [id, secret] = [String(created.key_id), String(created.secret)];
+    const { stdout } = await desk.run('key', 'set', id, '--scopes', 'score', '--expires', '2091-01-02');
+    expect(stdout).to.match(/Scopes +score\nExpires +at the end of 2091-01-02 \(UTC\)\n$/);
+    await desk.announced({ kind: 'key', id: hashSecret(secret, desk.pepper) });
+    const stored = await desk.stores.keys.find(id);
+    expect(stored).to.deep.include({ scopes: ['score'], expires_at: new Date('2091-01-03T00:00:00Z') });
+    expect(stored?.hash, 'the same secret').to.equal(hashSecret(secret, desk.pepper));
+    const entry = await desk.stores.database.collection('audit_log').findOne({ action: 'key.set', target: id });
+    expect(entry).to.deep.include({
+      org: organisation,
+      before: { expires_at: '2090-07-01T00:00:00.000Z' },
+      after: { scopes: ['score'], expires_at: '2091-01-03T00:00:00.000Z' },
+    });
+    const open = await desk.document('key', 'set', id, '--scopes', 'all', '--expires', 'never');
+    expect(open).to.not.have.any.keys('scopes', 'expires_at');
+    expect(await desk.stores.keys.find(id)).to.not.have.any.keys('scopes', 'expires_at');
+  });
+
+  it('key set refuses a date that has passed, a malformed one, another scope and a revoked key', async () => {
+    const organisation = await desk.newOrganisation();
+    const { key_id } = await desk.document('key', 'create', organisation, '--scopes', 'score');
+    const id = String(key_id);
+    const before = await desk.stores.keys.find(id);
+    for (const [words, exitCode, message] of [
+      [
+        ['--expires', '2020-06-30'],
+        2,
+        '--expires must be in the future, and the key would have expired at the end of 2020-06-30 (UTC).',
+      ],
+      [['--expires', '2027-02-30'], 2, 'It must be a date such as 2027-06-30 or 2027-06-30T12:00:00Z, or never.'],
+      [
+        ['--scopes', 'score,admin'],
+        2,
+        '"admin" is no scope. Name some of score, read, erase, outcomes, jobs, with commas, or all.',
+      ],
+      [[], 2, 'Nothing to set. Give --scopes or --expires'],
+    ] as const) {
+      const refused = await desk.run('key', 'set', id, ...words);
+      expect(refused.exitCode, words.join(' ')).to.equal(exitCode);
+      expect(refused.stderr).to.include(message);
+    }
+    const created = await desk.run('key', 'create', organisation, '--expires', '2020-06-30');
+    expect(created.stderr).to.include('--expires must be in the future');
+    expect(await desk.stores.keys.list(organisation)).to.deep.equal([before]);
+    await desk.document('key', 'revoke', id);
+    const { exitCode, stderr } = await desk.run('key', 'set', id, '--expires', 'never');
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.include(`The key ${id} is revoked, and cannot be changed. Create another key.`);
+  });
+
+  it('key list shows the last use and the state of each key', async () => {
+    const organisation = await desk.newOrganisation();
+    const ofName = async (name: string) =>
+      String((await desk.document('key', 'create', organisation, '--name', name)).key_id);
+    const [used, expired, ending, revoked] = [
+      await ofName('Used'),
+      await ofName('Old'),
+      await ofName('New'),
+      await ofName('Gone'),
+    ];
+    const last = new Date('2026-11-20T10:00:00Z');
+    const day = { org: organisation, key: used, bucket: 'live', model: '', day: dayOf(last.getTime()) } as const;
+    await new CallDayStore(desk.stores.database).add([{ ...day, calls: 1, records: 1, last_at: last }]);
+    await desk.stores.keys.limit(expired, { expires_at: new Date('2026-07-01T00:00:00Z') });
+    await desk.document('key', 'set', ending, '--expires', '2090-06-30');
+    await desk.stores.keys.revoke(revoked, new Date('2026-08-02T00:00:00Z'));
+    const { stdout } = await desk.run('key', 'list', organisation);
+    const lines = stdout.split(/\n(?=key_)/).map((line) => line.replaceAll(/\s+/g, ' ').trim());
+    expect(lines.slice(1)).to.deep.equal([
+      `${used} Used live everything 10 2026-11-20 valid`,
+      `${expired} Old live everything 10 never expired 2026-06-30`,
+      `${ending} New live everything 10 never valid until 2090-06-30`,
+      `${revoked} Gone live everything 10 never revoked 2026-08-02`,
+    ]);
+    const { keys } = await desk.document('key', 'list', organisation);
+    expect((keys as { state: string }[]).map(({ state }) => state)).to.deep.equal([
+      ...['valid', 'expired', 'valid', 'revoked'],
+    ]);
+    // A later date makes an expired key valid again.
+    await desk.document('key', 'set', expired, '--expires', '2090-06-30');
+    expect((await desk.run('key', 'list', organisation)).stdout).to.not.include('expired');
+  });
+
+  it('limits no key while a gateway or a runner of an earlier release runs, which would ignore it', async () => {
+    const organisation = await desk.newOrganisation();
+    const id = String((await desk.document('key', 'create', organisation)).key_id);
+    const register = new ProcessRegister(desk.redis);
+    const older = { release: '0.1.0', host: 'web-1', upMs: 1, clockAheadMs: 0, disk: null, settings: {} };
+    await register.note('gateway', { ...older, kind: 'gateway', pid: 210 });
+    await register.note('pool', { ...older, kind: 'pool', pid: 211 });
+    try {
+      for (const words of [
+        ['create', organisation, '--scopes', 'score'],
+        ['create', organisation, '--expires', '2090-06-30'],
+        ['set', id, '--scopes', 'score'],
+        ['set', id, '--expires', '2090-06-30'],
+      ]) {
+        const { exitCode, stderr } = await desk.run('key', ...words);
+        expect(exitCode, words.join(' ')).to.equal(1);
+        expect(stderr).to.include('would ignore scopes and expiry: gateway web-1:210. Replace them');
+      }
+      expect(await desk.stores.keys.list(organisation)).to.have.length(1);
+      expect(await desk.document('key', 'set', id, '--scopes', 'all')).to.include({ key_id: id });
+    } finally {
+      await register.remove('gateway');
+    }
+    expect(await desk.document('key', 'set', id, '--scopes', 'score')).to.deep.include({ scopes: ['score'] });
+    await register.remove('pool');
   });
 
   it('key create fails without KEY_PEPPER, also when MongoDB is on this machine; key list does not need it', async () => {
