@@ -33,6 +33,10 @@ export const scopePresets = [
   { name: 'Everything', scopes: undefined, meaning: 'It can also erase leads.' },
 ] as const satisfies readonly { name: string; scopes: readonly Scope[] | undefined; meaning: string }[];
 
+/** The set of scopes of a key; undefined if it is none of the known ones. */
+export const presetOf = (scopes: readonly Scope[] | undefined): (typeof scopePresets)[number] | undefined =>
+  scopePresets.find((each) => each.scopes?.join() === scopes?.join());
+
 /** Whether a key may use an endpoint. */
 export const allows = (key: { readonly scopes?: readonly Scope[] }, needed: NeededScope): boolean =>
   needed === 'any' || key.scopes === undefined || key.scopes.includes(needed);

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { createKey } from '../../shared/admin/organisations/key-actions.js';
-import { monthOf } from '../../shared/contract/dates.js';
+import { dayMs, monthOf } from '../../shared/contract/dates.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import { ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
 import type { CallDocument } from '../../shared/store/calls/call-documents.js';
 import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
 import { ModelStore } from '../../shared/store/models/models.js';
@@ -31,8 +32,8 @@ describe('a dialog of the console', function () {
     filled = await filledOrganisation(service);
   });
 
-  async function openAt(address: string, appearance = appearances[0]): Promise<ConsolePage> {
-    const opened = await openPage(browser, service, appearance);
+  async function openAt(address: string, appearance = appearances[0], expected = [401]): Promise<ConsolePage> {
+    const opened = await openPage(browser, service, appearance, expected);
     await opened.signIn('owner', filled.id);
     await opened.page.goto(`${service.url}${address}`);
     return opened;
@@ -81,6 +82,67 @@ describe('a dialog of the console', function () {
       if (way === 'close') await page.evaluate(closeNatively);
       await dialog.waitFor({ state: 'detached' });
     }
+    await close();
+  });
+
+  for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light'))
+    it(`limits a key at its creation and changes its limits later, at ${appearance.viewport.width}`, async () => {
+      const { page, close, check } = await openAt('/keys', appearance, [401, 422]);
+      const name = `Limited ${appearance.viewport.width}`;
+      const stored = () => service.database.collection('api_keys').findOne({ organisation_id: filled.id, name });
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await page.getByLabel('Name').fill(name);
+      await page.getByText('It can score records and report outcomes, and read nothing.').waitFor();
+      await page.getByLabel('Expires').selectOption('At the end of a day (UTC)');
+      expect(await page.getByRole('button', { name: 'Create key' }).last().isDisabled(), 'without a day').to.equal(
+        true,
+      );
+      await page.getByLabel('Last day').fill('2020-06-30');
+      await page.getByLabel('Last day').press('Enter');
+      await page.getByText('expires_at must be in the future').waitFor();
+      await page.getByLabel('Last day').fill('2090-06-30');
+      await check('key-limits');
+      await page.getByLabel('Last day').press('Enter');
+      await page.getByRole('button', { name: 'I stored it' }).click();
+      await page.getByRole('cell', { name: '30 Jun 2090' }).first().waitFor();
+      expect(await stored()).to.deep.include({
+        scopes: ['score', 'outcomes'],
+        expires_at: new Date('2090-07-01T00:00:00Z'),
+      });
+      await page.getByRole('button', { name: `Change ${name}` }).click();
+      const dialog = page.getByRole('dialog', { name: `Change ${name}` });
+      expect(await dialog.getByLabel('Last day').inputValue()).to.equal('2090-06-30');
+      await dialog.getByLabel('Used by').selectOption('Everything');
+      await dialog.getByLabel('Expires').selectOption('Never');
+      await check('key-change');
+      await dialog.getByRole('button', { name: 'Change key' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      expect(await stored()).to.not.have.any.keys('scopes', 'expires_at');
+      await page.getByRole('button', { name: `Change ${name}` }).click();
+      await dialog.getByLabel('Expires').selectOption('In 90 days');
+      await dialog.getByRole('button', { name: 'Change key' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      expect(await stored())
+        .to.have.property('expires_at')
+        .that.satisfies((at: Date) => at.getTime() > Date.now() + 89 * dayMs);
+      await close();
+    });
+
+  it('shows expired keys apart, and makes one valid again', async () => {
+    const { key_id: id } = await service.act(createKey, { org_id: filled.id, name: 'Ended' });
+    await new ApiKeyStore(service.database).limit(id, { scopes: ['jobs'], expires_at: new Date('2026-07-01') });
+    const { page, close, check } = await openAt('/keys');
+    await page.getByText('Expired keys (1)').waitFor();
+    await check('keys-expired');
+    await page.getByRole('button', { name: 'Change Ended' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change Ended' });
+    expect(await dialog.getByLabel('Used by').locator('option:checked').textContent()).to.equal('As now: jobs');
+    await dialog.getByLabel('Expires').selectOption('In one year');
+    await dialog.getByRole('button', { name: 'Change key' }).click();
+    await page.getByText('Expired keys (1)').waitFor({ state: 'detached' });
+    expect(await service.database.collection('api_keys').findOne({ name: 'Ended' })).to.deep.include({
+      scopes: ['jobs'],
+    });
     await close();
   });
 

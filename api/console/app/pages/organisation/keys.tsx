@@ -1,91 +1,63 @@
 import { useState } from 'preact/hooks';
-import type { createKeyOutput, listKeysOutput } from '../../../../../shared/admin/schemas/keys.js';
-import { scopePresets } from '../../../../../shared/contract/roles.js';
+import type { listKeysOutput } from '../../../../../shared/admin/schemas/keys.js';
+import { presetOf } from '../../../../../shared/contract/roles.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
-import { countText, instantText } from '../../parts/formats.js';
-import { ConfirmDialog, Dialog, DialogButtons, SecretDialog } from '../../parts/forms/dialog.js';
-import { Field, SelectField } from '../../parts/forms/field.js';
-import { Card, Load, Page, Problem } from '../../parts/page.js';
+import { countText, instantText, shortDayText } from '../../parts/formats.js';
+import { Card, Load, Page } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
-import { useSend } from '../../server/use-send.js';
-
-type Key = ShapeOf<typeof listKeysOutput>['keys'][number];
-type NewKey = ShapeOf<typeof createKeyOutput>;
+import { ChangeDialog, CreateDialog, type Key, RevokeDialog } from './key-dialogs.js';
 
 /** The API keys of an organisation. */
 export function KeysPage() {
   const { api, may } = useOrganisation();
   const keys = useLoad<ShapeOf<typeof listKeysOutput>>(`${api}/keys`);
   const [isCreating, setCreating] = useState(false);
+  const [changed, setChanged] = useState<Key>();
   const [revoked, setRevoked] = useState<Key>();
   const actions = may('admin') && (
     <button type="button" class="button main" onClick={() => setCreating(true)}>
       Create key
     </button>
   );
+  const change = may('admin') ? { change: setChanged, revoke: setRevoked } : undefined;
   return (
     <Page title="API keys" about="A key identifies a program that scores leads. Test keys are free." actions={actions}>
-      <Load of={keys}>{({ keys: all }) => <KeyList keys={all} revoke={may('admin') ? setRevoked : undefined} />}</Load>
+      <Load of={keys}>{({ keys: all }) => <KeyList keys={all} actions={change} />}</Load>
       {isCreating && <CreateDialog close={() => setCreating(false)} created={keys.reload} />}
+      {changed && <ChangeDialog of={changed} close={() => setChanged(undefined)} changed={keys.reload} />}
       {revoked && <RevokeDialog of={revoked} close={() => setRevoked(undefined)} revoked={keys.reload} />}
     </Page>
   );
 }
 
-function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key: Key) => void) | undefined }) {
-  const valid = props.keys.filter((key) => key.revoked_at === undefined);
-  const revoked = props.keys.filter((key) => key.revoked_at !== undefined);
-  const { shown, more } = useSome(valid, { words: 'keys' });
+interface KeyActions {
+  readonly change: (key: Key) => void;
+  readonly revoke: (key: Key) => void;
+}
+
+function KeyList({ keys, actions }: { readonly keys: readonly Key[]; readonly actions: KeyActions | undefined }) {
+  const valid = keys.filter(({ state }) => state === 'valid');
+  const expired = keys.filter(({ state }) => state === 'expired');
+  const revoked = keys.filter(({ state }) => state === 'revoked');
   const revokedSome = useSome(revoked, { words: 'revoked keys' });
-  const { revoke } = props;
   return (
     <>
-      <Card title="Valid keys" about="The last use is up to a minute late.">
+      <Card title="Valid keys" about="The last use is up to a minute late. A key without an end has no date.">
         {valid.length === 0 && (
           <p class="soft">No valid key. Create one, and paste it into your CRM or into your program.</p>
         )}
-        {valid.length > 0 && (
-          <Table
-            label="Valid keys"
-            columns={[
-              'Name',
-              'Kind',
-              'May',
-              'Rate',
-              'Last used',
-              'Calls this month',
-              'Created',
-              ...(revoke ? ['Action'] : []),
-            ]}
-            rows={shown.map((key) => [
-              <strong key="name">{key.name}</strong>,
-              <KindBadge key="kind" kind={key.kind} />,
-              mayText(key),
-              `${countText(key.rate_per_second)} a second`,
-              instantText(key.last_used_at),
-              countText(key.calls_this_month ?? 0),
-              instantText(key.created_at),
-              ...(revoke
-                ? [
-                    <button
-                      key="revoke"
-                      type="button"
-                      class="button"
-                      aria-label={`Revoke ${key.name}`}
-                      onClick={() => revoke(key)}
-                    >
-                      Revoke…
-                    </button>,
-                  ]
-                : []),
-            ])}
-          />
-        )}
-        {more}
+        {valid.length > 0 && <KeyTable label="Valid keys" keys={valid} actions={actions} />}
       </Card>
+      {expired.length > 0 && (
+        <details class="card" open>
+          <summary>Expired keys ({countText(expired.length)})</summary>
+          <p class="small soft">Calls with them get 401. A later date makes a key valid again.</p>
+          <KeyTable label="Expired keys" keys={expired} actions={actions} />
+        </details>
+      )}
       {revoked.length > 0 && (
         <details class="card">
           <summary>Revoked keys ({countText(revoked.length)})</summary>
@@ -106,84 +78,60 @@ function KeyList(props: { readonly keys: readonly Key[]; readonly revoke: ((key:
   );
 }
 
-/** The use of a key whose scopes are a known set, else the scopes. */
-function mayText({ scopes }: Key): string {
-  if (scopes === undefined) return 'Everything';
-  const preset = scopePresets.find((each) => each.scopes?.join() === scopes.join());
-  return preset?.name ?? scopes.join(', ');
+/** Keys that are not revoked. */
+function KeyTable(props: {
+  readonly label: string;
+  readonly keys: readonly Key[];
+  readonly actions: KeyActions | undefined;
+}) {
+  const { label, actions } = props;
+  const { shown, more } = useSome(props.keys, { words: 'keys' });
+  return (
+    <>
+      <Table
+        label={label}
+        columns={[
+          'Name',
+          'Kind',
+          'May',
+          'Rate',
+          'Last used',
+          'Calls this month',
+          'Last day',
+          'Created',
+          ...(actions ? ['Actions'] : []),
+        ]}
+        rows={shown.map((key) => [
+          <strong key="name">{key.name}</strong>,
+          <KindBadge key="kind" kind={key.kind} />,
+          presetOf(key.scopes)?.name ?? key.scopes?.join(', '),
+          `${countText(key.rate_per_second)} a second`,
+          instantText(key.last_used_at),
+          countText(key.calls_this_month ?? 0),
+          lastDayText(key),
+          shortDayText(key.created_at),
+          ...(actions ? [<Buttons key="actions" of={key} {...actions} />] : []),
+        ])}
+      />
+      {more}
+    </>
+  );
 }
+
+const Buttons = ({ of: key, change, revoke }: KeyActions & { readonly of: Key }) => (
+  <span class="whole">
+    <button type="button" class="button" aria-label={`Change ${key.name}`} onClick={() => change(key)}>
+      Change…
+    </button>{' '}
+    <button type="button" class="button" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
+      Revoke…
+    </button>
+  </span>
+);
+
+/** The last day on which a key can be used. One that expires at midnight cannot be used on the day that begins then. */
+const lastDayText = ({ expires_at: at }: Key): string => (at === undefined ? '–' : shortDayText(Date.parse(at) - 1));
 
 const KindBadge = ({ kind }: { readonly kind: string }) => (
   <span class={kind === 'live' ? 'badge on' : 'badge'}>{kind}</span>
 );
-
-function CreateDialog({ close, created }: { readonly close: () => void; readonly created: () => void }) {
-  const { api } = useOrganisation();
-  const sender = useSend();
-  const [name, setName] = useState('');
-  const [kind, setKind] = useState('live');
-  const [rate, setRate] = useState('10');
-  const [use, setUse] = useState<string>(scopePresets[0].name);
-  const [key, setKey] = useState<NewKey>();
-  const create = async () => {
-    const scopes = scopePresets.find((each) => each.name === use)?.scopes;
-    const body = { name, kind, rate_per_second: Number(rate), ...(scopes && { scopes }) };
-    const reply = await sender.send<NewKey>('POST', `${api}/keys`, body);
-    if (reply === undefined) return;
-    setKey(reply);
-    created();
-  };
-  if (key !== undefined)
-    return (
-      <SecretDialog title={`Key ${key.name}`} secret={key.secret} copy="Copy key" done="I stored it" close={close}>
-        The console shows this key once. Copy it to where it is used, or to a password manager.
-      </SecretDialog>
-    );
-  return (
-    <Dialog title="Create an API key" close={close} submit={create}>
-      <Field label="Name" value={name} set={setName} isRequired hint="The program that uses it, such as HubSpot." />
-      <SelectField
-        label="Kind"
-        value={kind}
-        set={setKind}
-        options={[
-          ['live', 'Live: counts against the limit'],
-          ['test', 'Test: free, stores no predictions'],
-        ]}
-      />
-      <SelectField
-        label="Used by"
-        value={use}
-        set={setUse}
-        options={scopePresets.map((each) => [each.name, each.name])}
-        hint={scopePresets.find((each) => each.name === use)?.meaning ?? ''}
-      />
-      <Field label="Calls a second" type="number" min={1} max={10_000} value={rate} set={setRate} isRequired />
-      {sender.problem && <Problem problem={sender.problem} />}
-      <DialogButtons action="Create key" close={close} isBusy={sender.isBusy} isDisabled={name.trim() === ''} />
-    </Dialog>
-  );
-}
-
-function RevokeDialog(props: { readonly of: Key; readonly close: () => void; readonly revoked: () => void }) {
-  const { api } = useOrganisation();
-  const sender = useSend();
-  const { key_id: id, name } = props.of;
-  const revoke = async () => {
-    if ((await sender.send('DELETE', `${api}/keys/${id}`)) === undefined) return;
-    props.revoked();
-    props.close();
-  };
-  return (
-    <ConfirmDialog
-      title={`Revoke ${name}?`}
-      action="Revoke key"
-      name={name}
-      sender={sender}
-      close={props.close}
-      run={revoke}
-    >
-      <p>Calls with this key get 401 at once. A revoked key cannot be restored.</p>
-    </ConfirmDialog>
-  );
-}
