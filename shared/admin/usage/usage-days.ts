@@ -1,11 +1,13 @@
 import type { Db } from 'mongodb';
 import { dayMs, dayNumber, dayText, monthEndMs, monthStartMs } from '../../contract/dates.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import type { UsageCounter } from '../../redis/keys.js';
 import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../store/calls/usage-ledger.js';
-import { ledgerIndex, UsageRollups } from '../../store/calls/usage-rollups.js';
+import { ledgerIndex, settledAfterMs, UsageRollups } from '../../store/calls/usage-rollups.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
 import type { BucketDay } from '../../store/console/call-days.js';
+import type { usageOutput } from '../schemas/usage.js';
 
 /** One UTC day of a counter. */
 export interface UsageDay {
@@ -14,7 +16,7 @@ export interface UsageDay {
   readonly records: number;
   /** Null when the calls of the month are not known. */
   readonly calls: number | null;
-  /** Whether the day is not rolled up, so that its records may still change. */
+  /** Whether the records may still change: the day is not rolled up, and the month has calls or has just ended. */
   readonly is_open: boolean;
 }
 
@@ -42,13 +44,16 @@ export async function usageDays(
   const [ledger, calls] = await Promise.all([ledgerDays(database, counter, rolledUp.before), of.calls]);
   const called = new Map(calls.filter(({ bucket }) => bucket === counter.bucket).map((each) => [each.day, each]));
   const open = ledger ?? estimated();
+  // Without calls, there is no counter whose days are rolled up.
+  const isEmpty = ledger?.size === 0 && rolledUp.days.length === 0;
+  const isSettled = isEmpty && nowMs - monthEndMs(monthStartMs(counter.month)) >= settledAfterMs;
   return Array.from({ length: Math.max(0, lastDay - firstDay + 1) }, (_, index) => {
     const day = firstDay + index;
     const closed = rolledUp.days[index];
     // A call that began before midnight counts in the month that began while it waited: it belongs to the first day.
     const records = closed ?? open.get(day) ?? 0;
     const calls = called.get(day)?.calls ?? (called.size === 0 ? null : 0);
-    return { day: dayText(day), records, calls, is_open: closed === undefined };
+    return { day: dayText(day), records, calls, is_open: closed === undefined && !isSettled };
   });
 
   function estimated(): Map<number, number> {
@@ -106,4 +111,12 @@ export async function firstMonth(
 export function monthBefore(nowMs: number, months: number): string {
   const date = new Date(nowMs);
   return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months, 1)).toISOString().slice(0, 7);
+}
+
+/** The days of some buckets as CSV, one line a day and bucket. Numbers, dates and names of buckets need no quotes. */
+export function usageCsv({ buckets }: Pick<ShapeOf<typeof usageOutput>, 'buckets'>): string {
+  const rows = buckets.flatMap(({ bucket, days }) =>
+    days.map(({ day, records, calls }) => [day, bucket, records, calls ?? ''].join(',')),
+  );
+  return `${['day,keys,records,calls', ...rows].join('\r\n')}\r\n`;
 }

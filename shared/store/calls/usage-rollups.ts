@@ -38,7 +38,7 @@ interface RolledUpDays {
  * Age of the calls of a day when it is rolled up. A call is recorded within seconds, or never; the rest is for clocks
  * of machines that slept.
  */
-const settledAfterMs = 26 * 60 * 60 * 1000;
+export const settledAfterMs = 26 * 60 * 60 * 1000;
 /** Older calls cannot be voided. The other 13 h to the roll-up are for clocks that differ. */
 export const maxVoidAgeMs = settledAfterMs / 2;
 const timeoutMs = 10_000;
