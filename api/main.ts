@@ -197,6 +197,7 @@ function appServices(gateway: Gateway, { commands, jobs, mongo }: Connections, s
     ...services,
     score,
     reading,
+    usageDays: { database, redis: commands },
     jobs: {
       ...jobDeps({
         ...services,

@@ -9,6 +9,7 @@ export const scopeOfRoute: Readonly<Record<string, NeededScope>> = {
   'POST /score': 'score',
   'POST /webhooks/score': 'score',
   'GET /v1/usage': 'any',
+  'GET /v1/usage/daily': 'any',
   'GET /v1/models': 'any',
   'GET /v1/models/:model_id': 'any',
   'GET /v1/models/:model_id/coverage': 'read',

@@ -4,7 +4,9 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { ErasureStores } from '../../shared/latest-scores/erase-everywhere.js';
 import { exceptOf, type Readiness } from '../../shared/process/admin-server.js';
 import type { Logger } from '../../shared/process/logger.js';
+import type { Redis } from '../../shared/redis/connect.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
+import type { Db } from '../../shared/store/connection/connect.js';
 import type { FieldDayStore } from '../../shared/store/models/field-days.js';
 import type { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
 import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
@@ -21,7 +23,7 @@ import { webhookOutcomeRoute } from '../routes/outcomes/webhook-outcome.js';
 import type { ReadingDeps } from '../routes/reading.js';
 import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
 import { type ScoringRouteDeps, scoreRoute, webhookScoreRoute } from '../routes/scoring-routes.js';
-import { usageRoute } from '../routes/usage.js';
+import { dailyUsageRoute, usageRoute } from '../routes/usage.js';
 import type { CallDays } from './call-days.js';
 import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
@@ -39,6 +41,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly outcomes: OutcomeStore;
   readonly outcomeLimit: OutcomeLimit;
   readonly gradeRequests: GradeRequests;
+  readonly usageDays: { readonly database: Db; readonly redis: Redis };
   readonly erasing: ErasureStores;
   readonly jobs: CreateJobDeps;
   readonly unused: UnusedBytes;
@@ -67,6 +70,7 @@ export function createApp(options: AppOptions): Koa {
   );
 
   router.get('/v1/usage', usageRoute(reading, options.metering));
+  router.get('/v1/usage/daily', dailyUsageRoute(reading, options.usageDays));
   router.get('/v1/models', modelsRoute(reading, options.verdicts));
   router.get('/v1/models/:model_id', modelRoute(reading, options.verdicts));
   router.get('/v1/models/:model_id/coverage', coverageRoute(reading, options.fieldDayStore));

@@ -44,7 +44,7 @@ import {
   webhookFormSchema,
   webhookRequestSchema,
 } from '../schemas/scoring/webhook-request.js';
-import { monthUsageSchema, usageSchema } from '../schemas/usage.js';
+import { dailyUsageSchemas, monthSchema, monthUsageSchema, usageSchema } from '../schemas/usage.js';
 import { validationDetailSchema, validationSchema } from '../schemas/validation.js';
 import { outcomeWebhookSchemas } from '../schemas/webhook-outcome.js';
 import { exampleModelId } from './examples.js';
@@ -81,6 +81,7 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   WebhookForm: webhookFormSchema,
   V1WebhookResponse: webhookReplySchema,
   V1MonthUsage: monthUsageSchema,
+  ...dailyUsageSchemas,
   V1ModelList: modelListSchema,
   V1ModelSummary: modelSummarySchema,
   V1Model: modelSchema,
@@ -226,6 +227,7 @@ export const parameters = {
     text,
   ),
   days: parameter('query', 'days', 'The number of days (UTC), today included.', coverageDaysSchema),
+  month: parameter('query', 'month', 'The month (UTC). Absent: the current one.', monthSchema),
   version: parameter('query', 'version', 'The version. Absent or empty: the current one.', text),
   limit: parameter('query', 'limit', 'The maximum number of scores on a page.', historyLimitSchema),
   cursor: parameter('query', 'cursor', 'The `next_cursor` of the previous page.', { type: 'string', minLength: 1 }),

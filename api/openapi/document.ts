@@ -16,6 +16,7 @@ import {
 } from './operations/job-operations.js';
 import {
   coverageOperation,
+  dailyUsageOperation,
   eraseScoresOperation,
   getModelOperation,
   listModelsOperation,
@@ -114,6 +115,7 @@ const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
   '/v1/outcomes': { post: outcomesOperation(docsUrl) },
   '/v1/webhooks/outcome': { post: outcomeWebhookOperation(docsUrl) },
   '/v1/usage': { get: usageOperation(docsUrl) },
+  '/v1/usage/daily': { get: dailyUsageOperation(docsUrl) },
   '/score': { post: scoreAliasOperation(docsUrl) },
   '/webhooks/score': { post: webhookAliasOperation(docsUrl) },
 });

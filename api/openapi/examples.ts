@@ -6,8 +6,8 @@ import type { Examples, Header, MediaType, Response } from './openapi-types.js';
 /** The model that the examples name. */
 export const exampleModelId = 'mdl_4kTq9ZxW2mNbVc7L';
 
-/** A section of an examples file: requests in one of two formats, or replies. */
-export type ExampleSection = 'json' | 'form' | 'csv' | 'replies';
+/** A section of an examples file: requests in one of three formats, replies, or replies by day. */
+export type ExampleSection = 'json' | 'form' | 'csv' | 'replies' | 'days';
 
 /**
  * Reads the examples of an operation from `examples/<operation>.json`.

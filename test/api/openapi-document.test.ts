@@ -47,6 +47,7 @@ describe('OpenAPI document', () => {
       'POST /v1/outcomes',
       'POST /v1/webhooks/outcome',
       'GET /v1/usage',
+      'GET /v1/usage/daily',
       'POST /score',
       'POST /webhooks/score',
     ]);

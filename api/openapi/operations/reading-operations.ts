@@ -5,7 +5,7 @@ import { coverageSchema } from '../../schemas/coverage.js';
 import { modelListSchema, modelSchema } from '../../schemas/model.js';
 import { maxFileRows, outcomesFileSchema, outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';
-import { monthUsageSchema } from '../../schemas/usage.js';
+import { dailyUsageSchema, monthUsageSchema } from '../../schemas/usage.js';
 import {
   outcomeWebhookFormSchema,
   outcomeWebhookReplySchema,
@@ -77,6 +77,28 @@ export const usageOperation = (docsUrl: string): Operation => ({
   tags: ['Usage'],
   parameters: [parameters.requestId],
   responses: replies(docsUrl, okReply('The usage so far.', monthUsageSchema, 'usage')),
+});
+
+/** `GET /v1/usage/daily`. */
+export const dailyUsageOperation = (docsUrl: string): Operation => ({
+  operationId: 'getDailyUsage',
+  summary: 'Read the usage of a month by day',
+  description:
+    'Returns the number of records scored on each day (UTC) of a month with keys of this kind (live or test). It equals ' +
+    'the ledger that the monthly usage is counted from. Any key may read it.',
+  tags: ['Usage'],
+  parameters: [parameters.month, parameters.requestId],
+  responses: replies(
+    docsUrl,
+    {
+      200: {
+        description: 'The days of the month.',
+        headers: readHeaders,
+        content: jsonBody(dailyUsageSchema, 'usage', 'days'),
+      },
+    },
+    ['unreadableRequest'],
+  ),
 });
 
 /** `GET /v1/scores/{crm_id}`. */

@@ -75,6 +75,7 @@ export const badMethods: readonly BadInput[] = (
     ['GET', '/score', 'POST'],
     ['DELETE', '/webhooks/score', 'POST'],
     ['POST', '/v1/usage', 'HEAD, GET'],
+    ['POST', '/v1/usage/daily', 'HEAD, GET'],
     ['POST', '/v1/models', 'HEAD, GET'],
     ['PATCH', '/v1/models/mdl_1', 'HEAD, GET'],
     ['POST', '/v1/scores/L-1', 'HEAD, GET, DELETE'],

@@ -20,7 +20,8 @@ export function readingOutcomes(scene: Scene, path: string, method: NonNullable<
 }
 
 /**
- * Calls that provoke every reply of `GET /v1/usage`, `GET /v1/models`, `GET /v1/models/{model_id}` and its coverage.
+ * Calls that provoke every reply of `GET /v1/usage`, its days, `GET /v1/models`, `GET /v1/models/{model_id}` and its
+ * coverage.
  */
 export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>> {
   const { plain, readOnly, blocked, gradedModel, service } = scene;
@@ -33,6 +34,11 @@ export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>>
     getUsage: {
       ...readingOutcomes(scene, '/v1/usage'),
       '200': [read('/v1/usage'), read('/v1/usage', plain.test), read('/v1/usage', readOnly.live)],
+    },
+    getDailyUsage: {
+      ...readingOutcomes(scene, '/v1/usage/daily'),
+      '200': [read('/v1/usage/daily'), read('/v1/usage/daily?month=2026-01', plain.test)],
+      '422 bad_request': [read('/v1/usage/daily?month=2026-13'), read('/v1/usage/daily?month=1&month=2')],
     },
     listModels: { ...readingOutcomes(scene, '/v1/models'), '200': [read('/v1/models')] },
     getModel: {

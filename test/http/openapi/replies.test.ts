@@ -17,7 +17,7 @@ import { batchOutcomes, type Outcomes, webhookOutcomes } from './scoring-outcome
 
 const operationIds = [
   ...['scoreRecords', 'scoreRecordsLegacy', 'scoreWebhook', 'scoreWebhookLegacy'],
-  ...['getUsage', 'listModels', 'getModel', 'getModelCoverage', 'getScoreHistory', 'eraseScores'],
+  ...['getUsage', 'getDailyUsage', 'listModels', 'getModel', 'getModelCoverage', 'getScoreHistory', 'eraseScores'],
   ...['recordOutcomes', 'outcomeWebhook'],
   ...['createJob', 'listJobs', 'getJob', 'pauseJob', 'resumeJob', 'cancelJob', 'deleteJob'],
   ...['uploadInput', 'getUploadOffset', 'continueUpload', 'getUploadOptions', 'getResults', 'getErrors'],

@@ -19,7 +19,10 @@ const promised: Readonly<Record<Scope | 'any', readonly string[]>> = {
     ...['PUT', 'HEAD', 'PATCH'].map((method) => `${method} /v1/jobs/:job_id/input`),
     ...['GET /v1/jobs/:job_id/results', 'GET /v1/jobs/:job_id/errors'],
   ],
-  any: [...['GET /v1/usage', 'GET /v1/models', 'GET /v1/models/:model_id'], 'OPTIONS /v1/jobs/:job_id/input'],
+  any: [
+    ...['GET /v1/usage', 'GET /v1/usage/daily', 'GET /v1/models', 'GET /v1/models/:model_id'],
+    'OPTIONS /v1/jobs/:job_id/input',
+  ],
 };
 const routes = Object.entries(promised).flatMap(([scope, names]) => names.map((name) => ({ name, scope })));
 

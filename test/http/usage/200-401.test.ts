@@ -63,7 +63,7 @@ describe('200 of the reading endpoints', () => {
       for (const gateway of [0, 1]) {
         await eventually(async () => refused(await own.score([lead], { gateway }), as));
         for (const key of [own.live, own.test]) {
-          for (const path of ['/v1/usage', '/v1/models', `/v1/models/${own.model._id}`])
+          for (const path of ['/v1/usage', '/v1/usage/daily', '/v1/models', `/v1/models/${own.model._id}`])
             read(await own.call(path, { gateway, key }));
         }
         read(await own.call(scoresOf('L-1'), { gateway }));
