@@ -105,6 +105,31 @@ describe('leadscore usage', () => {
     await desk.redis.del(leaseLengthKey);
   });
 
+  it('usage show --daily prints the days of both buckets as a table, as CSV and as JSON', async () => {
+    const organisation = await desk.newOrganisation();
+    const rows = [1, 2, 3].map((call) => ledgerRow(organisation, `${callIdPrefix(organisation)}${call}`, 500 * call));
+    await desk.stores.ledgerRows.insertMany(rows.map((row, index) => (index < 2 ? row : { ...row, bucket: 'test' })));
+    const show = async (...words: string[]) => {
+      const { exitCode, stdout, stderr } = await desk.run('usage', 'show', organisation, '--month', month, ...words);
+      expect(exitCode, stderr).to.equal(0);
+      return stdout;
+    };
+    const lines = (await show('--daily')).split('\n');
+    expect(lines[0]).to.equal('Usage of 2026-03 (UTC) by day: 1,500 live, 1,500 test records');
+    expect(lines.filter((line) => line.startsWith('2026-03'))).to.have.length(31);
+    expect(lines.find((line) => line.startsWith('2026-03-02'))?.replaceAll(/ +/g, ' ')).to.equal(
+      '2026-03-02 1,500 - 1,500 - open',
+    );
+    const csv = (await show('--daily', '--csv')).split('\n');
+    expect(csv[0]).to.equal('day,keys,records,calls');
+    expect(csv)
+      .to.have.length(1 + 2 * 31 + 1)
+      .and.include.members(['2026-03-02,live,1500,', '2026-03-02,test,1500,']);
+    const { buckets } = JSON.parse(await show('--daily', '--json'));
+    expect(buckets[1].days[1]).to.deep.equal({ day: '2026-03-02', records: 1_500, calls: null, is_open: true });
+    expect((await show('--daily', '--month', '2099-01')).trimEnd()).to.include('2099-01 has not begun.');
+  });
+
   it('usage reconcile restores a missing counter and corrects a wrong one', async () => {
     const organisation = await desk.newOrganisation();
     const { stores } = desk;

@@ -1,7 +1,10 @@
 import type { reconcileUsageOutput, usageCountersOutput } from '../../../../shared/admin/schemas/usage.js';
+import { showUsage as showUsageAction } from '../../../../shared/admin/usage/show-usage.js';
 import { reconcileUsage as reconcileAction, showUsageCounters } from '../../../../shared/admin/usage/usage-counters.js';
+import { usageCsv } from '../../../../shared/admin/usage/usage-days.js';
 import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
+import { usageError } from '../../context/cli-error.js';
 import { redisProblem } from '../../context/connections.js';
 import { perform } from '../../context/perform.js';
 import { gauge } from '../../output/charts.js';
@@ -11,6 +14,9 @@ import { type Columns, tableOf } from '../../output/table.js';
 /** Parsed options of the usage commands. */
 export interface UsageOptions {
   readonly month?: string;
+  /** Only in `usage show`. */
+  readonly daily?: boolean;
+  readonly csv?: boolean;
   readonly json?: boolean;
 }
 
@@ -31,6 +37,47 @@ export async function showUsage(
   const problem = await context.connections.redis().then(() => undefined, redisProblem);
   return { document, text: describe(document, { problem, width: lineWidth(context.stdout) }) };
 }
+
+/** Shows the days of both buckets of a month. Reads no counter when Redis does not answer. */
+export async function showDailyUsage(
+  context: CliContext,
+  organisationId: string,
+  options: UsageOptions,
+): Promise<CommandResult> {
+  const { daily = false, csv = false, json = false } = options;
+  if (csv && !daily) throw usageError('--csv needs --daily');
+  if (csv && json) throw usageError('Give --csv or --json, not both');
+  const { org_id, month, buckets } = await perform(context, showUsageAction, inputOf(organisationId, options));
+  const document = { org_id, month, buckets: buckets.map(({ bucket, days }) => ({ bucket, days })) };
+  if (csv) return { document, text: usageCsv({ buckets }).replaceAll('\r\n', '\n').trimEnd() };
+  const rows = (buckets[0]?.days ?? []).map(({ day }, index) => ({
+    day,
+    of: buckets.map(({ days }) => days[index]),
+  }));
+  const columns: Columns<(typeof rows)[number]> = [
+    ['Day', ({ day }) => day, 'whole'],
+    ...buckets.flatMap(
+      ({ bucket }, index): Columns<(typeof rows)[number]> => [
+        [`Records (${bucket})`, ({ of }) => countText(of[index]?.records ?? 0), 'right'],
+        [`Calls (${bucket})`, ({ of }) => callsText(of[index]?.calls), 'right'],
+      ],
+    ),
+    ['', ({ of }) => (of.some((day) => day?.is_open) ? 'open' : '')],
+  ];
+  const none = `${month} has not begun.`;
+  const table = tableOf(rows, columns, { width: lineWidth(context.stdout), none });
+  const sums = buckets.map(({ bucket, days }) => `${countText(sumOf(days))} ${bucket}`).join(', ');
+  return {
+    document,
+    text: `Usage of ${month} (UTC) by day: ${sums} records\n\n${table}\n\nRecords of an open day may change.`,
+  };
+}
+
+const sumOf = (days: readonly { readonly records: number }[]): number =>
+  days.reduce((sum, { records }) => sum + records, 0);
+
+const callsText = (calls: number | null | undefined): string =>
+  calls === null || calls === undefined ? '-' : countText(calls);
 
 /** Ends expired leases, then sets both counters of a month to the sum of the ledger. */
 export async function reconcileUsage(

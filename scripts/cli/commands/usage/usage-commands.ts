@@ -9,13 +9,19 @@ export function addUsageCommands(program: Command, context: CliContext): void {
 
   defineCommand(usage, {
     usage: 'show <org>',
-    description: 'Show live and test usage of a month: counters in Redis and the sum of the ledger',
-    examples: ['usage show org_4fzyo82mVYHgQ1bT', 'usage show org_4fzyo82mVYHgQ1bT --month 2026-11'],
+    description: 'Show live and test usage of a month: counters in Redis and the sum of the ledger, or its days',
+    examples: [
+      'usage show org_4fzyo82mVYHgQ1bT --month 2026-11',
+      'usage show org_4fzyo82mVYHgQ1bT --daily --csv > usage.csv',
+    ],
   })
     .option('--month <YYYY-MM>', 'UTC month; default: the current one', yearAndMonth)
+    .option('--daily', 'records and calls of each day (UTC) instead')
+    .option('--csv', 'with --daily: as CSV, one line a day and bucket')
     .action(async (organisationId: string, options: UsageOptions) => {
-      const { showUsage } = await import('./usage-actions.js');
-      await context.present(options, showUsage(context, organisationId, options));
+      const { showDailyUsage, showUsage } = await import('./usage-actions.js');
+      const show = options.daily === true || options.csv === true ? showDailyUsage : showUsage;
+      await context.present(options, show(context, organisationId, options));
     });
 
   defineCommand(usage, {
