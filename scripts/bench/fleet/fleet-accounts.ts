@@ -99,7 +99,7 @@ export async function writeOrganisations(
   const [alone, among] = coldOrganisations(size);
   const ownersOf = {
     usual: written.filter(({ _id }) => _id < size.models || _id === alone || _id === among),
-    large: written.slice(0, size.activeModels),
+    large: written.slice(0, size.models),
   };
   const others = Array.from({ length: size.otherModels }, () => written[among] as WrittenOrganisation);
   await writeModels(database, usual, [...ownersOf.usual, ...others], now);

@@ -8,7 +8,7 @@ import { storedFields, writePredictions } from './fleet-predictions.js';
 import type { FleetSize } from './fleet-size.js';
 
 /** Raised when the generator writes other data: databases of another version are generated again. */
-const generatorVersion = 3;
+const generatorVersion = 4;
 const stampId = 'stamp';
 /** Later than any run on a database. */
 const longestMs = 10 * 365 * dayMs;

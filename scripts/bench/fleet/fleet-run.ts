@@ -7,33 +7,7 @@ import type { FleetData } from './fleet-data.js';
 import { FleetCaller, measureWindow, type Rates, sendAll, type Window } from './fleet-load.js';
 import { type FleetService, startFleetService, type Topology } from './fleet-service.js';
 import { type FleetSize, offered, usualGateways, usualWorkers } from './fleet-size.js';
-
-/** Windows of one row of a table. */
-export interface FleetRow {
-  readonly table: string;
-  readonly label: string;
-  readonly windows: readonly Window[];
-}
-
-export interface FleetFigures {
-  readonly rows: readonly FleetRow[];
-  readonly leadMemory: LeadMemory | undefined;
-  /** Loads of large models, and calls that needed one. */
-  readonly cache: { readonly calls: number; readonly loads: number } | undefined;
-}
-
-/** The tables of a fleet; each can be measured alone. */
-export const fleetTables = [
-  'fleet-beside-one',
-  'fleet-cold',
-  'fleet-rotation',
-  'fleet-gateways',
-  'fleet-workers',
-  'fleet-partitions',
-  'fleet-stored',
-  'fleet-cache',
-] as const;
-export type FleetTable = (typeof fleetTables)[number];
+import type { FleetFigures, FleetRow, FleetTable } from './fleet-tables.js';
 
 interface RunDeps {
   readonly size: FleetSize;
@@ -59,6 +33,8 @@ const batchRates: Rates = { singlesPerSecond: 0, batchesPerSecond: 10 };
 const cacheWorkers = 4;
 const cacheRates: Rates = { singlesPerSecond: 20, batchesPerSecond: 0 };
 const cacheLanes = 16;
+/** Processes of the rows with a partition for each. They hold nearly all models of a fleet. */
+const manyWorkers = 16;
 
 /** Measures the rows of a fleet one after the other. */
 export class FleetRun {
@@ -98,6 +74,14 @@ export class FleetRun {
       case 'fleet-partitions':
         for (const lanes of size.lanes) await this.vary('partitions', lanes, { ...onCacheLanes, lanes });
         return;
+      case 'fleet-hot':
+        for (const lanes of [1, cacheLanes])
+          await this.vary('partitions of one model', lanes, { ...usual, workers: manyWorkers, lanes }, main, 1);
+        return;
+      case 'fleet-active':
+        return this.onStage(main, { ...usual, workers: manyWorkers, lanes: cacheLanes }, (stage) =>
+          this.compareActive(stage),
+        );
       case 'fleet-stored':
         for (const [index, predictions] of size.predictions.entries())
           await this.vary('stored predictions', predictions, usual, data[index]);
@@ -128,10 +112,16 @@ export class FleetRun {
     }
   }
 
-  private async vary(table: string, value: number, topology: Topology, data = this.deps.data.at(-1)): Promise<void> {
+  private async vary(
+    table: string,
+    value: number,
+    topology: Topology,
+    data = this.deps.data.at(-1),
+    called = this.deps.size.activeModels,
+  ): Promise<void> {
     if (data === undefined) throw new Error(`no database for ${table} ${value}`);
     await this.onStage(data, topology, async (stage) => {
-      const calls = this.fleetCalls(data);
+      const calls = this.fleetCalls(data, called);
       await this.prime(stage, [calls], topology.workers);
       await this.windows([{ table, label: String(value), stage, calls, rates: offered }]);
     });
@@ -141,7 +131,7 @@ export class FleetRun {
   private async compareWithOne(stage: Stage): Promise<void> {
     const { data } = stage;
     const { activeModels, hotLeads } = this.deps.size;
-    const fleet = this.fleetCalls(data);
+    const fleet = this.fleetCalls(data, activeModels);
     const organisations = data.organisations.slice(0, 1);
     const one = new FleetCalls({ organisations, modelAt: 0, hotLeads: hotLeads * activeModels });
     await this.prime(stage, [one, fleet], usual.workers);
@@ -207,9 +197,25 @@ export class FleetRun {
     this.cache = { calls: window.calls, loads: ((await bundleReads(data)) - before) / readsPerLoad };
   }
 
-  private fleetCalls(data: FleetData): FleetCalls {
-    const { activeModels, hotLeads } = this.deps.size;
-    return new FleetCalls({ organisations: data.organisations.slice(0, activeModels), modelAt: 0, hotLeads });
+  /** All large models of the fleet, of which each process holds a part, beside one of them. */
+  private async compareActive(stage: Stage): Promise<void> {
+    const { models } = this.deps.size;
+    const [one, all] = [1, models].map((called) => this.fleetCalls(stage.data, called, -1)) as [FleetCalls, FleetCalls];
+    await this.prime(stage, [one, all], manyWorkers);
+    const row = { table: 'large models', stage, rates: batchRates };
+    await this.windows([
+      { ...row, label: '1', calls: one },
+      { ...row, label: String(models), calls: all },
+    ]);
+  }
+
+  /** @param called organisations with a model. @param modelAt as in `Called` */
+  private fleetCalls(data: FleetData, called: number, modelAt = 0): FleetCalls {
+    return new FleetCalls({
+      organisations: data.organisations.slice(0, called),
+      modelAt,
+      hotLeads: this.deps.size.hotLeads,
+    });
   }
 
   /** Every organisation gets a counter, and every hot lead a previous score. */

@@ -5,8 +5,9 @@ import { stoppedAtEnd } from '../../servers/run-to-end.js';
 import type { ReportSection, SectionOptions } from '../report/tables.js';
 import { type FleetData, openFleet } from './fleet-data.js';
 import { fleetReport } from './fleet-report.js';
-import { FleetRun, fleetTables } from './fleet-run.js';
+import { FleetRun } from './fleet-run.js';
 import { fleetSize } from './fleet-size.js';
+import { fleetTables } from './fleet-tables.js';
 
 /** Many organisations and models on databases of several sizes; see docs/scaling.md. */
 const allTables = 'fleet';
