@@ -103,7 +103,7 @@ describe('the page /docs in a browser', function () {
       '400 record_limit_exceeded, bad_request',
       '401 invalid_api_key',
       '402 expired_read_only',
-      '403 api_disabled',
+      '403 api_disabled, insufficient_scope',
       '404 model_not_found',
       '409 deploy_blocked',
       '422 bad_request',

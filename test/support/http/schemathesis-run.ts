@@ -25,14 +25,17 @@ export interface SchemathesisRun {
 }
 
 export interface SchemathesisResult {
-  readonly exitCode: number | undefined;
+  readonly exitCode: number;
   /** The printed report: its findings, each with a curl command. */
   readonly output: string;
   /** The number of successful calls with valid data, by operation (such as `POST /v1/score`). */
   readonly accepted: ReadonlyMap<string, number>;
 }
 
-/** Runs Schemathesis against a running service, on its document with existing ids filled in. */
+/**
+ * Runs Schemathesis against a running service, on its document with existing ids filled in.
+ * @throws Error when it does not end by itself within `limitMs`
+ */
 export async function runSchemathesis(run: SchemathesisRun): Promise<SchemathesisResult> {
   const { program, directory, url, limitMs } = run;
   const documentFile = join(directory, 'openapi.json');
@@ -48,6 +51,8 @@ export async function runSchemathesis(run: SchemathesisRun): Promise<Schemathesi
     ],
     { directory, environment: { HYPOTHESIS_STORAGE_DIRECTORY: directory, COLUMNS: '200' }, limitMs },
   );
+  // A run that was killed leaves half a report.
+  if (exitCode === undefined) throw new Error(`Schemathesis did not end by itself:\n${output}`);
   return { exitCode, output, accepted: acceptedOf(await readFile(reportFile, 'utf8').catch(() => '{}')) };
 }
 
