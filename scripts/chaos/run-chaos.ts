@@ -18,7 +18,7 @@ import { causeFaults } from './faults/cause-faults.js';
 import type { ChaosStage } from './faults/fault.js';
 import { ChaosJobs } from './load/chaos-jobs.js';
 import { ChaosLoad } from './load/chaos-load.js';
-import { chaosPepper, createOrganisations } from './load/organisations.js';
+import { type ChaosOrganisation, chaosPepper, createOrganisations } from './load/organisations.js';
 import { meanRecords } from './load/plan-call.js';
 
 export interface ChaosOptions {
@@ -50,8 +50,12 @@ const quietMs = 2_000;
 const leadCount = 2_000;
 /** Two leases and two sweeps, doubled for a busy machine. */
 const exactWithinMs = 2 * (6 * deadlineMs + 12_000);
-/** The third organisation reaches its hard stop after this share of a run, so also while faults refuse many calls. */
-const stopAfter = 0.25;
+/** The third organisation reaches its hard stop after this share of a run, unless faults refuse many calls. */
+const stopAfter = 0.35;
+/** Then the calls go on for so long at most. */
+const stopWithinMs = 60_000;
+/** Share of the stop from which on larger calls are refused. */
+const nearStop = 0.95;
 const shareOfThird = 2 / 7;
 
 /**
@@ -104,6 +108,7 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
     onFault: hooks.onFault,
   });
   await pause(Math.max(quietMs, endMs - performance.now()));
+  await reachStop(counts.database, limited);
   await load.stop();
   clearInterval(watch); // a note after the end of the history would fail
   await jobs.stop();
@@ -111,6 +116,17 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
   await jobs.settled(jobsWithinMs);
   hooks.onStep('waiting until Redis equals the ledger');
   return await judge({ history, counts, stage, options, jobs });
+}
+
+/** Waits while calls go on and an organisation is far from its hard stop. */
+async function reachStop(database: CountsDeps['database'], { id, hardStops }: ChaosOrganisation): Promise<void> {
+  const untilMs = performance.now() + stopWithinMs;
+  while (performance.now() < untilMs) {
+    const { rows } = await readLedger(database);
+    const own = rows.filter(({ organisation, bucket }) => organisation === id && bucket === 'live');
+    if (own.reduce((sum, { records }) => sum + records, 0) >= nearStop * hardStops.live) return;
+    await pause(500);
+  }
 }
 
 const settings = {
