@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { type ServiceProcess, startService } from '../../scripts/servers/service-process.js';
+import type { ServiceProcess } from '../../scripts/servers/service-process.js';
 import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
+import { type ConsoleService, startGateway } from '../support/admin/console-service.js';
 import { sharedConsoleWithPool } from '../support/admin/shared-console.js';
 import { eventually } from '../support/eventually.js';
 import { httpCall } from '../support/http/http-call.js';
@@ -29,10 +29,7 @@ describe('the story of a new admin in a browser', function () {
   before(async function () {
     browser = await openBrowser(this);
     service = await sharedConsoleWithPool();
-    const urls = { REDIS_URL: service.redisUrl, MONGODB_URL: service.mongoUrl, KEY_PEPPER: 'pepper-of-the-tests' };
-    const timings = { TEST_TIMINGS_PERCENT: '5', HOST: undefined, BASE_URL: undefined };
-    const environment = { ...urls, ...timings, PORT: '0', ADMIN_PORT: '0' };
-    gateway = await startService({ kind: 'gateway', log: 'ignore', environment });
+    gateway = await startGateway(service);
     gatewayUrl = gateway.url ?? '';
     organisationId = await service.newOrganisation();
     opened = await openPage(browser, service, appearances[0], [401, 403, 409, 422]);

@@ -61,6 +61,17 @@ export const startPool = ({ redisUrl, mongoUrl }: AdminDesk): Promise<ServicePro
     },
   });
 
+/** Starts a gateway on the databases of a console. */
+export const startGateway = ({ redisUrl, mongoUrl }: AdminDesk): Promise<ServiceProcess> =>
+  startService({
+    kind: 'gateway',
+    log: 'ignore',
+    environment: {
+      ...{ REDIS_URL: redisUrl, MONGODB_URL: mongoUrl, KEY_PEPPER: 'pepper-of-the-tests' },
+      ...{ PORT: '0', ADMIN_PORT: '0', HOST: undefined, BASE_URL: undefined, TEST_TIMINGS_PERCENT: '5' },
+    },
+  });
+
 const sameOrigin = { 'sec-fetch-site': 'same-origin' };
 
 /** Starts a console. Its log goes nowhere, unless a descriptor is given. */
