@@ -5,7 +5,7 @@ import { InputFault } from '../../files/reading/input-fault.js';
 import { tableRows } from '../../files/rows/table-rows.js';
 import { valueOfCell } from '../../files/spreadsheet-cell.js';
 import { meaningOf, type OutcomeWords, valueKey } from './converted-values.js';
-import { columnIndexes, formatAdvice, type OutcomeColumns } from './outcome-rows.js';
+import { columnIndexes, formatAdvice, hasNeeded, type OutcomeColumns } from './outcome-rows.js';
 
 /** A column with more different values, or a longer one, holds no outcomes. */
 const maxOutcomeValues = 50;
@@ -78,10 +78,9 @@ export async function previewOutcomes(
 ): Promise<OutcomePreview> {
   let header: { readonly names: readonly string[]; readonly endByte: number } = { names: [], endByte: 0 };
   let outcomeColumn: number | undefined;
-  const needed = [columns?.crmId, columns?.converted].map((name) => foldFieldName(name ?? ''));
   const rules = {
     ...{ part, formatAdvice, maxRows: Number.POSITIVE_INFINITY, onNotice: () => undefined },
-    canBeHeader: columns && ((names: readonly string[]) => names.some((name) => needed.includes(foldFieldName(name)))),
+    canBeHeader: columns && hasNeeded(columns),
     readHeader: async (names: readonly string[], start: HeaderStart) => {
       header = { names: names.map((name) => name.trim()), endByte: start.endByte };
       if (columns === undefined) return undefined;

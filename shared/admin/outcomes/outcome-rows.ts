@@ -2,6 +2,7 @@ import { storedCrmId } from '../../contract/crm-id.js';
 import { maxDaysAhead, outcomeDate } from '../../contract/dates.js';
 import { foldFieldName } from '../../contract/texts.js';
 import { columnOf, noSuchColumn, shownName } from '../../files/reading/csv-columns.js';
+import type { CanBeHeader } from '../../files/reading/csv-start.js';
 import type { FilePart, HeaderStart } from '../../files/reading/file-records.js';
 import { idOfText } from '../../files/reading/row-ids.js';
 import { tableRows } from '../../files/rows/table-rows.js';
@@ -67,13 +68,9 @@ export const formatAdvice = { csv: 'Send it as a CSV', jsonl: 'Outcomes are read
 export async function* outcomeRows(pieces: AsyncIterable<Buffer>, reading: OutcomeReading): AsyncGenerator<OutcomeRow> {
   const { columns, maxRows = Number.POSITIVE_INFINITY, part, onNotice } = reading;
   let indexes: ColumnIndexes | undefined;
-  const needed = [columns.crmId ?? 'crm_id', columns.converted ?? 'converted'].map(foldFieldName);
   const rules = {
     ...{ maxRows, part, onNotice, formatAdvice },
-    canBeHeader: (names: readonly string[]) => {
-      const folded = new Set(names.map(foldFieldName));
-      return needed.some((name) => folded.has(name));
-    },
+    canBeHeader: hasNeeded(columns),
     readHeader: async (names: readonly string[], start: HeaderStart) => {
       indexes = await columnIndexes(names, start, reading);
       return indexes.crmId;
@@ -85,6 +82,17 @@ export async function* outcomeRows(pieces: AsyncIterable<Buffer>, reading: Outco
     yield { line, endByte, ...row };
   }
 }
+
+/** Whether some names are those of the columns that a file must have. */
+export function hasNeeded(columns: OutcomeColumns): CanBeHeader {
+  const needed = requiredNames(columns).map(foldFieldName);
+  return (names) => {
+    const folded = new Set(names.map(foldFieldName));
+    return needed.some((name) => folded.has(name));
+  };
+}
+
+const requiredNames = ({ crmId = 'crm_id', converted = 'converted' }: OutcomeColumns) => [crmId, converted] as const;
 
 /** The columns of a file. @throws InputFault for one that is missing, or that several can be */
 export async function columnIndexes(
@@ -101,9 +109,10 @@ export async function columnIndexes(
     const own = names.filter((each) => each !== '');
     throw noSuchColumn(`column ${shownName(wanted)}. Name the column with ${option}`, { names: own, line, delimiter });
   };
+  const [crmId, converted] = requiredNames(columns);
   return {
-    crmId: await required(columns.crmId ?? 'crm_id', 'crm_id'),
-    converted: await required(columns.converted ?? 'converted', 'converted'),
+    crmId: await required(crmId, 'crm_id'),
+    converted: await required(converted, 'converted'),
     at:
       columns.at === undefined
         ? await indexOf('at', `column of ${optionText('at')}`)
