@@ -75,7 +75,8 @@ export async function fileJob(
   if (!isUseful && options.yes !== true) await askAboutChange(context, input, others);
   // The key names the job before: two commands at once create one, and a later one a further one.
   const { model_id, input: sent, output, explain, previous } = body;
-  const results = { model_id, ...{ sha256: sent.sha256, crm_id_field: sent.crm_id_field }, output, explain, previous };
+  const { format, sha256, crm_id_field } = sent;
+  const results = { model_id, ...{ format, sha256, crm_id_field }, output, explain, previous };
   const key = idempotencyKeyOf({ ...results, after: newest?.job_id ?? null });
   return { job: await client.create(body, key), earlier: [...same, ...others] };
 }

@@ -342,6 +342,19 @@ describe('leadscore score', () => {
     expect(desk.service.jobs.map(({ state }) => state)).to.deep.equal(['failed', 'completed']);
   });
 
+  it('a file of another format by its name was refused: under the right name it is a new job', async () => {
+    const text = await desk.writeRows('leads.jsonl', 2_000);
+    desk.service.polled = (job) => {
+      job.state = 'failed';
+    };
+    await desk.score('leads.jsonl');
+    await writeFile(desk.file('leads.csv'), text);
+    desk.scoresInPolls(2);
+    const { exitCode, stderr } = await desk.score('leads.csv');
+    expect(exitCode, stderr).to.equal(0);
+    expect(desk.service.jobs.map(({ state }) => state)).to.deep.equal(['failed', 'completed']);
+  });
+
   it('writes to standard output with --out -, and the rest to standard error', async () => {
     const text = await desk.writeRows('leads.csv', 2_000);
     desk.scoresInPolls(2);
