@@ -56,7 +56,7 @@ const formatAdvice = {
  */
 export async function readInput(
   upload: AsyncIterable<Uint8Array>,
-  options: JobOptions,
+  options: Pick<JobOptions, 'format' | 'crm_id_field' | 'strict' | 'include_input' | 'explain'>,
   { knownFields, onSlices, onProgress = () => undefined, signal, limits: lowered }: ReadDeps,
 ): Promise<ReadFile> {
   const limits = { ...jobLimits, ...lowered };

@@ -13,6 +13,7 @@ import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { SimilarFields, SuggestionWork } from '../../../shared/messages/similar-fields.js';
 import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { shapeOfHeader } from '../../bulk/reading/read-header.js';
+import { readInput } from '../../bulk/reading/read-input.js';
 
 type Preview = Omit<ShapeOf<typeof previewJobOutput>, 'usage' | 'same_file'>;
 
@@ -43,15 +44,11 @@ export async function previewOf(head: Buffer, options: PreviewOptions): Promise<
   const format = await formatOf(pieces());
   const found: Names = { names: [], rows: 0, idName: undefined };
   const read = format === 'csv' ? readCsv : readJsonl;
-  let problem: string | undefined;
-  try {
-    await read(pieces(), found, options);
-  } catch (error) {
-    if (error instanceof InputFault) problem = error.message;
-    else if (!(error instanceof EndOfHead)) throw error;
-  }
+  const inHead = await faultIn(read(pieces(), found, options));
+  // Only the end shows that a file has no rows.
+  let problem = options.isWhole ? await faultIn(readWhole(head, format, options)) : inHead;
   const { names, rows } = found;
-  if (names.length === 0) problem ??= 'The first lines of the file have no names of columns.';
+  if (names.length === 0 && !options.isWhole) problem ??= 'The first lines of the file have no names of columns.';
   const idName = found.idName ?? (names.includes(idColumn ?? '') ? idColumn : undefined);
   const guess = idName === undefined ? guessedIdName(names) : undefined;
   return {
@@ -63,6 +60,29 @@ export async function previewOf(head: Buffer, options: PreviewOptions): Promise<
     rows,
   };
 }
+
+/** Why a file cannot be read. @throws other errors than those of the file */
+async function faultIn(reading: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await reading;
+    return undefined;
+  } catch (error) {
+    if (error instanceof InputFault) return error.message;
+    if (error instanceof EndOfHead) return undefined;
+    throw error;
+  }
+}
+
+/** Reads all of a file, as the runner will. @throws InputFault */
+const readWhole = (head: Buffer, format: Preview['format'], options: PreviewOptions): Promise<unknown> =>
+  readInput(
+    piecesOf(head, options),
+    {
+      ...{ format, include_input: true, explain: false },
+      ...(options.idColumn !== undefined && { crm_id_field: options.idColumn }),
+    },
+    { knownFields: options.knownFields, onSlices: async () => undefined },
+  );
 
 /** The names of a file, as far as it was read. */
 interface Names {
