@@ -21,11 +21,14 @@ export interface FileHead {
 export async function readFileHead(file: File): Promise<FileHead> {
   try {
     const isGzip = await beginsAsGzip(file);
-    const bytes = isGzip ? await inflatedHead(file) : new Uint8Array(await file.slice(0, headBytes + 1).arrayBuffer());
+    const inflated = isGzip ? await inflatedHead(file) : undefined;
+    // The server names a file that is compressed twice, if it gets the file as it is.
+    const isTwice = inflated !== undefined && (await beginsAsGzip(new Blob([inflated.bytes])));
+    const { bytes, isAll } = inflated === undefined || isTwice ? await plainHead(file) : inflated;
     const head = bytes.subarray(0, headBytes);
     return {
       head: await base64Of(head),
-      isWhole: bytes.length <= headBytes,
+      isWhole: isAll && bytes.length <= headBytes,
       headBytes: head.length,
       plainBytes: isGzip ? undefined : file.size,
       fingerprint: await fingerprintOf(file),
@@ -39,24 +42,39 @@ export const unreadable = ({ name }: File): Error =>
   new Error(`The browser cannot read ${name}: it was changed, moved or removed, or it is a folder. Choose it again.`);
 
 /** Whether the first bytes of a file are those of gzip. */
-export async function beginsAsGzip(file: File): Promise<boolean> {
+export async function beginsAsGzip(file: Blob): Promise<boolean> {
   const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   return first === 0x1f && second === 0x8b;
 }
 
-/** One byte more than the head, if the file has so many. A damaged file yields what was read before the damage. */
-async function inflatedHead(file: File): Promise<Uint8Array> {
+/** One byte more than the head, if the file has so many. */
+interface HeadBytes {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Whether nothing follows, if the bytes are no more than the head. */
+  readonly isAll: boolean;
+}
+
+const plainHead = async (file: File): Promise<HeadBytes> => ({
+  bytes: new Uint8Array(await file.slice(0, headBytes + 1).arrayBuffer()),
+  isAll: true,
+});
+
+/** A damaged file yields what was read before the damage, and one of several members the first of them. */
+async function inflatedHead(file: File): Promise<HeadBytes> {
   const inflated = file.stream().pipeThrough(new DecompressionStream('gzip')).getReader();
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
+  let isAll = true;
   while (length <= headBytes) {
     const next = await inflated.read().catch(() => undefined);
+    isAll = next !== undefined;
     if (next === undefined || next.done) break;
     parts.push(next.value);
     length += next.value.length;
   }
   inflated.cancel().catch(() => undefined);
-  return new Uint8Array(await new Blob(parts).arrayBuffer()).slice(0, headBytes + 1);
+  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer()).slice(0, headBytes + 1);
+  return { bytes, isAll };
 }
 
 async function base64Of(bytes: Uint8Array): Promise<string> {
