@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
@@ -5,10 +6,11 @@ import { createModel } from '../../../shared/store/models/store-version.js';
 import { appearances, openBrowser, openPage } from '../../support/admin/console-browser.js';
 import type { ConsoleService } from '../../support/admin/console-service.js';
 import { dropFile } from '../../support/admin/drop-file.js';
-import { beginJob, goOnWithJob, lengthOf } from '../../support/admin/job-story.js';
+import { beginJob, goOnWithJob, lengthOf, openNewJob } from '../../support/admin/job-story.js';
 import { sharedConsoleWithBulk } from '../../support/admin/shared-console.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
+import { itInFull } from '../../support/tier.js';
 
 const maxJobMs = 60_000;
 
@@ -105,4 +107,31 @@ describe('a file that a person drops on the console', function () {
     await page.getByText('No jobs yet').waitFor();
     await opened.close();
   });
+
+  itInFull(
+    'is compared with the model by the text of gzip of two members, and refused when compressed twice',
+    async () => {
+      const own = await service.newOrganisation();
+      await createModel(service.database, {
+        organisationId: own,
+        bundle: checkBundle(sampleBundle()),
+        now: new Date(),
+      });
+      const opened = await openNewJob({ browser, service, organisationId: own });
+      const { page } = opened;
+      const drop = (bytes: Buffer) =>
+        dropFile(page, { name: 'leads.csv.gz', text: `Uint8Array.from(${JSON.stringify([...bytes])})` });
+      const text = 'crm_id,company_size,Notes\na,1,"two\nlines"\n';
+      await drop(gzipSync(gzipSync(text)));
+      await page.getByRole('alert').filter({ hasText: 'compressed twice' }).waitFor();
+      // The browser reads the first member alone: it ends in a quoted cell.
+      await drop(Buffer.concat([gzipSync(text.slice(0, -8)), gzipSync(text.slice(-8))]));
+      await page.getByText('1 of 3 fields of the model are in the file').waitFor();
+      expect(await page.getByRole('alert').count()).to.equal(0);
+      await page.getByRole('button', { name: 'Score this file' }).click();
+      await page.getByText('Completed').waitFor({ timeout: maxJobMs });
+      await page.getByText('1 of 1 rows').waitFor();
+      await opened.close();
+    },
+  );
 });

@@ -17,8 +17,8 @@ interface LeadFile {
 const leadOf = (row: number) => ({ company_size: row % 300, demo_requested: row % 2 === 0 });
 const header = 'Lead ID,Company Size,demo_requested,Notes\n';
 /** The same in the browser and here. */
-const textOf = ({ rows, padding }: LeadFile): string =>
-  `${JSON.stringify(header)} + Array.from({ length: ${rows} }, (_, row) => ` +
+const textOf = ({ rows, padding }: LeadFile, first = header): string =>
+  `${JSON.stringify(first)} + Array.from({ length: ${rows} }, (_, row) => ` +
   `'L-' + row + ',' + row % 300 + ',' + (row % 2 === 0) + ',' + 'n'.repeat(${padding}) + '\\n').join('')`;
 
 /** Bytes of such a file. */
@@ -31,23 +31,37 @@ export function lengthOf({ rows, padding }: LeadFile): number {
   return length;
 }
 
-const dropLeads = (page: Page, file: LeadFile): Promise<void> =>
-  dropFile(page, { name: 'leads.csv', text: textOf(file) });
+/** Drops the file. @param names of other columns, to rename one */
+export const dropLeads = (page: Page, file: LeadFile, names?: readonly string[]): Promise<void> =>
+  dropFile(page, { name: 'leads.csv', text: textOf(file, names && `${names.join(',')}\n`) });
 
-/**
- * Drops a file on the page New job, chooses its id and begins the job. `cut` sees each request with bytes.
- * @returns the open page of the job
- */
+/** Signs in by a link, and opens the page New job. */
+export async function openNewJob({ browser, service, organisationId }: StoryOf): Promise<ConsolePage> {
+  const opened = await openPage(browser, service, appearances[0], [401, 'net::ERR_']);
+  await opened.signIn('admin', organisationId);
+  await opened.page.getByRole('navigation').getByRole('link', { name: 'Jobs', exact: true }).click();
+  await opened.page.getByRole('link', { name: 'New job' }).click();
+  await opened.page.getByText('Drop a CSV or JSONL file here').waitFor();
+  return opened;
+}
+
+/** Opens the page New job, and begins the job of a file: see `dropAndBegin`. @returns the open page of the job */
 export async function beginJob(
-  { browser, service, organisationId }: StoryOf,
+  story: StoryOf,
+  file: LeadFile,
+  watch?: (page: Page) => Promise<void>,
+): Promise<ConsolePage> {
+  const opened = await openNewJob(story);
+  await dropAndBegin(opened, file, watch);
+  return opened;
+}
+
+/** Drops a file on the page New job, chooses its id and begins the job. @param watch sees each request with bytes */
+export async function dropAndBegin(
+  { page, check }: ConsolePage,
   file: LeadFile,
   watch: (page: Page) => Promise<void> = async () => undefined,
-): Promise<ConsolePage> {
-  const opened = await openPage(browser, service, appearances[0], [401, 'net::ERR_']);
-  const { page, check } = opened;
-  await opened.signIn('admin', organisationId);
-  await page.getByRole('navigation').getByRole('link', { name: 'Jobs', exact: true }).click();
-  await page.getByRole('link', { name: 'New job' }).click();
+): Promise<void> {
   await dropLeads(page, file);
   await page.getByText('2 of 3 fields of the model are in the file').waitFor();
   await page.getByLabel('Which column is the id of the lead?').selectOption('Lead ID');
@@ -56,7 +70,6 @@ export async function beginJob(
   await watch(page);
   await page.getByRole('button', { name: 'Score this file' }).click();
   await page.getByRole('heading', { name: 'leads.csv' }).waitFor();
-  return opened;
 }
 
 interface StoryOf {
@@ -85,13 +98,18 @@ export async function goOnWithJob(
   await page.getByRole('button', { name: 'Go on with the upload' }).click();
   await page.getByText('Completed').waitFor({ timeout: maxJobMs });
   await check('job-completed');
+  await downloadResults(page, file);
+  return { opened, offsets };
+}
+
+/** Downloads the results on the page of a job, and compares each row. @returns their text */
+export async function downloadResults(page: Page, file: LeadFile): Promise<string> {
   const downloading = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download results' }).click();
   const download = await downloading;
   expect(download.suggestedFilename()).to.equal('leads.scored.csv');
-  const [first = '', ...lines] = readFileSync(await download.path(), 'utf8')
-    .trimEnd()
-    .split('\n');
+  const text = readFileSync(await download.path(), 'utf8');
+  const [first = '', ...lines] = text.trimEnd().split('\n');
   const [id, score, likelihood] = ['Lead ID', 'score', 'conversion_likelihood'].map((name) =>
     first.split(',').indexOf(name),
   );
@@ -102,5 +120,5 @@ export async function goOnWithJob(
     expect([cells[id ?? -1], Number(cells[score ?? -1])], `row ${row}`).to.deep.equal([`L-${row}`, expected.score]);
     expect(Number(cells[likelihood ?? -1])).to.be.closeTo(expected.conversion_likelihood, 1.01e-4);
   }
-  return { opened, offsets };
+  return text;
 }
