@@ -40,6 +40,16 @@ export class JobStore {
     );
     await this.collection.createIndex({ state: 1, ended_at: 1 });
     await this.collection.createIndex({ purge_at: 1 });
+    await this.collection.createIndex({ org: 1, state: 1, _id: 1 });
+    await this.collection.createIndex({ org: 1, bucket: 1, _id: -1 });
+    // Each piece of an upload sums them.
+    await this.collection.createIndex({ org: 1, _id: 1, 'upload.bytes': 1 });
+    // The filters of lists. Each branch of `$or` has its own, in the order of the list.
+    for (const name of ['options.name', 'options.sha256', 'upload.sha256', 'fingerprint'])
+      await this.collection.createIndex(
+        { org: 1, bucket: 1, [name]: 1, _id: -1 },
+        { partialFilterExpression: { [name]: { $exists: true } } },
+      );
   }
 
   /** @param id any text */
@@ -79,17 +89,17 @@ export class JobStore {
   async list({ organisationId, bucket }: JobOwner, page: JobPageRequest): Promise<Job[]> {
     const { before, limit, name, sha256, fingerprint } = page;
     const range = idsOfOrganisation(organisationId);
-    const ids = before === undefined ? range : { ...range, $lt: before };
+    const filter: Filter<Job> = {
+      _id: before === undefined ? range : { ...range, $lt: before },
+      ...{ org: organisationId, bucket },
+      ...(name !== undefined && { 'options.name': name }),
+      ...(fingerprint !== undefined && { fingerprint }),
+    };
+    const ofContent = [{ 'options.sha256': sha256 }, { 'upload.sha256': sha256 }] as const;
     return await withMongoTimeout(timeoutMs, () =>
       this.collection
-        .find({
-          _id: ids,
-          org: organisationId,
-          bucket,
-          ...(name !== undefined && { 'options.name': name }),
-          ...(fingerprint !== undefined && { fingerprint }),
-          ...(sha256 !== undefined && { $or: [{ 'options.sha256': sha256 }, { 'upload.sha256': sha256 }] }),
-        })
+        // With all of the filter in each branch, MongoDB takes an index for each.
+        .find(sha256 === undefined ? filter : { $or: ofContent.map((digest) => ({ ...filter, ...digest })) })
         .project<Job>({ 'file.shape': 0, 'file.header_line': 0, 'file.fields': 0, input: 0 })
         .sort({ _id: -1 })
         .limit(limit)

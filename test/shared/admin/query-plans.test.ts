@@ -5,18 +5,23 @@ import { createOrganisation } from '../../../shared/admin/organisations/change-o
 import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs } from '../../../shared/contract/dates.js';
-import { callIdGenerator, organisationNumber } from '../../../shared/contract/identifiers.js';
+import { callIdGenerator, jobIdOf, organisationNumber } from '../../../shared/contract/identifiers.js';
 import { CallDayStore, dayOf } from '../../../shared/store/console/call-days.js';
 import { ConsoleAccess, newAccessSecret } from '../../../shared/store/console/console-access.js';
 import { MemberStore } from '../../../shared/store/console/members.js';
 import { UploadStore } from '../../../shared/store/console/uploads.js';
+import { createJob } from '../../../shared/store/jobs/create-job.js';
+import type { Job } from '../../../shared/store/jobs/job-documents.js';
+import { JobStore } from '../../../shared/store/jobs/jobs.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
+import { defaultOptions, sampleJob } from '../../support/jobs/sample-job.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
 const calls = 2_000;
 const days = 300;
 const daysOfMonth = 31;
+const jobs = 10_000;
 /** A query of the console reads at most so many more documents or keys than it returns or sums. */
 const maxWaste = 200;
 
@@ -159,6 +164,54 @@ describe('the queries of the console', () => {
     });
     expect(queries).to.have.length(4);
     expect(wasteful(queries)).to.deep.equal([]);
+  });
+
+  it('list, page and filter many jobs of an organisation by indexes', async () => {
+    const { database } = desk;
+    const org = input.org_id ?? '';
+    const newCallId = callIdGenerator();
+    const nowMs = Date.now();
+    const jobOf = (index: number): Job => ({
+      ...sampleJob({
+        _id: jobIdOf(newCallId(nowMs + index, org)),
+        org,
+        state: index % 1_000 === 0 ? 'reading' : 'completed',
+      }),
+      bucket: index % 200 === 0 ? 'test' : 'live',
+      options: { ...defaultOptions, name: `leads-${index % 500}.csv`, ...(index % 2 === 0 && { sha256: `s${index}` }) },
+      upload: { sha256: `s${index}`, bytes: 1 },
+      fingerprint: `f${index}`,
+    });
+    const documents = Array.from({ length: jobs }, (_, index) => jobOf(index));
+    await database.collection<Job>('jobs').insertMany(documents);
+    const store = new JobStore(database);
+    const found: number[] = [];
+    const list = async (bucket: 'live' | 'test', page: object = {}) => {
+      found.push((await store.list({ organisationId: org, bucket }, { limit: 50, ...page })).length);
+    };
+    const half = { before: documents[jobs / 2]?._id };
+    const queries = await profiled(async () => {
+      await list('live');
+      await list('test');
+      await list('live', half);
+      await list('test', half);
+      await list('live', { name: 'leads-7.csv' });
+      await list('live', { name: 'leads-7.csv', ...half });
+      await list('live', { name: 'absent' });
+      await list('live', { sha256: 's4' });
+      await list('live', { sha256: 's5' });
+      await list('live', { fingerprint: 'f7' });
+      expect(await store.readingOf(org)).to.have.length(jobs / 1_000);
+      expect(await store.ofTestKeys(org)).to.have.length(jobs / 200);
+      expect(await createJob(database, jobOf(1), 20)).to.equal('created');
+    });
+    expect(found).to.deep.equal([50, 50, 50, 25, 20, 10, 0, 1, 1, 1]);
+    expect(queries.filter(({ ns }) => String(ns).endsWith('.jobs'))).to.have.length(13);
+    expect(wasteful(queries)).to.deep.equal([]);
+    const sums = await profiled(async () => {
+      expect(await store.storedBytesBeside({ _id: documents[0]?._id ?? '', org })).to.equal(jobs);
+    });
+    expect(sums.map(({ docsExamined }) => docsExamined)).to.deep.equal([0]);
   });
 
   it('would be found by this test if they read the whole collection', async () => {
