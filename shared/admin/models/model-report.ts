@@ -1,3 +1,4 @@
+import { stabilityIndex } from '../../contract/comparison/stability-index.js';
 import { dayNumber, dayText, monthOf } from '../../contract/dates.js';
 import { type BandRate, bandScores } from '../../contract/verdict.js';
 import { CallDayStore } from '../../store/console/call-days.js';
@@ -102,12 +103,6 @@ export function stabilityOf(days: readonly Pick<DayScores, 'day' | 'cohort'>[], 
   const recent = countsOf(days.filter(({ day }) => day > today - recentDays));
   const earlier = countsOf(days.filter(({ day }) => day <= today - recentDays));
   const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
-  const [recentTotal, earlierTotal] = [total(recent), total(earlier)];
-  if (recentTotal < minScores || earlierTotal < minScores) return null;
-  // Half a score more in each band: the logarithm of an empty band would be infinite.
-  const shareOf = (count = 0, sum = 0): number => (count + 0.5) / (sum + 0.5 * bandScores.length);
-  return recent.reduce((index, count, band) => {
-    const [now, before] = [shareOf(count, recentTotal), shareOf(earlier[band], earlierTotal)];
-    return index + (now - before) * Math.log(now / before);
-  }, 0);
+  if (total(recent) < minScores || total(earlier) < minScores) return null;
+  return stabilityIndex(recent, earlier);
 }
