@@ -1,4 +1,5 @@
 import { type Repeated, repeatEvery } from '../../shared/async/repeat.js';
+import { requestComparison } from '../../shared/messages/grading-job.js';
 import { type TurnQueue, turnQueues } from '../../shared/messages/turn-queue.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
@@ -18,7 +19,7 @@ export interface RunnerDeps
   extends JobTurnDeps,
     Omit<ReadJobDeps, 'onRunning'>,
     ResumeDeps,
-    Omit<CandidateTurnDeps, 'jobs' | 'dispatcher' | 'workspaces'>,
+    Omit<CandidateTurnDeps, 'jobs' | 'dispatcher' | 'workspaces' | 'requestComparison'>,
     FollowCandidatesDeps {
   readonly jobs: JobStore;
   /** For commands, and for BullMQ's blocking ones. */
@@ -71,7 +72,10 @@ export class Runner implements Stoppable {
       });
     this.turns = start('scoring', turnsAtOnce, (jobId) => this.score(jobId));
     this.reads = start('reading', readsAtOnce, (organisationId) => this.read(organisationId));
-    const candidateTurns = new CandidateTurns(deps);
+    const candidateTurns = new CandidateTurns({
+      ...deps,
+      requestComparison: (candidate) => requestComparison(redis.commands, candidate),
+    });
     this.candidates = start('candidates', candidatesAtOnce, (modelId) => candidateTurns.take(modelId));
   }
 

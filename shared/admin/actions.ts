@@ -7,6 +7,7 @@ import { eraseLead } from './leads/erase-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
 import { dropCandidate, setCandidate } from './models/candidates.js';
 import { deleteModel, overrideModel, removeOverride, rollBackModel, setModel } from './models/change-models.js';
+import { showComparison } from './models/compare-candidate.js';
 import { showCoverage } from './models/model-coverage.js';
 import { showExample } from './models/model-example.js';
 import { reportModel } from './models/model-report.js';
@@ -64,6 +65,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('post', '/orgs/:org_id/models/:model_id/rollback', rollBackModel),
   route('post', '/orgs/:org_id/models/:model_id/candidate', setCandidate),
   route('delete', '/orgs/:org_id/models/:model_id/candidate', dropCandidate),
+  route('get', '/orgs/:org_id/models/:model_id/comparison', showComparison),
   route('get', '/orgs/:org_id/models/:model_id/report', reportModel),
   route('get', '/orgs/:org_id/models/:model_id/coverage', showCoverage),
   route('get', '/orgs/:org_id/models/:model_id/example', showExample),

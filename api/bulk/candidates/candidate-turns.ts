@@ -14,10 +14,18 @@ import { type FirstRows, firstRows, stepsOf } from './first-rows.js';
 import { type RecordedSegment, type RescoreDeps, type RescoredStep, type RunScope, rescore } from './rescore.js';
 import { afterFailure, checkRefused, maxRunRows, RunFailure, tooManyRows } from './run-failure.js';
 
+interface ComparedVersion {
+  readonly modelId: string;
+  readonly version: string;
+  readonly base: string;
+}
+
 export interface CandidateTurnDeps extends RescoreDeps {
   readonly database: Db;
   readonly jobs: Pick<JobStore, 'countInState'>;
   readonly queues: WindowQueues;
+  /** Asks for the grade of a candidate, and its comparison with the base. */
+  readonly requestComparison: (candidate: ComparedVersion) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Aborted when the process stops. Another one goes on. */
@@ -33,6 +41,7 @@ const waitMs = 1_000;
  * 1. Counts the leads.
  * 2. Reads as many steps of a thousand rows as the window has room for, and scores them at once.
  * 3. Stores their scores, then moves the cursor. A run that was killed repeats these steps with the same result.
+ * 4. Asks for the grade of the candidate, and its comparison.
  *
  * Steps make way for singles and batches as slices do. None begins while a bulk job runs.
  */
@@ -59,7 +68,11 @@ export class CandidateTurns {
     const run = await this.runs.runningOf(modelId);
     if (run === undefined) return false;
     try {
-      if (await this.go(run)) logger.info({ model: modelId, version: run.version }, 'run of a candidate completed');
+      if (!(await this.go(run))) return false;
+      logger.info({ model: modelId, version: run.version }, 'run of a candidate completed');
+      // Without Redis the grader finds the run within 15 minutes.
+      const { version, base } = run;
+      await this.deps.requestComparison({ modelId, version, base }).catch(() => undefined);
     } catch (error) {
       if (stopping.aborted) return false;
       if (!(error instanceof RunFailure)) throw error;

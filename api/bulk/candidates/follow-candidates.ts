@@ -22,7 +22,8 @@ const finalAfterMs = (leaseMs: number): number => 3 * leaseMs + 30_000;
 
 /**
  * Begins a run for each new candidate, or when another version scores calls. Ends the runs of versions that are no
- * candidates any longer, and removes their scores. Any number of processes may do this at once.
+ * candidates any longer, and removes their scores. The scores of a version that has come to score calls stay. Any
+ * number of processes may do this at once.
  * @returns the models whose runs are to go on
  * @throws errors of MongoDB
  */
@@ -40,12 +41,18 @@ export async function followCandidates(deps: FollowCandidatesDeps): Promise<read
     if (run === undefined || !isOf(run, model)) await begin(model, run, deps);
     if (run === undefined || !isOf(run, model) || run.state === 'running') running.push(model._id);
   }
-  for (const run of stored.values()) await endRun(run, deps);
+  for (const run of stored.values()) if (!(await isPromoted(run, database))) await endRun(run, deps);
   return running;
 }
 
 const isOf = (run: CandidateRun, { version, candidate }: Model): boolean =>
   run.state !== 'dropped' && run.base === version && run.since.getTime() === candidate?.since.getTime();
+
+/** Whether a candidate has come to score calls. Its verdict counts what it scored before. */
+async function isPromoted({ model, version, base, state }: CandidateRun, database: Db): Promise<boolean> {
+  if (state !== 'completed' || base === version) return false;
+  return (await new ModelStore(database).find(model))?.version === version;
+}
 
 async function begin(
   { _id: model, organisation_id: org, version: base, candidate }: Model,

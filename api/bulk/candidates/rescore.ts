@@ -98,6 +98,7 @@ export async function rescore(
     return {
       _id: candidateSegmentId(segment._id, run.version),
       ...{ org: run.org, model: run.model, version: run.version, at: segment.at, arrived_at: segment.arrived_at },
+      recorded_by: segment.version,
       crm_ids: own.map(({ row }) => row.crmId),
       scores: own.map(({ answer }) => answer.score),
       likelihoods: own.map(({ answer }) => answer.likelihood),

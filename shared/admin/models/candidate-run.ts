@@ -9,21 +9,24 @@ type RunDocument = NonNullable<ShapeOf<typeof modelSchema>['candidate_run']>;
 
 const waiting = 'The run begins within seconds, once a runner of bulk jobs has found the candidate.';
 
-/** How far the candidate of a model has scored recorded leads; undefined for a model without one. */
-export async function candidateRunOf(
+/** The run of a model's candidate against its current version; undefined until a runner has begun it. */
+export async function currentRunOf(
   database: Db,
   { _id: modelId, version: base, candidate }: Model,
-): Promise<RunDocument | undefined> {
+): Promise<(CandidateRun & { readonly state: RunDocument['state'] }) | undefined> {
   if (candidate === undefined) return undefined;
   const run = await new CandidateRunStore(database).find(modelId, candidate.version);
   // A run of another base, or of an earlier candidacy, is about to begin again.
-  if (
-    run === undefined ||
-    run.state === 'dropped' ||
-    run.base !== base ||
-    Number(run.since) !== Number(candidate.since)
-  )
-    return { state: 'waiting', base, rows: 0, seen: 0, refused: 0, total: null, summary: waiting };
+  if (run?.base !== base || Number(run.since) !== Number(candidate.since) || run.state === 'dropped') return undefined;
+  return { ...run, state: run.state };
+}
+
+/** How far the candidate of a model has scored recorded leads; undefined for a model without one. */
+export async function candidateRunOf(database: Db, model: Model): Promise<RunDocument | undefined> {
+  if (model.candidate === undefined) return undefined;
+  const { version: base } = model;
+  const run = await currentRunOf(database, model);
+  if (run === undefined) return { state: 'waiting', base, rows: 0, seen: 0, refused: 0, total: null, summary: waiting };
   const { state, rows, seen, refused, total = null } = run;
   return { state, base, rows, seen, refused, total, summary: summaryOf(run) };
 }

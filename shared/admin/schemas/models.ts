@@ -29,7 +29,7 @@ const overrideSchema = closedObject({ version: text, by: text, at: instant, reas
 const candidateSchema = closedObject({ version: text, since: instant, by: text });
 
 /** How far the candidate has scored the leads of the last 365 days. */
-const candidateRunSchema = closedObject({
+export const candidateRunSchema = closedObject({
   state: { type: 'string', enum: ['waiting', 'running', 'completed', 'failed'] },
   /** The version that it is compared with. */
   base: text,

@@ -57,6 +57,7 @@ export async function eraseLead(
   lead: Lead & { readonly arrivedBy?: Date },
 ): Promise<boolean> {
   const { organisationId, crmId, arrivedBy } = lead;
+  const days = new Set<number>();
   let wasScored = false;
   for (let isLast = false; !isLast; ) {
     const segments = await predictions.segmentsWith(lead, segmentsPerStep);
@@ -73,10 +74,11 @@ export async function eraseLead(
     wasScored = true;
     await predictions.erase(lead, ids);
     // Comes last, so that a grader that recomputes the days no longer finds the lead.
-    await daily.markStale(organisationId, [...new Set(segments.map(({ at }) => dayNumber(at.getTime())))]);
+    for (const { at } of segments) days.add(dayNumber(at.getTime()));
+    await daily.markStale(organisationId, [...days]);
   }
   // After the predictions: a run of a candidate writes first, and then reads whether they still name the lead.
-  await candidateScores.eraseLead(lead);
+  if (await candidateScores.eraseLead(lead)) await daily.markStale(organisationId, [...days]);
   const hadOutcome = arrivedBy === undefined && (await outcomes.erase(organisationId, crmId));
   return wasScored || hadOutcome;
 }

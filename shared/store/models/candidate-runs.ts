@@ -1,4 +1,5 @@
 import { type Collection, type Db, MongoServerError, type UpdateFilter } from 'mongodb';
+import type { Comparison } from '../../contract/comparison/comparison-verdict.js';
 import { duplicateKey } from '../connection/connect.js';
 import { versionId } from './model-versions.js';
 
@@ -37,6 +38,12 @@ export interface CandidateRun extends RunCounts {
   readonly message?: string;
   readonly started_at: Date;
   readonly ended_at?: Date;
+  /** The latest comparison with the base, once the run is complete. */
+  readonly comparison?: StoredComparison;
+}
+
+export interface StoredComparison extends Comparison {
+  readonly compared_at: Date;
 }
 
 /** Names one attempt: a run that begins again has another time. */
@@ -106,6 +113,17 @@ export class CandidateRunStore {
   async end(run: CandidateRun, at: Date, message?: string): Promise<void> {
     const state = message === undefined ? 'completed' : 'failed';
     await this.change(run, { $set: { state, ended_at: at, ...(message !== undefined && { message }) } });
+  }
+
+  /**
+   * Stores a comparison of a completed run.
+   * @returns false, without a change, if the run has begun again or another comparison was stored since it was read
+   */
+  async compare({ _id, started_at, comparison: former }: CandidateRun, comparison: StoredComparison): Promise<boolean> {
+    const unchanged = { 'comparison.compared_at': former?.compared_at ?? { $exists: false } };
+    const filter = { _id, started_at, state: 'completed' as const, ...unchanged };
+    const { matchedCount } = await this.collection.updateOne(filter, { $set: { comparison } }, majority);
+    return matchedCount > 0;
   }
 
   /** Whether a run is still the one that was read. */

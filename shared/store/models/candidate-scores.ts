@@ -12,6 +12,8 @@ export interface CandidateSegment extends Pick<PredictionSegment, 'org' | 'model
   readonly _id: string;
   /** The candidate. */
   readonly version: string;
+  /** The version that scored the segment's call, and recorded the fields. */
+  readonly recorded_by: string;
   readonly crm_ids: readonly string[];
   readonly scores: readonly number[];
   /** Ten-thousandths. */
@@ -30,8 +32,11 @@ export interface CandidateSegment extends Pick<PredictionSegment, 'org' | 'model
  */
 export const candidateSegmentId = (segmentId: string, version: string): string => `${segmentId}-${version}`;
 
-const name = 'candidate_scores';
-const leadKey = { org: 1, crm_ids: 1 } as const;
+export const candidateScoresCollection = 'candidate_scores';
+/** The index of leads. */
+export const candidateLeadKey = { org: 1, crm_ids: 1 } as const;
+/** Selects leads that the candidate was not trained on. */
+export const notSeen = { seen: { $exists: false } } as const;
 const columns = ['crm_ids', 'scores', 'likelihoods', 'base_scores', 'base_likelihoods'] as const;
 const removedAtOnce = 1_000;
 const majority = { writeConcern: { w: 'majority' } } as const;
@@ -41,12 +46,12 @@ export class CandidateScoreStore {
   private readonly collection: Collection<CandidateSegment>;
 
   constructor(private readonly database: Db) {
-    this.collection = database.collection<CandidateSegment>(name);
+    this.collection = database.collection<CandidateSegment>(candidateScoresCollection);
   }
 
   async prepare(): Promise<void> {
-    await createClustered(this.database, name);
-    await this.collection.createIndex(leadKey);
+    await createClustered(this.database, candidateScoresCollection);
+    await this.collection.createIndex(candidateLeadKey);
   }
 
   /** Stores segments in place of what is stored under their ids. */
@@ -58,15 +63,16 @@ export class CandidateScoreStore {
     await this.collection.bulkWrite(writes, { ordered: false, ...majority });
   }
 
-  /** Removes the rows of a lead. */
-  async eraseLead({ organisationId, crmId, arrivedBy }: LeadSegments): Promise<void> {
+  /** Removes the rows of a lead. @returns whether there were any */
+  async eraseLead({ organisationId, crmId, arrivedBy }: LeadSegments): Promise<boolean> {
     const ofLead = {
       org: organisationId,
       crm_ids: crmId,
       _id: idsOfOrganisation(organisationId),
       ...(arrivedBy !== undefined && { arrived_at: { $lte: arrivedBy } }),
     };
-    await this.collection.updateMany(ofLead, withoutLead(crmId), { hint: leadKey, ...majority });
+    const options = { hint: candidateLeadKey, ...majority };
+    return (await this.collection.updateMany(ofLead, withoutLead(crmId), options)).modifiedCount > 0;
   }
 
   /** Removes some segments. */

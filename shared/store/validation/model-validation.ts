@@ -38,6 +38,8 @@ export interface StoredGrade {
     /** Number of the last day whose predictions had matured then. */
     readonly cut_day: number;
   };
+  /** The scores of a candidate's run that the grade counts; see `countedRun`. Absent without any. */
+  readonly candidate_run?: string;
   /** The database's clock when the days were read: the next grade reads later changes. */
   readonly data_read_at: Date;
   /** When all days were last recomputed, not only changed ones; by the database's clock. */
@@ -64,7 +66,7 @@ export const nextGradeMs = (verdict: VerdictHead | undefined, nowMs: number): nu
 
 /** The members of a verdict that say whether another grade is due. */
 export type VerdictHead = Pick<StoredVerdict, '_id' | 'graded_at' | 'checked'> & {
-  readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at' | 'doubted_since'>;
+  readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at' | 'doubted_since' | 'candidate_run'>;
   /** Predictions that the grade counted. */
   readonly stored_rows?: number;
 };
@@ -100,6 +102,7 @@ export class ValidationStore {
       .find(organisationId === undefined ? {} : { organisation_id: organisationId })
       .project<VerdictHead>({
         ...{ graded_at: 1, checked: 1, 'grade.as_of': 1, 'grade.data_read_at': 1, 'grade.doubted_since': 1 },
+        'grade.candidate_run': 1,
         stored_rows: { $first: '$grade.gates.figures.stored_rows' },
       });
     return new Map((await heads.toArray()).map((head) => [head._id, head]));

@@ -36,6 +36,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'model.rollback': 'admin',
   'model.candidate': 'admin',
   'model.drop_candidate': 'admin',
+  'model.comparison': 'viewer',
   'model.report': 'viewer',
   'model.coverage': 'admin',
   'model.example': 'admin',

@@ -48,6 +48,7 @@ describe('every command', () => {
       ['model', 'list', 'org_x'],
       ['model', 'show', 'mdl_x'],
       ['model', 'coverage', 'mdl_x'],
+      ['model', 'compare', 'mdl_x'],
       ['model', 'set', 'mdl_x', '--live-api', 'on'],
       ['model', 'delete', 'mdl_x'],
       ['usage', 'show', 'org_x'],

@@ -29,6 +29,7 @@ const others = [
     'key list',
     'model list',
     'model show',
+    'model compare',
     'model coverage',
     'model check',
   ],

@@ -13,6 +13,7 @@ import { UploadStore } from '../../../shared/store/console/uploads.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
 import type { Job } from '../../../shared/store/jobs/job-documents.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';
+import { ModelStore } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
 import { defaultOptions, sampleJob } from '../../support/jobs/sample-job.js';
@@ -39,6 +40,8 @@ describe('the queries of the console', () => {
       const { key_id } = await desk.act(createKey, { org_id: org });
       const bundle = checkBundle(sampleBundle());
       const model = await createModel(database, { organisationId: org, bundle, now: new Date() });
+      const candidate = { version: '1.0.0', since: new Date(), by: 'a test' };
+      await new ModelStore(database).update(model._id, { candidate });
       const o = organisationNumber(org);
       const documents = Array.from({ length: calls }, (_, index) => {
         const at = new Date(nowMs - index);

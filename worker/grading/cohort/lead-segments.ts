@@ -6,20 +6,20 @@ import {
   type PredictionSegment,
 } from '../../../shared/store/calls/prediction-segment.js';
 import { leadIndexOf } from '../../../shared/store/lead-index/lead-index.js';
+import { candidateLeadKey } from '../../../shared/store/models/candidate-scores.js';
 import { blocksOf, idsOfDays } from './scan-requests.js';
-import { type GradedVersion, readInBatches, type Snapshot } from './snapshot.js';
+import { type GradedVersion, readInBatches, type Snapshot, sourcesOf } from './snapshot.js';
 
 /** The columns of a segment that identify the first predictions of leads. */
 export type LeadSegment = Pick<PredictionSegment, '_id' | 'at' | 'crm_ids' | 'scores' | 'likelihoods'>;
 
 /** 15,000 records are decoded in a few milliseconds. A segment may hold a single record. */
-const batchSizes = {
+export const batchSizes = {
   first: 100,
   max: 1_000,
   records: 15_000,
   recordsOf: (segment: Pick<LeadSegment, 'crm_ids'>): number => segment.crm_ids.length,
 };
-const find = callsCollection;
 const byId = { _id: 1 } as const;
 const leadColumns = { at: 1, crm_ids: 1, scores: 1, likelihoods: 1 } as const;
 
@@ -33,14 +33,16 @@ const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Documen
 });
 
 /**
- * Reads all segments of a version in batches, in the order of their ids. In a clustered collection, the calls of an
- * organisation lie together.
+ * Reads all segments of a version in batches, in the order of their ids; those that it scored as a candidate come last.
+ * In a clustered collection, the calls of an organisation lie together.
  * @throws MongoDB errors
  */
-export const allSegments = (snapshot: Snapshot, graded: GradedVersion): AsyncGenerator<readonly LeadSegment[]> => {
-  const command = { find, filter: ofVersion(graded), projection: leadColumns, hint: byId };
-  return readInBatches<LeadSegment>(snapshot, command, batchSizes);
-};
+export async function* allSegments(snapshot: Snapshot, graded: GradedVersion): AsyncGenerator<readonly LeadSegment[]> {
+  for (const { find, of } of sourcesOf(graded)) {
+    const command = { find, filter: { ...ofVersion(graded), ...of }, projection: leadColumns, hint: byId };
+    yield* readInBatches<LeadSegment>(snapshot, command, batchSizes);
+  }
+}
 
 /**
  * Reads the segments of a version with any of the given leads through the lead index. They come in batches, in no
@@ -54,8 +56,13 @@ export async function* segmentsOfLeads(
   crmIds: readonly string[],
 ): AsyncGenerator<readonly LeadSegment[]> {
   const { key, segmentsOf } = await leadIndexOf(snapshot.database);
-  const filter = { ...ofVersion(graded), ...segmentsOf(graded.organisationId), crm_ids: { $in: crmIds } };
-  yield* readInBatches<LeadSegment>(snapshot, { find, filter, projection: leadColumns, hint: key }, batchSizes);
+  for (const { find, of } of sourcesOf(graded)) {
+    const isCalls = find === callsCollection;
+    const ofLeads = { ...(isCalls ? segmentsOf(graded.organisationId) : {}), crm_ids: { $in: crmIds } };
+    const filter = { ...ofVersion(graded), ...of, ...ofLeads };
+    const hint = isCalls ? key : candidateLeadKey;
+    yield* readInBatches<LeadSegment>(snapshot, { find, filter, projection: leadColumns, hint }, batchSizes);
+  }
 }
 
 /**
@@ -76,10 +83,12 @@ export async function leadsOfDays(
       _id: idsOfDays(graded.organisationId, first, last),
       at: { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) },
     };
-    const command = { find, filter, projection: { crm_ids: 1 }, hint: byId };
-    for await (const segments of readInBatches<Pick<LeadSegment, 'crm_ids'>>(snapshot, command, batchSizes)) {
-      for (const { crm_ids: crmIds } of segments) for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
-      if (leads.size > max) return undefined;
+    for (const { find, of } of sourcesOf(graded)) {
+      const command = { find, filter: { ...filter, ...of }, projection: { crm_ids: 1 }, hint: byId };
+      for await (const segments of readInBatches<Pick<LeadSegment, 'crm_ids'>>(snapshot, command, batchSizes)) {
+        for (const { crm_ids: crmIds } of segments) for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
+        if (leads.size > max) return undefined;
+      }
     }
   }
   return leads;

@@ -1,9 +1,8 @@
 import type { Document } from 'mongodb';
 import { dayNumber, dayStartMs } from '../../../shared/contract/dates.js';
 import { callIdFloor } from '../../../shared/contract/identifiers.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { DayRequests } from '../../../shared/store/validation/validation-daily.js';
-import type { GradedVersion, Snapshot } from './snapshot.js';
+import { type GradedVersion, type Snapshot, sourcesOf } from './snapshot.js';
 
 /** Days per aggregation, so that the calls of one `$group` stage fit into memory. */
 const maxBlockDays = 31;
@@ -27,16 +26,31 @@ export async function scanRequests(
 ): Promise<Map<number, DayRequests>> {
   const found = new Map<number, DayRequests>();
   for (const { first, last } of blocksOf(days)) {
-    const rows = snapshot.database
-      .collection(callsCollection)
-      .aggregate<DayRequests & { readonly _id: Date }>(requestsPipeline(graded, first, last), {
-        session: snapshot.session,
-        allowDiskUse: true,
-        hint: { _id: 1 },
-      });
-    for await (const { _id, ...figures } of rows) found.set(dayNumber(_id.getTime()), figures);
+    for (const { find, of } of sourcesOf(graded)) {
+      const pipeline = requestsPipeline(graded, { first, last, of });
+      const options = { session: snapshot.session, allowDiskUse: true, hint: { _id: 1 } };
+      const rows = snapshot.database
+        .collection(find)
+        .aggregate<DayRequests & { readonly _id: Date }>(pipeline, options);
+      for await (const { _id, ...figures } of rows) {
+        const day = dayNumber(_id.getTime());
+        found.set(day, sumOf(figures, found.get(day)));
+      }
+    }
   }
   return found;
+}
+
+/** A version may have calls of its own on a day on which it scored as a candidate, too. */
+function sumOf(one: DayRequests, other: DayRequests | undefined): DayRequests {
+  if (other === undefined) return one;
+  return {
+    ledger_records: one.ledger_records + other.ledger_records,
+    stored_rows: one.stored_rows + other.stored_rows,
+    mismatched_requests: one.mismatched_requests + other.mismatched_requests,
+    without_crm_id: one.without_crm_id + other.without_crm_id,
+    erased: one.erased + other.erased,
+  };
 }
 
 /** Groups neighbouring days into blocks of at most 31 days. */
@@ -52,14 +66,13 @@ export function blocksOf(days: readonly number[]): { readonly first: number; rea
 
 function requestsPipeline(
   { organisationId, modelId, version }: GradedVersion,
-  first: number,
-  last: number,
+  { first, last, of }: { readonly first: number; readonly last: number; readonly of: Document },
 ): Document[] {
   const at = { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) };
-  // The second and later segments of a call have no bucket.
+  // The second and later segments of a call have no bucket, and those of a candidate neither.
   const ofLiveCalls = { org: organisationId, model: modelId, version, at, bucket: { $ne: 'test' } };
   return [
-    { $match: { _id: idsOfDays(organisationId, first, last), ...ofLiveCalls } },
+    { $match: { _id: idsOfDays(organisationId, first, last), ...ofLiveCalls, ...of } },
     {
       $group: {
         _id: { $substrBytes: ['$_id', 0, 26] },

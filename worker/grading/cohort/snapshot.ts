@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClientSession, type Document, Long, MongoServerError } from 'mongodb';
+import { callsCollection } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
+import { candidateScoresCollection, notSeen } from '../../../shared/store/models/candidate-scores.js';
 
 /** The model version to grade. */
 export interface GradedVersion {
@@ -9,7 +11,15 @@ export interface GradedVersion {
   readonly version: string;
   /** A conversion counts within this many days after the prediction. */
   readonly horizonDays: number;
+  /** Whether what the version scored as a candidate counts like its calls, without leads that it was trained on. */
+  readonly countsCandidateScores?: boolean;
 }
+
+/** The collections that hold segments of a version, with what a filter of its segments adds. */
+export const sourcesOf = ({ countsCandidateScores = false }: GradedVersion) => [
+  { find: callsCollection, of: {} },
+  ...(countsCandidateScores ? [{ find: candidateScoresCollection, of: notSeen }] : []),
+];
 
 /** Reads with this session see the database at one instant, so that their counts are comparable. */
 export interface Snapshot {

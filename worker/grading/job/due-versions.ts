@@ -11,12 +11,18 @@ import {
 } from '../../../shared/store/validation/model-validation.js';
 import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import { outcomeOverlapMs } from '../cohort/changed-days.js';
-import { type VersionToGrade, versionsToGrade } from './grade-models.js';
+import {
+  countedRun,
+  isStillScoring,
+  lacksComparison,
+  type VersionToGrade,
+  versionsToGrade,
+} from './versions-to-grade.js';
 
 /** Tolerance for clock skew between gateways and pools, and for calls that were recorded late. */
 const overlapMs = 60 * 60 * 1000;
 
-interface Candidate extends VersionToGrade {
+interface VersionToCheck extends VersionToGrade {
   readonly key: string;
   readonly head: VerdictHead | undefined;
 }
@@ -25,7 +31,8 @@ interface Candidate extends VersionToGrade {
  * Lists the versions whose grade is due: current versions first, one of each organisation in turn. It checks the
  * versions that were neither graded nor checked since last night. Current versions are checked again after 15 minutes,
  * if their organisation has had outcomes since their grade. With an organisation, all its current versions are.
- * A version without news keeps its verdict, and is marked as checked.
+ * A candidate is graded at night, and when its run has ended, but not before. A version without news keeps its verdict,
+ * and is marked as checked.
  */
 export async function dueVersions(
   database: Db,
@@ -39,23 +46,26 @@ export async function dueVersions(
     store.heads(organisationId),
     lastOutcomeChanges(database, organisationId),
   ]);
-  const candidates = versions.map((version): Candidate => {
+  const gradable = versions.filter((version) => !isStillScoring(version));
+  const all = gradable.map((version): VersionToCheck => {
     const key = `${version.model._id}:${version.version}`;
     return { ...version, key, head: heads.get(key) };
   });
-  const due = candidates.filter(({ head }) => head?.checked?.hasNews === true);
-  const toCheck = candidates.filter(({ head, model, version }) => {
+  const due = all.filter(({ head }) => head?.checked?.hasNews === true);
+  const toCheck = all.filter((each) => {
+    const { head, model, version } = each;
     if (head?.checked?.hasNews === true) return false;
     const checkedMs = lastCheckMs(head);
     if (checkedMs < lastNightMs(nowMs) || (head !== undefined && isAhead(head, nowMs))) return true;
+    if (organisationId === undefined && hasOtherRun(each)) return true;
     if (version !== model.version || checkedMs > nowMs - minBetweenGradesMs) return false;
     const gradedMs = head?.grade?.data_read_at.getTime() ?? 0;
     const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
     return organisationId !== undefined || changedMs > gradedMs - outcomeOverlapMs;
   });
   const hasNews = await newsOf(database, toCheck, { nowMs, lastOutcomes });
-  const [news, quiet]: [Candidate[], Candidate[]] = [[], []];
-  for (const candidate of toCheck) (hasNews(candidate) ? news : quiet).push(candidate);
+  const [news, quiet]: [VersionToCheck[], VersionToCheck[]] = [[], []];
+  for (const each of toCheck) (hasNews(each) ? news : quiet).push(each);
   const at = new Date(nowMs);
   await store.check(keysOf(news), { at, hasNews: true });
   await store.check(keysOf(quiet), { at, hasNews: false });
@@ -63,34 +73,40 @@ export async function dueVersions(
   return inTurns([...news, ...due]);
 }
 
-const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({ key }) => key);
+/** Whether a run of the version as a candidate has ended since its grade, or the scores of one count no longer. */
+const hasOtherRun = (each: VersionToCheck): boolean =>
+  each.head?.grade?.candidate_run !== countedRun(each) || lacksComparison(each);
+
+const keysOf = (versions: readonly VersionToCheck[]): string[] => versions.map(({ key }) => key);
 
 /**
- * Finds out, in one read for all candidates and one for each organisation, which of them another grade could judge
+ * Finds out, in one read for all versions and one for each organisation, which of them another grade could judge
  * differently:
  * - one without a grade as of its own time;
  * - one whose pass is in doubt: only another grade ends the doubt;
  * - one that scored since it was graded or checked;
  * - one with predictions, if its organisation has had outcomes since its grade;
- * - the current version of a model, if its predictions have matured since.
+ * - the current version of a model, and its candidate, if their predictions have matured since;
+ * - one whose run as a candidate has ended since, or counts no longer.
  */
 async function newsOf(
   database: Db,
-  candidates: readonly Candidate[],
+  versions: readonly VersionToCheck[],
   { nowMs, lastOutcomes }: { readonly nowMs: number; readonly lastOutcomes: ReadonlyMap<string, number> },
-): Promise<(candidate: Candidate) => boolean> {
-  const hasGrade = ({ head }: Candidate): boolean =>
+): Promise<(each: VersionToCheck) => boolean> {
+  const hasGrade = ({ head }: VersionToCheck): boolean =>
     head?.grade !== undefined && !isAhead(head, nowMs) && head.grade.as_of.getTime() === head.graded_at.getTime();
-  const known = candidates.filter(hasGrade);
+  const known = versions.filter(hasGrade);
   if (known.length === 0) return () => true;
   const sinceMs = Math.min(...known.map(({ head }) => lastCheckMs(head))) - overlapMs;
   const organisations = new Set(known.map(({ model }) => model.organisation_id));
   const lastCalls = await lastCallsSince(database, organisations, sinceMs);
-  const current = known.filter(({ model, version }) => version === model.version);
-  const maturing = await new ValidationDailyStore(database).maturingSince(keysOf(current), dayNumber(sinceMs));
-  return (candidate) => {
-    const { key, head, model } = candidate;
-    if (head?.grade === undefined || !hasGrade(candidate) || head.grade.doubted_since !== undefined) return true;
+  const used = known.filter(({ model, version }) => version === model.version || version === model.candidate?.version);
+  const maturing = await new ValidationDailyStore(database).maturingSince(keysOf(used), dayNumber(sinceMs));
+  return (each) => {
+    const { key, head, model } = each;
+    if (head?.grade === undefined || !hasGrade(each) || head.grade.doubted_since !== undefined) return true;
+    if (hasOtherRun(each)) return true;
     if ((lastCalls.get(key) ?? '') > callIdFloor(lastCheckMs(head) - overlapMs, model.organisation_id)) return true;
     const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
     return (

@@ -1,10 +1,12 @@
+import type { Comparison } from '../../../shared/contract/comparison/comparison-verdict.js';
 import type { Clock } from '../../../shared/contract/dates.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import type { Redis } from '../../../shared/redis/connect.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
-import { loadManifest, versionsByModel } from '../../../shared/store/models/model-versions.js';
-import type { Model } from '../../../shared/store/models/models.js';
-import { type Graded, gradeVersion } from './grade-version.js';
+import { loadManifest } from '../../../shared/store/models/model-versions.js';
+import { compareCandidate } from '../compare/compare-candidate.js';
+import { type Graded, gradeVersion, horizonDaysOf } from './grade-version.js';
+import { comparedRun, countedRun, type VersionToGrade } from './versions-to-grade.js';
 
 export interface GradingDeps {
   readonly database: Db;
@@ -13,40 +15,15 @@ export interface GradingDeps {
   readonly redis: Redis | undefined;
 }
 
-/** A model version to grade. */
-export interface VersionToGrade {
-  readonly model: Model;
-  readonly version: string;
-}
-
-/** Lists the versions to grade: all versions of models that are not deleted and not of the timing family. */
-export async function versionsToGrade(
-  database: Db,
-  which: { readonly organisationId?: string; readonly modelId?: string } = {},
-): Promise<VersionToGrade[]> {
-  const { organisationId, modelId } = which;
-  const models = await database
-    .collection<Model>('models')
-    .find({
-      family: 'forward',
-      deleted_at: { $exists: false },
-      ...(organisationId === undefined ? {} : { organisation_id: organisationId }),
-      ...(modelId === undefined ? {} : { _id: modelId }),
-    })
-    .sort({ created_at: 1, _id: 1 })
-    .toArray();
-  const versions = await versionsByModel(database, modelId);
-  return models.flatMap((model) => (versions.get(model._id) ?? []).map((version) => ({ model, version })));
-}
-
 /**
- * Grades a version and publishes the verdict to the gateways, unless the grade is a rehearsal.
+ * Grades a version and publishes the verdict to the gateways, unless the grade is a rehearsal. A candidate is then
+ * compared with the current version.
  * @param options `asOfMs`: date of the grade, now by default; a future date makes it a rehearsal
  * @throws Error if the version is not stored; MongoDB errors
  */
 export async function gradeAndPublish(
   { database, clock, redis }: GradingDeps,
-  { model, version }: VersionToGrade,
+  { model, version, run }: VersionToGrade,
   options: { readonly asOfMs?: number; readonly rebuild?: boolean } = {},
 ): Promise<Graded> {
   const manifest = await loadManifest(database, model._id, version);
@@ -61,8 +38,25 @@ export async function gradeAndPublish(
     asOfMs: options.asOfMs ?? nowMs,
     nowMs,
     rebuild: options.rebuild ?? false,
+    candidateRun: countedRun({ model, version, run }),
   });
   if (redis !== undefined && !graded.isRehearsal)
     await publishChange(redis, { kind: 'validation', id: `${model._id}:${version}` }).catch(() => undefined);
+  if (!graded.isRehearsal) await compareVersion({ database, clock }, { model, version, run });
   return graded;
+}
+
+/**
+ * Compares a version with the one that scores calls, if it is a candidate whose run is complete.
+ * @throws MongoDB errors
+ */
+export async function compareVersion(
+  { database, clock }: Omit<GradingDeps, 'redis'>,
+  compared: VersionToGrade,
+): Promise<Comparison | undefined> {
+  const run = comparedRun(compared);
+  if (run === undefined) return undefined;
+  const manifest = await loadManifest(database, run.model, run.version);
+  const horizonDays = horizonDaysOf(manifest?.validation);
+  return await compareCandidate({ database, run, horizonDays, nowMs: clock.now() });
 }

@@ -19,10 +19,12 @@ import { type Grade, gradeCohort } from '../gates/grade-cohort.js';
 import { type Barrier, type Standing, settledState } from '../gates/settled-state.js';
 import { defaultLift } from '../statistics/lift.js';
 
-const defaultHorizonDays = 90;
 /** After this time, unchanged days are recomputed as well. */
 const rebuildAfterMs = 7 * dayMs;
 const readTimeoutMs = 10_000;
+
+/** The days within which a conversion counts. @param facts the `validation` section of a manifest */
+export const horizonDaysOf = (facts: Manifest['validation']): number => facts?.horizon_days ?? 90;
 
 export interface GradeOptions {
   readonly database: Db;
@@ -37,6 +39,8 @@ export interface GradeOptions {
   readonly nowMs: number;
   /** Whether to recompute every day. */
   readonly rebuild?: boolean;
+  /** The run whose scores count like calls of the version; see `countedRun`. Undefined without one. */
+  readonly candidateRun?: string | undefined;
   /** Maximum leads in memory when all leads are read; `maxLeadsPerPass` by default. */
   readonly maxLeadsPerPass?: number;
 }
@@ -63,7 +67,8 @@ export async function gradeVersion(options: GradeOptions): Promise<Graded> {
     organisationId: options.organisationId,
     modelId: options.modelId,
     version: options.version,
-    horizonDays: facts?.horizon_days ?? defaultHorizonDays,
+    horizonDays: horizonDaysOf(facts),
+    countsCandidateScores: options.candidateRun !== undefined,
   };
   const store = new ValidationStore(database);
   for (;;) {
@@ -84,11 +89,11 @@ async function compute(
   options: GradeOptions,
   { graded, previous, session }: Attempt,
 ): Promise<Omit<Graded, 'isRehearsal'>> {
-  const { database, asOfMs, nowMs, facts } = options;
+  const { database, asOfMs, nowMs, facts, candidateRun } = options;
   const { horizonDays } = graded;
   const { localTime: readAt }: { localTime?: Date } = await database.command({ hello: 1 });
   if (readAt === undefined) throw new Error('MongoDB did not return its local time');
-  const rebuild = options.rebuild === true || !canReuseDays(previous, { horizonDays, readAt });
+  const rebuild = options.rebuild === true || !canReuseDays(previous, { horizonDays, readAt, candidateRun });
   const before = previous?.grade;
   const daily = new ValidationDailyStore(database);
   const keptFromDay = await new RetentionStore(database).keptFromDay(session);
@@ -136,6 +141,7 @@ async function compute(
       graded_at: new Date(nowMs),
       grade: {
         ...storedGrade(grade, standing),
+        ...(candidateRun === undefined ? {} : { candidate_run: candidateRun }),
         as_of: new Date(asOfMs),
         horizon_days: horizonDays,
         data_read_at: readAt,
@@ -148,10 +154,15 @@ async function compute(
 /** Whether the unchanged days of the previous grade can be reused. */
 const canReuseDays = (
   previous: StoredVerdict | undefined,
-  { horizonDays, readAt }: { readonly horizonDays: number; readonly readAt: Date },
+  {
+    horizonDays,
+    readAt,
+    candidateRun,
+  }: { readonly horizonDays: number; readonly readAt: Date; readonly candidateRun: string | undefined },
 ): boolean =>
   previous?.grade !== undefined &&
   previous.grade.horizon_days === horizonDays &&
+  previous.grade.candidate_run === candidateRun &&
   readAt.getTime() - previous.grade.rebuilt_at.getTime() < rebuildAfterMs;
 
 const storedGrade = (grade: Grade, { doubtedSinceMs, barrier }: Standing) => ({

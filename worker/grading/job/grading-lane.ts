@@ -6,6 +6,7 @@ import {
   gradingJobOptions,
   gradingQueueName,
   isGradingJob,
+  versionDeduplication,
 } from '../../../shared/messages/grading-job.js';
 import { errorLog } from '../../../shared/process/error-log.js';
 import type { Stoppable } from '../../../shared/process/lifecycle.js';
@@ -16,7 +17,8 @@ import { backOffOnOom } from '../../lanes/lane-worker.js';
 import { ensureSchedules } from '../../lanes/schedules.js';
 import { leaveToOthers } from '../../lanes/unknown-jobs.js';
 import { dueVersions } from './due-versions.js';
-import { type GradingDeps, gradeAndPublish, type VersionToGrade, versionsToGrade } from './grade-models.js';
+import { compareVersion, type GradingDeps, gradeAndPublish } from './grade-models.js';
+import { isStillScoring, type VersionToGrade, versionsToGrade } from './versions-to-grade.js';
 
 const findDueEveryMs = firstGradeWithinMinutes * 60 * 1000;
 /** Grades that a pool computes at once, so that one large organisation does not delay all others. */
@@ -35,7 +37,8 @@ export interface GradingLaneOptions extends GradingDeps {
  *    starts.
  * 2. Outcomes that arrive over HTTP or by an import grade the organisation's models, if the last grade is older than 15
  *    minutes.
- * 3. Each version is graded by its own job, current versions first.
+ * 3. The runner of bulk jobs asks for the grade of a candidate when its run has ended.
+ * 4. Each version is graded by its own job, current versions first.
  */
 export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {
   const { blocking, logger } = options;
@@ -75,8 +78,13 @@ async function work(job: GradingJob, lane: Lane): Promise<void> {
   const { modelId, version } = job.data;
   const wanted = await versionsToGrade(lane.database, { modelId });
   const found = wanted.find((candidate) => candidate.version === version);
-  // The version was deleted in the meantime.
-  if (found === undefined) return;
+  // The version was deleted in the meantime, or its run as a candidate has begun again.
+  if (found === undefined || isStillScoring(found)) return;
+  if (job.name === 'compare-version') {
+    const comparison = await compareVersion(lane, found);
+    lane.logger.info({ model: modelId, version, verdict: comparison?.verdict }, 'candidate compared');
+    return;
+  }
   const startMs = performance.now();
   const { verdict, refreshed } = await gradeAndPublish(lane, found);
   const { state, failing_gate } = verdict;
@@ -88,7 +96,7 @@ async function enqueue(versions: readonly VersionToGrade[], { queue }: Lane): Pr
   await queue.addBulk(
     versions.map(({ model, version }) => {
       const data: GradingJobs['grade-version'] = { modelId: model._id, version };
-      const deduplication = { id: `version-${model._id}-${version}` };
+      const deduplication = versionDeduplication(data);
       // Jobs without a priority come first: an import of outcomes does not wait for the night's grades.
       const priority = version === model.version ? 1 : 2;
       return { name: 'grade-version', data, opts: { ...gradingJobOptions, deduplication, priority } };

@@ -5,15 +5,25 @@ import type { ImportOptions } from './import-model.js';
 import type { CandidateOptions, DeleteModelOptions, SetModelOptions } from './set-model.js';
 import type { CoverageOptions } from './show-coverage.js';
 
-/** Adds `model import`, `check`, `set`, `candidate`, `list`, `show`, `coverage` and `delete`. */
+/** Adds `model import`, `check`, `set`, `candidate`, `compare`, `list`, `show`, `coverage` and `delete`. */
 export function addModelCommands(program: Command, context: CliContext): void {
   const models = program
     .command('model')
-    .description('Models: import, check, set, candidate, list, show, coverage, delete');
+    .description('Models: import, check, set, candidate, compare, list, show, coverage, delete');
   addImport(models, context);
   addCheck(models, context);
   addSet(models, context);
   addCandidate(models, context);
+
+  defineCommand(models, {
+    usage: 'compare <model>',
+    description: 'Compare the candidate of a model with the version that scores calls, over the same leads',
+    examples: ['model compare mdl_7Gx2dQpW0aZrTn5K'],
+    notes: 'The candidate is compared after each grade. Values are followed by 2.5 standard errors on each side.',
+  }).action(async (modelId: string, options: JsonOption) => {
+    const { compareModel } = await import('./compare-model.js');
+    await context.present(options, compareModel(context, modelId));
+  });
 
   defineCommand(models, {
     usage: 'list <org>',
@@ -80,7 +90,7 @@ function addCandidate(models: Command, context: CliContext): void {
     examples: ['model candidate mdl_7Gx2dQpW0aZrTn5K 2026.12.0', 'model candidate mdl_7Gx2dQpW0aZrTn5K --drop'],
     notes:
       'A candidate scores no calls. A runner of bulk jobs scores recorded leads with it, and `model show` says how far it is. ' +
-      '`model set MODEL --version VERSION` lets it score calls.',
+      '`model compare MODEL` compares it, and `model set MODEL --version VERSION` lets it score calls.',
   })
     .option('--drop', 'end the candidacy; the version stays stored')
     .action(async (modelId: string, version: string | undefined, options: CandidateOptions) => {

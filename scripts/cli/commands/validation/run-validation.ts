@@ -1,12 +1,12 @@
 import type { Db } from '../../../../shared/store/connection/connect.js';
 import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
 import type { StoredVerdict } from '../../../../shared/store/validation/model-validation.js';
+import { type GradingDeps, gradeAndPublish } from '../../../../worker/grading/job/grade-models.js';
 import {
-  type GradingDeps,
-  gradeAndPublish,
+  isStillScoring,
   type VersionToGrade,
   versionsToGrade,
-} from '../../../../worker/grading/job/grade-models.js';
+} from '../../../../worker/grading/job/versions-to-grade.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { Progress } from '../../output/progress.js';
 import { type Columns, tableOf } from '../../output/table.js';
@@ -49,7 +49,8 @@ async function gradeAll(
   const { clock, connections, stderr } = context;
   const redis = await connections.redis().catch(() => undefined);
   const deps: GradingDeps = { database, clock, redis };
-  const versions = await versionsToGrade(database, modelId === undefined ? {} : { modelId });
+  const found = await versionsToGrade(database, modelId === undefined ? {} : { modelId });
+  const versions = found.filter((version) => !isStillScoring(version));
   const progress =
     options.json === true || versions.length < 2
       ? undefined

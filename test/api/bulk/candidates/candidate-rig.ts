@@ -9,6 +9,7 @@ import { ReplyStream } from '../../../../api/dispatch/reply-stream.js';
 import { type Repeated, repeatEvery } from '../../../../shared/async/repeat.js';
 import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
 import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { requestComparison } from '../../../../shared/messages/grading-job.js';
 import { createLogger } from '../../../../shared/process/logger.js';
 import { markBulkDemand } from '../../../../shared/redis/bulk-demand.js';
 import { segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
@@ -76,6 +77,7 @@ export class CandidateRig {
           loadManifest: (modelId, version) => loadStoredManifest(database, modelId, version),
         }),
         requestTimeoutMs: 10_000,
+        requestComparison: (candidate) => requestComparison(service.redis, candidate),
       },
       { queues, replies, connections, demand },
     );

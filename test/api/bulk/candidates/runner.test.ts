@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
 import { CandidateRunStore } from '../../../../shared/store/models/candidate-runs.js';
 import { storeVersion } from '../../../../shared/store/models/store-version.js';
+import { ValidationStore } from '../../../../shared/store/validation/model-validation.js';
 import { eventually } from '../../../support/eventually.js';
 import { scored } from '../../../support/http/score-reply.js';
 import { sampleBundle, sampleFeatures } from '../../../support/models/sample-bundle.js';
@@ -59,6 +60,9 @@ describe('the runner of bulk jobs, with a candidate', () => {
     expect(stored.flatMap((segment) => segment.scores)).to.deep.equal(scores.map(({ score }) => score));
     expect(await own.ledgerSum()).to.equal(0);
 
+    await eventually(async () => expect(await run()).to.have.property('comparison'), withinMs);
+    expect((await run())?.comparison).to.include({ scored: 250, base: own.model.version, verdict: 'too_early' });
+    expect(await new ValidationStore(database).find(`${model}:2.0.0`, 5_000), 'its grade').to.not.equal(undefined);
     await models.update(model, {}, ['candidate']);
     await eventually(async () => expect(await collection.countDocuments({ model })).to.equal(0), withinMs);
     expect(await run()).to.include({ state: 'dropped' });

@@ -3,6 +3,7 @@ import { dayMs } from '../../../../shared/contract/dates.js';
 import { eraseLead, erasingStores } from '../../../../shared/store/calls/erasures.js';
 import { positionOf } from '../../../../shared/store/calls/prediction-segment.js';
 import type { CandidateSegment } from '../../../../shared/store/models/candidate-scores.js';
+import { ValidationStore } from '../../../../shared/store/validation/model-validation.js';
 import { eventually } from '../../../support/eventually.js';
 import { sampleBundle, sampleFeatures } from '../../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../../support/service/service.js';
@@ -99,6 +100,16 @@ describe('the scores of a candidate', () => {
       }
       expect(new Set([...firsts.values()].map(({ version: each }) => each)).size, 'versions').to.equal(2);
       expect(await rig.scores(other, version), 'of another organisation').to.deep.equal([]);
+      const compared = await eventually(async () => {
+        const { comparison } = await rig.runOf(own, version);
+        if (comparison === undefined) throw new Error('not compared yet');
+        return comparison;
+      }, 20_000);
+      expect(compared).to.include({ base: '2.0.0', scored: firsts.size, leads: 0, verdict: 'too_early' });
+      if (version === '2.0.0') expect(compared).to.include({ moved: 0 });
+      const verdict = await new ValidationStore(rig.service.stores.database).find(`${own.model._id}:1.0.0`, 5_000);
+      const recorded = verdict?.grade?.gates[0]?.figures;
+      if (version === '1.0.0') expect(recorded, 'the grade of the candidate').to.include({ cohort: firsts.size });
       await rig.service.stores.models.update(own.model._id, {}, ['candidate']);
       await rig.follow();
       expect(await rig.scores(own, version), 'once dropped').to.deep.equal([]);
