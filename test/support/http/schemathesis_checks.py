@@ -20,6 +20,7 @@ READ_AND_REFUSED = (
     "This is a HubSpot app event",
     "This is a Pipedrive webhook of version 1",
     "outcomes",  # an outcome has no date
+    "crm_id is missing: send the id under which",  # or the record of a tool holds it
     "outcome is missing: send won, lost",  # or the address names the field
     "others_lost needs won_values",
     "The header (line",  # a file without the columns
