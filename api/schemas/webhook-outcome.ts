@@ -19,8 +19,8 @@ export const outcomeWebhookSchema = describedObject(
     '`properties`, or `data` beside `meta`. All other members are ignored.',
   {
     'crm_id?': webhookCrmIdSchema,
-    'outcome?': { type: ['string', 'null'], maxLength: maxOutcome, description: outcomeWords },
-    'at?': { type: ['string', 'null'], description: atWords },
+    'outcome?': { type: ['string', 'boolean', 'number', 'null'], maxLength: maxOutcome, description: outcomeWords },
+    'at?': { type: ['string', 'number', 'null'], description: atWords },
   },
   { additionalProperties: true },
 );

@@ -79,7 +79,7 @@ function unwrapped(members: JsonObject, name: string): unknown {
 function textOf(name: 'outcome' | 'at', value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value.trim();
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number' || (typeof value === 'boolean' && name === 'outcome')) return String(value);
   const kinds = name === 'outcome' ? 'a text, a boolean or a number' : 'a text or a number';
   throw new ApiError('unreadableRequest', `${name} must be ${kinds}.`);
 }

@@ -9,7 +9,7 @@ import { type OnEnd, stoppedAtEnd } from '../servers/run-to-end.js';
 import { ownSettings } from '../servers/service-process.js';
 import { type ChaosResult, summarize } from './chaos-report.js';
 import { checkHistory, notJudged } from './check/check-history.js';
-import { type CountsDeps, readLedger, settledCounters, unexpectedDeaths } from './check/final-counts.js';
+import { type CountsDeps, ledgerSum, readLedger, settledCounters, unexpectedDeaths } from './check/final-counts.js';
 import type { FaultEvent } from './check/history.js';
 import { HistoryLog } from './check/history-log.js';
 import { readJobs } from './check/read-jobs.js';
@@ -108,7 +108,7 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
     onFault: hooks.onFault,
   });
   await pause(Math.max(quietMs, endMs - performance.now()));
-  await reachStop(counts.database, limited);
+  await reachStop(counts, limited);
   await load.stop();
   clearInterval(watch); // a note after the end of the history would fail
   await jobs.stop();
@@ -119,14 +119,10 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
 }
 
 /** Waits while calls go on and an organisation is far from its hard stop. */
-async function reachStop(database: CountsDeps['database'], { id, hardStops }: ChaosOrganisation): Promise<void> {
+async function reachStop(counts: CountsDeps, { id, hardStops }: ChaosOrganisation): Promise<void> {
   const untilMs = performance.now() + stopWithinMs;
-  while (performance.now() < untilMs) {
-    const { rows } = await readLedger(database);
-    const own = rows.filter(({ organisation, bucket }) => organisation === id && bucket === 'live');
-    if (own.reduce((sum, { records }) => sum + records, 0) >= nearStop * hardStops.live) return;
-    await pause(500);
-  }
+  const isFar = async () => (await ledgerSum(counts, { organisation: id, bucket: 'live' })) < nearStop * hardStops.live;
+  while (performance.now() < untilMs && (await isFar())) await pause(500);
 }
 
 const settings = {

@@ -15,6 +15,9 @@ export type Way = (typeof ways)[number];
 export const scopes = ['score', 'read', 'erase', 'outcomes', 'jobs'] as const;
 export type Scope = (typeof scopes)[number];
 
+/** Some scopes in the order of `scopes`, which texts and presets have. */
+export const orderedScopes = (some: readonly string[]): Scope[] => scopes.filter((scope) => some.includes(scope));
+
 /** The right that an endpoint needs: a scope, or any key at all. */
 export type NeededScope = Scope | 'any';
 

@@ -41,18 +41,17 @@ export async function followCandidates(deps: FollowCandidatesDeps): Promise<read
     if (run === undefined || !isOf(run, model)) await begin(model, run, deps);
     if (run === undefined || !isOf(run, model) || run.state === 'running') running.push(model._id);
   }
-  for (const run of stored.values()) if (!(await isPromoted(run, database))) await endRun(run, deps);
+  const others = [...stored.values()];
+  const current = await new ModelStore(database).versionsOf(others.filter(mayHaveCome).map(({ model }) => model));
+  for (const run of others) if (!mayHaveCome(run) || current.get(run.model) !== run.version) await endRun(run, deps);
   return running;
 }
 
 const isOf = (run: CandidateRun, { version, candidate }: Model): boolean =>
   run.state !== 'dropped' && run.base === version && run.since.getTime() === candidate?.since.getTime();
 
-/** Whether a candidate has come to score calls. Its verdict counts what it scored before. */
-async function isPromoted({ model, version, base, state }: CandidateRun, database: Db): Promise<boolean> {
-  if (state !== 'completed' || base === version) return false;
-  return (await new ModelStore(database).find(model))?.version === version;
-}
+/** Whether a version may have come to score calls after its run. Then its verdict counts what it scored before. */
+const mayHaveCome = ({ state, base, version }: CandidateRun): boolean => state === 'completed' && base !== version;
 
 async function begin(
   { _id: model, organisation_id: org, version: base, candidate }: Model,

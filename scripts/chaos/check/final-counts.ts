@@ -55,8 +55,9 @@ async function readCounters(deps: CountsDeps): Promise<CounterEvent[]> {
   return await Promise.all(all);
 }
 
-const ledgerSum = (
-  { database }: CountsDeps,
+/** The records of an organisation in the ledger of this month. */
+export const ledgerSum = (
+  { database }: Pick<CountsDeps, 'database'>,
   { organisation, bucket }: Pick<CounterEvent, 'organisation' | 'bucket'>,
 ): Promise<number> =>
   new UsageLedger(database).sum({ organisationId: organisation, bucket, month: monthOf(Date.now()) });

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { expiryOf } from '../../../shared/contract/dates.js';
-import { type Scope, scopes } from '../../../shared/contract/roles.js';
+import { orderedScopes, type Scope, scopes } from '../../../shared/contract/roles.js';
 
 /** Help of a command. */
 export interface CommandHelp {
@@ -49,7 +49,7 @@ export function scopeList(text: string): Scope[] | 'all' {
   const unknown = named.find((name) => !scopes.some((scope) => scope === name));
   if (unknown !== undefined)
     throw new InvalidArgumentError(`"${unknown}" is no scope. Name some of ${scopes.join(', ')}, with commas, or all.`);
-  return scopes.filter((scope) => named.includes(scope));
+  return orderedScopes(named);
 }
 
 /** A whole number, or the word `plan`. */

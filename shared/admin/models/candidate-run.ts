@@ -7,13 +7,16 @@ import type { modelSchema } from '../schemas/models.js';
 
 type RunDocument = NonNullable<ShapeOf<typeof modelSchema>['candidate_run']>;
 
+/** The run of a candidate that was not dropped. */
+type CurrentRun = CandidateRun & { readonly state: RunDocument['state'] };
+
 const waiting = 'The run begins within seconds, once a runner of bulk jobs has found the candidate.';
 
 /** The run of a model's candidate against its current version; undefined until a runner has begun it. */
 export async function currentRunOf(
   database: Db,
   { _id: modelId, version: base, candidate }: Model,
-): Promise<(CandidateRun & { readonly state: RunDocument['state'] }) | undefined> {
+): Promise<CurrentRun | undefined> {
   if (candidate === undefined) return undefined;
   const run = await new CandidateRunStore(database).find(modelId, candidate.version);
   // A run of another base, or of an earlier candidacy, is about to begin again.
@@ -22,10 +25,11 @@ export async function currentRunOf(
 }
 
 /** How far the candidate of a model has scored recorded leads; undefined for a model without one. */
-export async function candidateRunOf(database: Db, model: Model): Promise<RunDocument | undefined> {
-  if (model.candidate === undefined) return undefined;
-  const { version: base } = model;
-  const run = await currentRunOf(database, model);
+export const candidateRunOf = async (database: Db, model: Model): Promise<RunDocument | undefined> =>
+  model.candidate && runDocument(model, await currentRunOf(database, model));
+
+/** A run as replies have it. @param run undefined until a runner has begun it */
+export function runDocument({ version: base }: Model, run: CurrentRun | undefined): RunDocument {
   if (run === undefined) return { state: 'waiting', base, rows: 0, seen: 0, refused: 0, total: null, summary: waiting };
   const { state, rows, seen, refused, total = null } = run;
   return { state, base, rows, seen, refused, total, summary: summaryOf(run) };

@@ -5,7 +5,7 @@ import { defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import { comparisonOutput } from '../schemas/comparison.js';
 import { modelInput } from '../schemas/models.js';
-import { candidateRunOf, currentRunOf } from './candidate-run.js';
+import { currentRunOf, runDocument } from './candidate-run.js';
 import { requireModel } from './read-models.js';
 
 type Comparison = NonNullable<ShapeOf<typeof comparisonOutput>['comparison']>;
@@ -19,12 +19,10 @@ export const showComparison = defineAction({
   input: modelInput,
   output: comparisonOutput,
   async run(context, input) {
-    const { database } = context;
     const model = await requireModel(context, input);
-    const run = await candidateRunOf(database, model);
-    if (model.candidate === undefined || run === undefined)
-      throw new AdminError('not_found', `${model._id} has no candidate.`);
-    const stored = (await currentRunOf(database, model))?.comparison;
+    if (model.candidate === undefined) throw new AdminError('not_found', `${model._id} has no candidate.`);
+    const current = await currentRunOf(context.database, model);
+    const [run, stored] = [runDocument(model, current), current?.comparison];
     const comparison = stored === undefined ? null : { ...stored, compared_at: stored.compared_at.toISOString() };
     return {
       model_id: model._id,

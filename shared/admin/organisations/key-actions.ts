@@ -1,4 +1,5 @@
 import { monthOf } from '../../contract/dates.js';
+import { orderedScopes } from '../../contract/roles.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import { type ApiKey, ApiKeyStore, defaultRatePerSecond, isExpired } from '../../store/accounts/api-keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
@@ -39,7 +40,7 @@ export const createKey = defineAction({
       kind,
       name: name.trim(),
       ratePerSecond: rate ?? defaultRatePerSecond,
-      scopes,
+      scopes: scopes && orderedScopes(scopes),
       expiresAt: input.expires_at === undefined ? undefined : checkedExpiry(input.expires_at, nowMs),
       ...settings,
       now: new Date(nowMs),
@@ -88,7 +89,7 @@ export const setKey = defineAction({
     const before = await requireKey(context, input);
     const keyId = before._id;
     const limits = {
-      scopes,
+      scopes: scopes && orderedScopes(scopes),
       expires_at: typeof expires === 'string' ? checkedExpiry(expires, clock.now()) : expires,
     };
     if (before.revoked_at !== undefined)

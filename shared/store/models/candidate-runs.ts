@@ -49,6 +49,9 @@ export interface StoredComparison extends Comparison {
 /** Names one attempt: a run that begins again has another time. */
 type RunKey = Pick<CandidateRun, '_id' | 'started_at'>;
 
+/** The ids of a model's runs. In ASCII `;` follows `:`. */
+const idsOf = (modelId: string) => ({ $gte: `${modelId}:`, $lt: `${modelId};` });
+
 const majority = { writeConcern: { w: 'majority' } } as const;
 
 /** The runs of all candidates. Each change fails if the run has begun again, or has ended, since it was read. */
@@ -59,8 +62,10 @@ export class CandidateRunStore {
     this.collection = database.collection<CandidateRun>('candidate_runs');
   }
 
-  list(): Promise<CandidateRun[]> {
-    return this.collection.find().sort({ _id: 1 }).toArray();
+  /** All runs, or those of a model. */
+  list(modelId?: string): Promise<CandidateRun[]> {
+    const filter = modelId === undefined ? {} : { _id: idsOf(modelId) };
+    return this.collection.find(filter).sort({ _id: 1 }).toArray();
   }
 
   /** The run of a version; undefined without one. */
@@ -70,9 +75,7 @@ export class CandidateRunStore {
 
   /** The run of a model that is to go on. */
   async runningOf(modelId: string): Promise<CandidateRun | undefined> {
-    // In ASCII `;` follows `:`.
-    const ofModel = { $gte: `${modelId}:`, $lt: `${modelId};` };
-    return (await this.collection.findOne({ _id: ofModel, state: 'running' })) ?? undefined;
+    return (await this.collection.findOne({ _id: idsOf(modelId), state: 'running' })) ?? undefined;
   }
 
   /**

@@ -92,6 +92,14 @@ export class ModelStore {
     return this.collection.find({ ...hasCandidate, deleted_at: { $exists: false } }).toArray();
   }
 
+  /** The versions that score calls, by the ids of some models. Deleted models have none. */
+  async versionsOf(modelIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (modelIds.length === 0) return new Map();
+    const filter = { _id: { $in: [...modelIds] }, deleted_at: { $exists: false } };
+    const found = await this.collection.find(filter, { projection: { version: 1 } }).toArray();
+    return new Map(found.map(({ _id, version }) => [_id, version]));
+  }
+
   /** Sets and removes some fields of a model; undefined if it does not exist or is deleted. */
   async update(
     modelId: string,

@@ -79,7 +79,8 @@ describe('readOutcomeWebhook', () => {
     expect(refusalOf({ crm_id: 'L', outcom: 'won' })).to.include('rename "outcom" to "outcome"');
     expect(refusalOf({ crm_id: 'L', outcome: ['won'] })).to.include('outcome must be a text');
     expect(refusalOf({ crm_id: 'L', outcome: 'x'.repeat(256) })).to.include('at most 255 characters');
-    expect(refusalOf({ crm_id: 'L', outcome: 'won', at: {} })).to.include('at must be a text');
+    for (const at of [{}, false])
+      expect(refusalOf({ crm_id: 'L', outcome: 'lost', at })).to.include('at must be a text or a number');
     expect(refusalOf('won')).to.include('The body must be an object');
   });
 });

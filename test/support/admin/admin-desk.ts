@@ -4,9 +4,11 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Action, Actor, AdminContext } from '../../../shared/admin/action.js';
 import { runAction } from '../../../shared/admin/run-action.js';
-import { machineClock } from '../../../shared/contract/dates.js';
+import { machineClock, monthOf } from '../../../shared/contract/dates.js';
 import type { Role } from '../../../shared/contract/roles.js';
 import type { Schema, ShapeOf } from '../../../shared/contract/schema.js';
+import type { UsageBucket } from '../../../shared/redis/keys.js';
+import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { connectMongo, type Db } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { type AuditEntry, AuditLog } from '../../../shared/store/console/audit-log.js';
@@ -27,6 +29,8 @@ export interface AdminDesk {
   ): Promise<ShapeOf<Output>>;
   /** The latest entries of the audit log, latest first. */
   audit(organisationId: string): Promise<AuditEntry[]>;
+  /** The records of an organisation in the ledger of this month. */
+  ledgerSum(organisationId: string, bucket?: UsageBucket): Promise<number>;
   leave(): Promise<void>;
 }
 
@@ -69,6 +73,8 @@ export async function adminDesk(given: Partial<AdminContext> = {}, databases = f
       return output;
     },
     audit: (organisationId) => new AuditLog(database).latest(organisationId, 100),
+    ledgerSum: (organisationId, bucket = 'live') =>
+      new UsageLedger(database).sum({ organisationId, bucket, month: monthOf(context.clock.now()) }),
     leave: async () => {
       redis.disconnect();
       await client.close();

@@ -126,15 +126,11 @@ export class JobWays {
 
   /** Records that the ways have counted so far: the console, live keys and test keys. */
   async counted(): Promise<[console: number, live: number, test: number]> {
-    const sumOf = async (org: string, bucket: 'live' | 'test') => {
-      const found = await this.service.database.collection('calls').find({ org, bucket }).toArray();
-      return found.reduce((sum, { records }) => sum + records, 0);
-    };
-    const { console, api } = this;
+    const { console, api, service } = this;
     return await Promise.all([
-      sumOf(console.organisationId, 'live'),
-      sumOf(api.organisationId, 'live'),
-      sumOf(api.organisationId, 'test'),
+      service.ledgerSum(console.organisationId),
+      service.ledgerSum(api.organisationId),
+      service.ledgerSum(api.organisationId, 'test'),
     ]);
   }
 }

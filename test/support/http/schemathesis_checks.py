@@ -21,6 +21,7 @@ READ_AND_REFUSED = (
     "This is a Pipedrive webhook of version 1",
     "outcomes",  # an outcome has no date
     "crm_id is missing: send the id under which",  # or the record of a tool holds it
+    "The record has no field",  # that the address names as its outcome
     "outcome is missing: send won, lost",  # or the address names the field
     "others_lost needs won_values",
     "The header (line",  # a file without the columns

@@ -28,7 +28,7 @@ export async function versionsToGrade(
     .sort({ created_at: 1, _id: 1 })
     .toArray();
   const versions = await versionsByModel(database, modelId);
-  const runs = new Map((await new CandidateRunStore(database).list()).map((run) => [run._id, run]));
+  const runs = new Map((await new CandidateRunStore(database).list(modelId)).map((run) => [run._id, run]));
   return models.flatMap((model) =>
     (versions.get(model._id) ?? []).map((version) => {
       const run = runs.get(versionId(model._id, version));

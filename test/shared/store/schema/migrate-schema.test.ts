@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { expect } from 'chai';
 import { ownLevel } from '../../../../shared/process/release.js';
 import { connectMongo, type Db, type Mongo } from '../../../../shared/store/connection/connect.js';
@@ -69,8 +70,9 @@ describe('the schema number', () => {
 
   it('is waited for by a start that sees the first collection of another one before the number', async () => {
     await mongo.database.createCollection('settings');
-    const starting = prepareDatabase(mongo.database);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const { database, isListed } = notingLists(mongo.database);
+    const starting = prepareDatabase(database);
+    await isListed;
     await setState({ at: 0, usable_from: 0, release: '0.1.0', is_new: true });
     await starting;
     expect(await state()).to.include({ at: ownLevel });
@@ -135,13 +137,21 @@ describe('the schema number', () => {
   });
 
   it('is raised by one of several runs at once; the others wait and do nothing', async () => {
-    const waited: SchemaRun[] = [];
-    const steps = noting([1, 2], () => new Promise((resolve) => setTimeout(resolve, 300)));
-    const onWait = (other: SchemaRun) => waited.push(other);
-    const done = await Promise.all([1, 2, 3].map(() => migrateSchema(mongo.database, { steps, onWait })));
+    const waited = new Map<number, SchemaRun>();
+    const waits = new EventEmitter();
+    const othersWait = once(waits, 'all');
+    const steps = noting([1, 2], async () => {
+      await othersWait;
+    });
+    const onWaitOf = (number: number) => (other: SchemaRun) => {
+      waited.set(number, other);
+      if (waited.size === 2) waits.emit('all');
+    };
+    const runs = [1, 2, 3].map((number) => migrateSchema(mongo.database, { steps, onWait: onWaitOf(number) }));
+    const done = await Promise.all(runs);
     expect(done.map(({ length }) => length).sort()).to.deep.equal([0, 0, 2]);
     expect(await ran()).to.deep.equal([1, 2]);
-    expect(waited[0]?.by).to.match(/:\d+$/);
+    for (const { by } of waited.values()) expect(by).to.match(/:\d+$/);
   });
 
   it('does not wait for ever for a run that was killed: its lease ends', async () => {
@@ -171,3 +181,19 @@ describe('the schema number', () => {
     expect((await state())?.running).to.include({ id: 'other' });
   });
 });
+
+/** A database, and the first time at which its collections are listed, to find out whether it is empty. */
+function notingLists(database: Db): { readonly database: Db; readonly isListed: Promise<unknown> } {
+  const lists = new EventEmitter();
+  const noting = new Proxy(database, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]) => {
+        if (name === 'listCollections') lists.emit('listed');
+        return value.apply(target, given);
+      };
+    },
+  });
+  return { database: noting, isListed: once(lists, 'listed') };
+}
