@@ -33,7 +33,7 @@ export const outcomeWebhookFormSchema = describedObject(
     'outcome?': { type: 'string', maxLength: maxOutcome, description: outcomeWords },
     'at?': { type: 'string', description: atWords },
   },
-  { additionalProperties: { type: ['string', 'array'], items: { type: 'string' } } },
+  { minProperties: 1, additionalProperties: { type: ['string', 'array'], items: { type: 'string' } } },
 );
 
 const flatMembers = {
