@@ -12,7 +12,7 @@ import { defineAction, difference } from '../action.js';
 import { AdminError, invalid } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { importModelInput, importModelOutput } from '../schemas/models.js';
-import { candidateOf, requireNoOther } from './candidates.js';
+import { candidateOf, requireNoOther } from './candidates/candidates.js';
 import { newOverride } from './change-models.js';
 import { requireModel, settingsOf } from './read-models.js';
 import { blockedState, endedBy, requireServable } from './serve-version.js';

@@ -11,7 +11,7 @@ import { type ActionContext, type AdminContext, defineAction } from '../action.j
 import { AdminError, notFound } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { listModelsInput, listModelsOutput, modelInput, modelSchema } from '../schemas/models.js';
-import { candidateRunOf } from './candidate-run.js';
+import { candidateRunOf } from './candidates/candidate-run.js';
 
 export const listModels = defineAction({
   name: 'model.list',

@@ -1,4 +1,4 @@
-import { showComparison } from '../../../../shared/admin/models/compare-candidate.js';
+import { showComparison } from '../../../../shared/admin/models/candidates/compare-candidate.js';
 import type { comparisonOutput } from '../../../../shared/admin/schemas/comparison.js';
 import { countText, figureText, shareText } from '../../../../shared/contract/figures.js';
 import type { ShapeOf } from '../../../../shared/contract/schema.js';

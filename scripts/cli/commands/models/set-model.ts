@@ -1,4 +1,4 @@
-import { dropCandidate, setCandidate } from '../../../../shared/admin/models/candidates.js';
+import { dropCandidate, setCandidate } from '../../../../shared/admin/models/candidates/candidates.js';
 import {
   deleteModel as deleteModelAction,
   setModel as setModelAction,

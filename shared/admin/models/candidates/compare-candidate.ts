@@ -1,12 +1,12 @@
-import { nextJudgedConversions, requiredOfComparison } from '../../contract/comparison/comparison-verdict.js';
-import { countText, figureText } from '../../contract/figures.js';
-import type { ShapeOf } from '../../contract/schema.js';
-import { defineAction } from '../action.js';
-import { AdminError } from '../admin-error.js';
-import { comparisonOutput } from '../schemas/comparison.js';
-import { modelInput } from '../schemas/models.js';
+import { nextJudgedConversions, requiredOfComparison } from '../../../contract/comparison/comparison-verdict.js';
+import { countText, figureText } from '../../../contract/figures.js';
+import type { ShapeOf } from '../../../contract/schema.js';
+import { defineAction } from '../../action.js';
+import { AdminError } from '../../admin-error.js';
+import { comparisonOutput } from '../../schemas/comparison.js';
+import { modelInput } from '../../schemas/models.js';
 import { currentRunOf, runDocument } from './candidate-run.js';
-import { requireModel } from './read-models.js';
+import { requireModel } from '../read-models.js';
 
 type Comparison = NonNullable<ShapeOf<typeof comparisonOutput>['comparison']>;
 

@@ -1,9 +1,9 @@
-import { countText } from '../../contract/figures.js';
-import type { ShapeOf } from '../../contract/schema.js';
-import type { Db } from '../../store/connection/connect.js';
-import { type CandidateRun, CandidateRunStore } from '../../store/models/candidate-runs.js';
-import type { Model } from '../../store/models/models.js';
-import type { modelSchema } from '../schemas/models.js';
+import { countText } from '../../../contract/figures.js';
+import type { ShapeOf } from '../../../contract/schema.js';
+import type { Db } from '../../../store/connection/connect.js';
+import { type CandidateRun, CandidateRunStore } from '../../../store/models/candidate-runs.js';
+import type { Model } from '../../../store/models/models.js';
+import type { modelSchema } from '../../schemas/models.js';
 
 type RunDocument = NonNullable<ShapeOf<typeof modelSchema>['candidate_run']>;
 

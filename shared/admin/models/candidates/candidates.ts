@@ -1,9 +1,9 @@
-import type { Candidate, Model } from '../../store/models/models.js';
-import { type ActionContext, defineAction } from '../action.js';
-import { AdminError } from '../admin-error.js';
-import { candidateInput, modelInput, modelSchema } from '../schemas/models.js';
-import { changeModel } from './change-models.js';
-import { requireModel, requireVersion } from './read-models.js';
+import type { Candidate, Model } from '../../../store/models/models.js';
+import { type ActionContext, defineAction } from '../../action.js';
+import { AdminError } from '../../admin-error.js';
+import { candidateInput, modelInput, modelSchema } from '../../schemas/models.js';
+import { changeModel } from '../change-models.js';
+import { requireModel, requireVersion } from '../read-models.js';
 
 /** Makes a stored version the candidate of its model. It scores no calls. */
 export const setCandidate = defineAction({
