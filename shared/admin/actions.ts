@@ -6,8 +6,9 @@ import { showCrm } from './leads/crm.js';
 import { eraseLead } from './leads/erase-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
 import { dropCandidate, setCandidate } from './models/candidates/candidates.js';
-import { deleteModel, overrideModel, removeOverride, rollBackModel, setModel } from './models/change-models.js';
 import { showComparison } from './models/candidates/compare-candidate.js';
+import { promoteCandidate, rollBackModel } from './models/candidates/promotion.js';
+import { deleteModel, overrideModel, removeOverride, setModel } from './models/change-models.js';
 import { showCoverage } from './models/model-coverage.js';
 import { showExample } from './models/model-example.js';
 import { reportModel } from './models/model-report.js';
@@ -62,10 +63,11 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('delete', '/orgs/:org_id/models/:model_id', deleteModel),
   route('post', '/orgs/:org_id/models/:model_id/override', overrideModel),
   route('delete', '/orgs/:org_id/models/:model_id/override', removeOverride),
-  route('post', '/orgs/:org_id/models/:model_id/rollback', rollBackModel),
   route('post', '/orgs/:org_id/models/:model_id/candidate', setCandidate),
   route('delete', '/orgs/:org_id/models/:model_id/candidate', dropCandidate),
   route('get', '/orgs/:org_id/models/:model_id/comparison', showComparison),
+  route('post', '/orgs/:org_id/models/:model_id/promote', promoteCandidate),
+  route('post', '/orgs/:org_id/models/:model_id/rollback', rollBackModel),
   route('get', '/orgs/:org_id/models/:model_id/report', reportModel),
   route('get', '/orgs/:org_id/models/:model_id/coverage', showCoverage),
   route('get', '/orgs/:org_id/models/:model_id/example', showExample),

@@ -12,6 +12,8 @@ export const adminErrors = {
   version_taken: 409,
   bundle_stored: 409,
   would_block: 409,
+  changed_meanwhile: 409,
+  needs_force: 409,
   too_many_models: 409,
   too_many_versions: 409,
   too_large: 413,

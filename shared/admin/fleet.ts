@@ -17,6 +17,7 @@ import {
 import { runningProcesses } from '../redis/running-processes.js';
 import { WorkerRegister } from '../redis/worker-register.js';
 import { defineAction } from './action.js';
+import { deathsOf } from './deaths.js';
 import { nothing } from './schemas/members.js';
 import { fleetOutput } from './schemas/usage.js';
 
@@ -124,11 +125,4 @@ async function jobCounts(redis: Redis, name: string, prefixes: readonly string[]
   };
   await Promise.all(prefixes.map(count));
   return sums;
-}
-
-/** An entry of the strikes: `<count>@<Unix ms of the last>@<Unix ms of the quarantine's end>`, see strike.lua. */
-function deathsOf(version: string, text: string) {
-  const [count = 0, lastMs = 0, untilMs = 0] = text.split('@').map(Number);
-  const colon = version.indexOf(':');
-  return { of: { model_id: version.slice(0, colon), version: version.slice(colon + 1) }, count, lastMs, untilMs };
 }

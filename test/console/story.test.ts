@@ -123,7 +123,7 @@ describe('the story of a new admin in a browser', function () {
     await page.reload();
   });
 
-  it('stores a version as a candidate, and lets it score later', async () => {
+  it('stores a version as a candidate, and promotes it with a reason', async () => {
     await drop(page, sampleBundle({ version: '2.0.0' }));
     await page.getByLabel('Import as').selectOption(await modelId(), { timeout: maxCheckMs });
     await opened.check('upload-version');
@@ -137,13 +137,38 @@ describe('the story of a new admin in a browser', function () {
     await page.getByText('It scores no calls').waitFor();
     await page.getByText('The run begins within seconds').waitFor();
     await opened.check('model-candidate');
-    await page.getByRole('button', { name: 'Let it score… (version 2.0.0)' }).click();
-    await page.getByLabel(/Type/).fill(String((model as { name?: string } | null)?.name));
-    await page.getByRole('button', { name: 'Let it score', exact: true }).click();
+    const name = String((model as { name?: string } | null)?.name);
+    await page.getByRole('button', { name: 'Promote…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Promote version 2.0.0?' });
+    await dialog.getByText('The run begins within seconds').waitFor();
+    await dialog.getByLabel(/Type/).fill(name);
+    await dialog.getByRole('button', { name: 'Promote', exact: true }).click();
+    await dialog.getByText('its run is not finished').waitFor();
+    await opened.check('promotion-refused');
+    await dialog.getByLabel('Reason to promote it anyway').fill('The board wants it');
+    await dialog.getByRole('button', { name: 'Promote', exact: true }).click();
     await page.getByText('It scores no calls').waitFor({ state: 'detached' });
     expect(await stored())
       .to.include({ version: '2.0.0' })
       .and.to.not.have.property('candidate');
+    await page.getByText('Before version 1.0.0 scored calls.').waitFor();
+    await opened.check('model-promoted');
+  });
+
+  it('rolls back, and lets a chosen version score', async () => {
+    const stored = () => service.database.collection('models').findOne({ organisation_id: organisationId });
+    const name = String((await stored())?.name);
+    await page.getByRole('button', { name: 'Roll back…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Roll back to version 1.0.0?' });
+    await dialog.getByLabel(/Type/).fill(name);
+    await dialog.getByRole('button', { name: 'Roll back', exact: true }).click();
+    await page.getByRole('button', { name: 'Roll back…' }).waitFor({ state: 'detached' });
+    expect(await stored()).to.include({ version: '1.0.0' });
+    await page.getByRole('button', { name: 'Let it score… (version 2.0.0)' }).click();
+    await page.getByLabel(/Type/).fill(name);
+    await page.getByRole('button', { name: 'Let it score', exact: true }).click();
+    await page.getByText('Before version 1.0.0 scored calls.').waitFor();
+    expect(await stored()).to.include({ version: '2.0.0' });
     await choose('Models');
   });
 

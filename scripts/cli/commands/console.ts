@@ -32,7 +32,7 @@ export function addConsoleCommands(program: Command, context: CliContext): void 
     ],
     notes:
       'viewer: overview, models, usage, audit log. admin: also keys, leads, playground, import,\n' +
-      'Live API, rollback, override. owner: also deploy policy, erasing people, links.\n' +
+      'Live API, promotion, rollback, override. owner: also deploy policy, erasing people, links.\n' +
       'operator: every organisation, plans, limits and queues; without an organisation.',
   })
     .requiredOption('--name <name>', 'the name of the person, for the audit log', plainText)

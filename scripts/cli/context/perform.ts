@@ -62,6 +62,8 @@ const remedies: Readonly<Record<string, string>> = {
   too_many_models: ': npx leadscore model delete MODEL',
   too_many_versions: ', without --model',
   would_block: ': --override with --reason REASON',
+  needs_force: ': --force with --reason REASON',
+  changed_meanwhile: ': npx leadscore model show MODEL',
 };
 const listedBy = { organisation: 'org list', key: 'key list ORG', model: 'model list ORG' } as const;
 

@@ -1,17 +1,9 @@
 import { FieldDayStore } from '../../store/models/field-days.js';
 import { type Model, type ModelFields, ModelStore, type RemovableField } from '../../store/models/models.js';
 import { type ActionContext, defineAction, difference } from '../action.js';
-import { invalid } from '../admin-error.js';
-import {
-  deleteModelOutput,
-  modelInput,
-  modelSchema,
-  overrideInput,
-  rollbackInput,
-  setModelInput,
-} from '../schemas/models.js';
+import { deleteModelOutput, modelInput, modelSchema, overrideInput, setModelInput } from '../schemas/models.js';
 import { modelDocument, requireModel, requireVersion, settingsOf } from './read-models.js';
-import { endedBy, requireServable } from './serve-version.js';
+import { endedBy, previousAfter, requireServable } from './serve-version.js';
 
 /** Changes the given settings of a model: Live API, name, version, override. */
 export const setModel = defineAction({
@@ -62,23 +54,6 @@ export const removeOverride = defineAction({
     changeModel(context, await requireModel(context, input), { changes: {}, removed: ['override'] }),
 });
 
-export const rollBackModel = defineAction({
-  name: 'model.rollback',
-  description: 'Let another stored version of a model score calls.',
-  role: 'admin',
-  effect: 'change',
-  input: rollbackInput,
-  output: modelSchema,
-  async run(context, input) {
-    const model = await requireModel(context, input);
-    if (model.version === input.version) throw invalid('version', 'is the version that scores calls already.');
-    await requireVersion(context, model._id, input.version);
-    const reason = input.override?.reason;
-    const override = reason === undefined ? {} : { override: newOverride(context, input.version, reason) };
-    return await changeModel(context, model, { changes: { version: input.version, ...override }, reason });
-  },
-});
-
 /** Deletes a model. Its versions stay, because their past scores fill in fields of known records. */
 export const deleteModel = defineAction({
   name: 'model.delete',
@@ -110,18 +85,22 @@ export async function changeModel(
     readonly changes: ModelFields;
     readonly removed?: readonly RemovableField[];
     readonly reason?: string | undefined;
+    /** Further members of the entry in the audit log. */
+    readonly noted?: Readonly<Record<string, unknown>>;
   },
 ): ReturnType<typeof modelDocument> {
   const { database, session, record, announce } = context;
-  const { changes, reason } = how;
+  const { changes, reason, noted } = how;
   const removed = [...(how.removed ?? []), ...endedBy(before, changes)];
   if (changes.version !== undefined && changes.version !== before.version) {
     const { override, ...others } = { ...before, ...changes };
     const isKept = override !== undefined && !removed.includes('override');
     await requireServable(context, isKept ? { ...others, override } : others);
   }
-  if (Object.keys(changes).length + removed.length > 0)
-    await new ModelStore(database, session).update(before._id, changes, removed);
+  if (Object.keys(changes).length + removed.length > 0) {
+    const fields = { ...changes, ...previousAfter(before, changes, removed) };
+    await new ModelStore(database, session).update(before._id, fields, removed);
+  }
   const after = await requireModel(context, { model_id: before._id });
   const differing = difference(settingsOf(before), settingsOf(after));
   if (Object.keys(differing.after ?? {}).length + Object.keys(differing.before ?? {}).length > 0)
@@ -129,6 +108,7 @@ export async function changeModel(
       organisationId: before.organisation_id,
       target: before._id,
       ...differing,
+      after: { ...differing.after, ...noted },
       ...(reason === undefined ? {} : { reason }),
     });
   announce({ kind: 'model', id: before._id });

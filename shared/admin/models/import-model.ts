@@ -15,7 +15,7 @@ import { importModelInput, importModelOutput } from '../schemas/models.js';
 import { candidateOf, requireNoOther } from './candidates/candidates.js';
 import { newOverride } from './change-models.js';
 import { requireModel, settingsOf } from './read-models.js';
-import { blockedState, endedBy, requireServable } from './serve-version.js';
+import { blockedState, endedBy, previousAfter, requireServable } from './serve-version.js';
 
 /** Models of an organisation that are not deleted: gateways keep them in memory. */
 const maxModels = 1_000;
@@ -79,7 +79,8 @@ export const importModel = defineAction({
       if (use === 'candidate') requireNoOther(before, version);
       const changes = use === 'candidate' ? { candidate: candidateOf(context, version) } : { name, version, ...given };
       const live = liveApi === undefined ? {} : { live_api: liveApi };
-      await models.update(modelId, { ...changes, ...live }, endedBy(before, changes));
+      const removed = endedBy(before, changes);
+      await models.update(modelId, { ...changes, ...previousAfter(before, changes, removed), ...live }, removed);
     }
     const model = await requireModel(context, { model_id: modelId });
     const document = settingsOf(model);

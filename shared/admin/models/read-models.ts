@@ -4,7 +4,7 @@ import type { Verdict } from '../../contract/verdict.js';
 import { createLogger } from '../../process/logger.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { listVersions, loadManifest, versionsByModel } from '../../store/models/model-versions.js';
-import { type Model, ModelStore, type Override, overrideOf } from '../../store/models/models.js';
+import { type Model, ModelStore, type Override, overrideOf, type PreviousVersion } from '../../store/models/models.js';
 import { ValidationStore } from '../../store/validation/model-validation.js';
 import { ModelVerdicts } from '../../store/validation/model-verdicts.js';
 import { type ActionContext, type AdminContext, defineAction } from '../action.js';
@@ -100,7 +100,7 @@ export const verdictsOf = ({ clock, database }: Pick<ActionContext, 'clock' | 'd
 
 /** The members of a model that do not depend on other collections. */
 export function settingsOf(model: Model) {
-  const { candidate } = model;
+  const { candidate, previous } = model;
   const applies = overrideOf(model) !== undefined;
   const override = model.override && { [applies ? 'override' : 'other_override']: overrideDocument(model.override) };
   return {
@@ -112,6 +112,7 @@ export function settingsOf(model: Model) {
     live_api: model.live_api,
     ...override,
     ...(candidate && { candidate: { ...candidate, since: candidate.since.toISOString() } }),
+    ...(previous && { previous: previousDocument(previous) }),
     created_at: model.created_at.toISOString(),
   };
 }
@@ -119,6 +120,11 @@ export function settingsOf(model: Model) {
 const summaryOf = (model: Model, { state, failing_gate, summary }: Verdict) => ({
   ...settingsOf(model),
   validation: { state, failing_gate, summary },
+});
+
+const previousDocument = ({ version, override }: PreviousVersion) => ({
+  version,
+  ...(override && { override: overrideDocument(override) }),
 });
 
 const overrideDocument = ({ version, by, at, reason }: Override) => ({ version, by, at: at.toISOString(), reason });

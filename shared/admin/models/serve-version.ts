@@ -16,7 +16,7 @@ export async function requireServable(context: Pick<AdminContext, 'database' | '
   if (state === undefined) return;
   throw new AdminError(
     'would_block',
-    `Version "${model.version}" of ${model._id} would get 409 for each call: the deploy policy is block and its validation state is ${state}. Make it a candidate, or give it an override with a reason`,
+    `Version "${model.version}" of ${model._id} would get 409 for each call: the deploy policy is block and its validation state is ${state}. Let it pass as a candidate first, or give it an override with a reason`,
   );
 }
 
@@ -30,6 +30,26 @@ export async function blockedState(
   if (policy !== 'block') return undefined;
   const verdict = await verdictsOf({ database, clock }).of(model);
   return isCleared(verdict) ? undefined : verdict.state;
+}
+
+/**
+ * The version that a rollback restores after a change. Another version keeps the one before with its override. An override that is
+ * removed is not restored later either.
+ * @returns nothing to set if the change leaves it as it is, or removes it
+ */
+export function previousAfter(
+  before: Model,
+  { version = before.version }: ModelFields,
+  removed: readonly RemovableField[],
+): Pick<ModelFields, 'previous'> {
+  const { override: given, previous } = before;
+  if (removed.includes('previous')) return {};
+  if (version !== before.version) {
+    const override = overrideOf(before);
+    return { previous: { version: before.version, ...(override && { override }) } };
+  }
+  const isRestored = previous?.override !== undefined && given?.version === previous.version;
+  return isRestored && removed.includes('override') ? { previous: { version: previous.version } } : {};
 }
 
 /** The fields to remove with a change: a version that serves is no candidate any longer. */

@@ -28,6 +28,9 @@ const overrideSchema = closedObject({ version: text, by: text, at: instant, reas
 /** A stored version that scores no calls, to be compared with the one that does. */
 const candidateSchema = closedObject({ version: text, since: instant, by: text });
 
+/** The version that scored calls before the current one, with its override. A rollback restores both. */
+const previousSchema = closedObject({ version: text, 'override?': overrideSchema });
+
 /** How far the candidate has scored the leads of the last 365 days. */
 export const candidateRunSchema = closedObject({
   state: { type: 'string', enum: ['waiting', 'running', 'completed', 'failed'] },
@@ -56,6 +59,7 @@ const settingMembers = {
   /** An override of another version, which does not apply now. */
   'other_override?': overrideSchema,
   'candidate?': candidateSchema,
+  'previous?': previousSchema,
   created_at: instant,
 } as const;
 const modelMembers = { ...settingMembers, validation: verdictSchema } as const;
@@ -229,10 +233,27 @@ export const overrideInput = closedObject({ org_id: organisationId, model_id: mo
 /** An override lets a version score that the deploy policy would block. */
 const givenOverride = closedObject({ reason: name });
 
-export const rollbackInput = closedObject({
-  org_id: organisationId,
+/** Both versions are named: in another state of the model nothing changes. */
+export const promoteInput = closedObject({
+  'org_id?': organisationId,
   model_id: modelId,
-  version,
+  /** The version that scores calls. */
+  current: version,
+  candidate: version,
+  /** Promotes a candidate against which something speaks. */
+  'force?': closedObject({ reason: name }),
+  'override?': givenOverride,
+});
+
+/** Both versions are named: in another state of the model nothing changes. */
+export const rollbackInput = closedObject({
+  'org_id?': organisationId,
+  model_id: modelId,
+  /** The version that scores calls. */
+  current: version,
+  /** The version that scored calls before. */
+  previous: version,
+  /** By default the override that it had is restored. */
   'override?': givenOverride,
 });
 export const candidateInput = closedObject({ 'org_id?': organisationId, model_id: modelId, version });

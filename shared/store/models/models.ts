@@ -19,6 +19,12 @@ export interface Candidate {
   readonly by: string;
 }
 
+/** The version that scored calls before the current one, with the override that it had. A rollback restores both. */
+export interface PreviousVersion {
+  readonly version: string;
+  readonly override?: Override;
+}
+
 /** One document of `models`. */
 export interface Model {
   /** `mdl_…` */
@@ -31,6 +37,8 @@ export interface Model {
   readonly version: string;
   readonly override?: Override;
   readonly candidate?: Candidate;
+  /** Absent if no other version scored calls before, and after a rollback. */
+  readonly previous?: PreviousVersion;
   readonly created_at: Date;
   /** Callers cannot use a deleted model; its predictions stay. */
   readonly deleted_at?: Date;
@@ -38,11 +46,11 @@ export interface Model {
 
 /** Fields of a model that may be set. */
 export type ModelFields = Partial<
-  Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'candidate' | 'deleted_at'>
+  Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'candidate' | 'previous' | 'deleted_at'>
 >;
 
 /** Fields of a model that may be removed. */
-export type RemovableField = 'override' | 'candidate';
+export type RemovableField = 'override' | 'candidate' | 'previous';
 
 const hasCandidate = { 'candidate.since': { $exists: true } };
 

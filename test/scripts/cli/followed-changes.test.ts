@@ -138,6 +138,11 @@ describe('a gateway that no announcement reaches', () => {
     // A candidate changes no answer.
     await run('model', 'candidate', id, '9.9');
     await run('model', 'candidate', id, '--drop');
+    await run('model', 'candidate', id, desk.model.version);
+    await run('model', 'promote', id, '--force', '--reason', 'a test');
+    await follows(async () => expect(await model()).to.include({ version: desk.model.version }));
+    await run('model', 'rollback', id);
+    await follows(async () => expect(await model()).to.include({ version: '9.9' }));
     await run('model', 'delete', id, '--yes');
     await follows(async () => expect(await model()).to.equal(undefined));
   });

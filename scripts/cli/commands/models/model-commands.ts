@@ -2,14 +2,15 @@ import type { Command } from 'commander';
 import type { CliContext } from '../../context/cli-context.js';
 import { defineCommand, type JsonOption, nonBlank, onOrOff, plainText, wholeNumber } from '../define-command.js';
 import type { ImportOptions } from './import-model.js';
+import type { PromoteOptions, RollbackOptions } from './promote-model.js';
 import type { CandidateOptions, DeleteModelOptions, SetModelOptions } from './set-model.js';
 import type { CoverageOptions } from './show-coverage.js';
 
-/** Adds `model import`, `check`, `set`, `candidate`, `compare`, `list`, `show`, `coverage` and `delete`. */
+/** Adds the commands of `model`. */
 export function addModelCommands(program: Command, context: CliContext): void {
   const models = program
     .command('model')
-    .description('Models: import, check, set, candidate, compare, list, show, coverage, delete');
+    .description('Models: import, check, set, candidate, compare, promote, rollback, list, show, coverage, delete');
   addImport(models, context);
   addCheck(models, context);
   addSet(models, context);
@@ -24,6 +25,7 @@ export function addModelCommands(program: Command, context: CliContext): void {
     const { compareModel } = await import('./compare-model.js');
     await context.present(options, compareModel(context, modelId));
   });
+  addPromotion(models, context);
 
   defineCommand(models, {
     usage: 'list <org>',
@@ -89,13 +91,52 @@ function addCandidate(models: Command, context: CliContext): void {
     description: 'Make a stored version the candidate of a model, or end its candidacy',
     examples: ['model candidate mdl_7Gx2dQpW0aZrTn5K 2026.12.0', 'model candidate mdl_7Gx2dQpW0aZrTn5K --drop'],
     notes:
-      'A candidate scores no calls. A runner of bulk jobs scores recorded leads with it, and `model show` says how far it is. ' +
-      '`model compare MODEL` compares it, and `model set MODEL --version VERSION` lets it score calls.',
+      'A candidate scores no calls. A runner of bulk jobs scores recorded leads with it, and\n`model show` says how far it is. ' +
+      '`model compare MODEL` compares it, and `model promote MODEL`\nlets it score calls.',
   })
     .option('--drop', 'end the candidacy; the version stays stored')
     .action(async (modelId: string, version: string | undefined, options: CandidateOptions) => {
       const { changeCandidate } = await import('./set-model.js');
       await context.present(options, changeCandidate(context, modelId, version, options));
+    });
+}
+
+function addPromotion(models: Command, context: CliContext): void {
+  defineCommand(models, {
+    usage: 'promote <model>',
+    description: 'Let the candidate of a model score calls. `model rollback` restores the version before',
+    examples: [
+      'model promote mdl_7Gx2dQpW0aZrTn5K',
+      'model promote mdl_7Gx2dQpW0aZrTn5K --current 2026.11.0 --candidate 2026.12.0 --yes',
+    ],
+    notes:
+      'Asks for confirmation if standard input is a terminal. A candidate that is worse, in quarantine, not compared\nyet, or whose run failed needs --force. One that the deploy policy would block needs --override.',
+  })
+    .option('--current <version>', 'refuse if another version scores calls', nonBlank)
+    .option('--candidate <version>', 'refuse if another version is the candidate', nonBlank)
+    .option('--force', 'promote in spite of the run, the comparison or a quarantine; needs --reason')
+    .option('--override', 'let the version score although the deploy policy would block it; needs --reason')
+    .option('--reason <reason>', 'reason for --force or --override; stored with your user name', plainText)
+    .option('--yes', 'do not ask for confirmation')
+    .action(async (modelId: string, options: PromoteOptions) => {
+      const { promoteModel } = await import('./promote-model.js');
+      await context.present(options, promoteModel(context, modelId, options));
+    });
+
+  defineCommand(models, {
+    usage: 'rollback <model>',
+    description: 'Let the version score calls again that did before the current one, with the override that it had',
+    examples: ['model rollback mdl_7Gx2dQpW0aZrTn5K'],
+    notes: 'Asks for confirmation if standard input is a terminal. `model show` names the version before.',
+  })
+    .option('--current <version>', 'refuse if another version scores calls', nonBlank)
+    .option('--previous <version>', 'refuse if another version is the one before', nonBlank)
+    .option('--override', 'let the version score although the deploy policy would block it; needs --reason')
+    .option('--reason <reason>', 'reason for the override; stored with your user name and the time', plainText)
+    .option('--yes', 'do not ask for confirmation')
+    .action(async (modelId: string, options: RollbackOptions) => {
+      const { rollBack } = await import('./promote-model.js');
+      await context.present(options, rollBack(context, modelId, options));
     });
 }
 

@@ -80,6 +80,10 @@ export function describeModel(model: ModelDocument, coverage?: string): string {
     ['', model.validation.summary],
     ['Override', overrideText(model)],
     ['Candidate', model.candidate_run && `${model.candidate?.version}. ${model.candidate_run.summary}`],
+    [
+      'Previous',
+      model.previous && `${model.previous.version}. Back to it: npx leadscore model rollback ${model.model_id}`,
+    ],
     ['Coverage', coverage],
     ['Versions', listed.join('\n')],
   ]);

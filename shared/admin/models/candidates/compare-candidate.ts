@@ -5,8 +5,8 @@ import { defineAction } from '../../action.js';
 import { AdminError } from '../../admin-error.js';
 import { comparisonOutput } from '../../schemas/comparison.js';
 import { modelInput } from '../../schemas/models.js';
-import { currentRunOf, runDocument } from './candidate-run.js';
 import { requireModel } from '../read-models.js';
+import { currentRunOf, runDocument } from './candidate-run.js';
 
 type Comparison = NonNullable<ShapeOf<typeof comparisonOutput>['comparison']>;
 
@@ -20,7 +20,11 @@ export const showComparison = defineAction({
   output: comparisonOutput,
   async run(context, input) {
     const model = await requireModel(context, input);
-    if (model.candidate === undefined) throw new AdminError('not_found', `${model._id} has no candidate.`);
+    if (model.candidate === undefined)
+      throw new AdminError(
+        'not_found',
+        `${model._id} has no candidate. Import a version as a candidate, or make a stored one the candidate`,
+      );
     const current = await currentRunOf(context.database, model);
     const [run, stored] = [runDocument(model, current), current?.comparison];
     const comparison = stored === undefined ? null : { ...stored, compared_at: stored.compared_at.toISOString() };

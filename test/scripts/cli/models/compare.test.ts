@@ -3,23 +3,9 @@ import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
 import type { CandidateRun, StoredComparison } from '../../../../shared/store/models/candidate-runs.js';
 import { createModel, storeVersion } from '../../../../shared/store/models/store-version.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
+import { sampleComparison, storeComparedRun } from '../../../support/models/sample-comparison.js';
 import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
-const comparison: StoredComparison = {
-  ...{ base: '1.0.0', candidate: '2.0.0', scored: 50_350, seen: 9_120, leads: 41_230, conversions: 412 },
-  ...{ horizon_days: 90, moved: 0.31, psi: { value: 0.04, chance_99: 0.000527 } },
-  moves: [
-    [9_000, 1_000, 70, 0, 0],
-    [1_000, 8_000, 1_000, 70, 0],
-    [70, 1_000, 7_930, 1_000, 70],
-    [0, 70, 1_000, 8_000, 1_000],
-    [0, 0, 70, 1_000, 9_000],
-  ],
-  lift: { base: [2.4, 2.1, 2.7], candidate: [2.9, 2.6, 3.2], difference: [0.5, 0.2, 0.8] },
-  auc: { base: [0.71, 0.69, 0.73], candidate: [0.74, 0.72, 0.76], difference: [0.03, 0.01, 0.05] },
-  ...{ missing_fields: [], verdict: 'better', judged_conversions: 400 },
-  compared_at: new Date(Date.UTC(2026, 4, 10)),
-};
 const early = { lift: null, auc: null, verdict: 'too_early', judged_conversions: null } as const;
 
 describe('model compare', () => {
@@ -39,18 +25,9 @@ describe('model compare', () => {
   });
   after(() => desk.leave());
 
-  /** Stores the run of the candidate, with a comparison. */
-  const compared = async (changed: Partial<StoredComparison> | undefined = {}, of: Partial<CandidateRun> = {}) => {
-    const { candidate } = await desk.document('model', 'candidate', model, '2.0.0');
-    const { since } = candidate as { readonly since: string };
-    const runs = desk.stores.database.collection<CandidateRun>('candidate_runs');
-    const run: CandidateRun = {
-      ...{ _id: `${model}:2.0.0`, org: 'org', model, version: '2.0.0', base: '1.0.0', state: 'completed' },
-      ...{ since: new Date(since), from_id: 'a', until_id: 'b', started_at: new Date(), total: 50_350 },
-      ...{ rows: 50_350, seen: 9_120, refused: 0, comparison: { ...comparison, ...changed } },
-      ...of,
-    };
-    await runs.replaceOne({ _id: run._id }, run, { upsert: true });
+  const compared = async (changed?: Partial<StoredComparison>, of?: Partial<CandidateRun>) => {
+    await desk.document('model', 'candidate', model, '2.0.0');
+    await storeComparedRun(desk.stores.database, model, changed, of);
   };
   const shown = () => desk.document('model', 'compare', model);
 
@@ -70,7 +47,7 @@ describe('model compare', () => {
       expect(stdout).to.match(text);
     const document = await shown();
     expect(document).to.deep.include({ model_id: model, base: '1.0.0', candidate: '2.0.0' });
-    expect(document.comparison).to.deep.equal({ ...comparison, compared_at: '2026-05-10T00:00:00.000Z' });
+    expect(document.comparison).to.deep.equal({ ...sampleComparison, compared_at: '2026-05-10T00:00:00.000Z' });
     expect(document.summary).to.equal(
       'Better: the top fifth of the candidate converts 2.90 times as often as all leads, that of the current version ' +
         '2.40 times. It was judged with 400 conversions, and is judged again with 480. Sales worked by the scores of the ' +
@@ -111,6 +88,7 @@ describe('model compare', () => {
   it('needs a candidate', async () => {
     const { exitCode, stderr } = await desk.run('model', 'compare', model, '--json');
     expect(exitCode).to.be.above(0);
-    expect(JSON.parse(stderr).error).to.deep.include({ code: 'not_found', message: `${model} has no candidate.` });
+    const message = `${model} has no candidate. Import a version as a candidate, or make a stored one the candidate`;
+    expect(JSON.parse(stderr).error).to.deep.include({ code: 'not_found', message });
   });
 });

@@ -6,7 +6,8 @@ import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { Comparison } from './comparison.js';
 import type { Report } from './gates.js';
-import type { Model } from './versions.js';
+import type { Model, ModelProps } from './model-props.js';
+import { CandidateNote } from './promotion.js';
 
 /** Versions that a list offers. Links of the model's page choose any other. */
 const offered = 50;
@@ -24,12 +25,12 @@ export function ComparePage() {
   );
   return (
     <Page title="Compare versions" about={model.data?.name} actions={back}>
-      <Load of={model}>{(data) => <ChosenVersions model={data} />}</Load>
+      <Load of={model}>{(data) => <ChosenVersions model={data} changed={model.reload} />}</Load>
     </Page>
   );
 }
 
-function ChosenVersions({ model }: { readonly model: Model }) {
+function ChosenVersions({ model, changed }: ModelProps) {
   const { query, path, route } = useLocation();
   const one = query.one ?? model.version;
   const other = query.other ?? model.versions.find(({ version }) => version !== one)?.version;
@@ -54,6 +55,7 @@ function ChosenVersions({ model }: { readonly model: Model }) {
           />
         </div>
       </Card>
+      {[one, other].includes(model.candidate?.version ?? '') && <CandidateNote model={model} changed={changed} />}
       {one === other ? (
         <p class="note warn" role="status">
           Both are version {one}. Choose another one to compare it with.

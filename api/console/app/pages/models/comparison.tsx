@@ -10,7 +10,7 @@ import { Table } from '../../parts/table.js';
 import { VerdictBadge } from '../../parts/verdict.js';
 import { differingFields } from './differing-fields.js';
 import { GateState, gateTexts, liftFigures, type Report, totalsOf } from './gates.js';
-import type { Model } from './versions.js';
+import type { Model } from './model-props.js';
 
 type Pair = readonly [Report, Report];
 type Cell = (report: Report) => ComponentChildren;

@@ -8,7 +8,7 @@ import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
-import type { Model } from './versions.js';
+import type { Model } from './model-props.js';
 
 type Coverage = ShapeOf<typeof coverageOutput>;
 type Covered = Coverage['fields'][number];

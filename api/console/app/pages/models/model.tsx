@@ -13,8 +13,9 @@ import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { FieldsCard } from './fields.js';
 import { Gates, liftFigures, type Report, totalsOf } from './gates.js';
+import type { Model } from './model-props.js';
 import { LiveSwitch } from './models.js';
-import { type Model, Versions } from './versions.js';
+import { Versions } from './versions.js';
 
 /** One model: its verdict and evidence, what moves its scores, and its versions. */
 export function ModelPage() {

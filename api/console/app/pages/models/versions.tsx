@@ -1,6 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { modelSchema } from '../../../../../shared/admin/schemas/models.js';
-import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { instantText } from '../../parts/formats.js';
 import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.js';
 import { Field } from '../../parts/forms/field.js';
@@ -9,16 +7,11 @@ import { useSome } from '../../parts/some.js';
 import { Refusal } from '../../server/call.js';
 import { useOrganisation } from '../../server/session.js';
 import { useSend } from '../../server/use-send.js';
-
-export type Model = ShapeOf<typeof modelSchema>;
-
-interface VersionsProps {
-  readonly model: Model;
-  readonly changed: () => void;
-}
+import type { Model, ModelProps } from './model-props.js';
+import { CandidateNote, OverrideField, PreviousNote } from './promotion.js';
 
 /** The versions of a model, its override and its name. */
-export function Versions({ model, changed }: VersionsProps) {
+export function Versions({ model, changed }: ModelProps) {
   const { base, may } = useOrganisation();
   const { shown, more } = useSome(model.versions, { words: 'versions' });
   const [open, setOpen] = useState<'override' | 'rename' | { readonly version: string }>();
@@ -77,40 +70,17 @@ export function Versions({ model, changed }: VersionsProps) {
         ))}
       </ul>
       {more}
-      {model.candidate && <CandidateNote model={model} candidate={model.candidate} changed={changed} />}
+      <CandidateNote model={model} changed={changed} />
+      <PreviousNote model={model} changed={changed} />
       <Override model={model} changed={changed} open={() => setOpen('override')} />
       {open === 'rename' && <RenameDialog model={model} close={close} done={done} />}
       {open === 'override' && <OverrideDialog model={model} close={close} done={done} />}
-      {typeof open === 'object' && <RollbackDialog model={model} version={open.version} close={close} done={done} />}
+      {typeof open === 'object' && <ServeDialog model={model} version={open.version} close={close} done={done} />}
     </Card>
   );
 }
 
-function CandidateNote(props: VersionsProps & { readonly candidate: NonNullable<Model['candidate']> }) {
-  const { model, candidate, changed } = props;
-  const { api, may } = useOrganisation();
-  const sender = useSend();
-  const drop = async () => {
-    if (await sender.send('DELETE', `${api}/models/${encodeURIComponent(model.model_id)}/candidate`)) changed();
-  };
-  return (
-    <div class="note">
-      <p>
-        <strong>Candidate</strong> {candidate.version} by {candidate.by}, {instantText(candidate.since)}. It scores no
-        calls.
-      </p>
-      {model.candidate_run && <p>{model.candidate_run.summary}</p>}
-      {may('admin') && (
-        <button type="button" class="button" disabled={sender.isBusy} onClick={drop}>
-          Drop the candidate
-        </button>
-      )}
-      {sender.problem && <Problem problem={sender.problem} />}
-    </div>
-  );
-}
-
-function Override({ model, changed, open }: VersionsProps & { readonly open: () => void }) {
+function Override({ model, changed, open }: ModelProps & { readonly open: () => void }) {
   const { api, may } = useOrganisation();
   const sender = useSend();
   const { override, validation } = model;
@@ -190,15 +160,15 @@ function RenameDialog({ model, close, done }: DialogProps) {
   );
 }
 
-function RollbackDialog({ model, version, close, done }: DialogProps & { readonly version: string }) {
+function ServeDialog({ model, version, close, done }: DialogProps & { readonly version: string }) {
   const { api } = useOrganisation();
   const sender = useSend();
   const [reason, setReason] = useState('');
   const isBlocked = sender.problem instanceof Refusal && sender.problem.code === 'would_block';
   const send = async () => {
-    const path = `${api}/models/${encodeURIComponent(model.model_id)}/rollback`;
+    const path = `${api}/models/${encodeURIComponent(model.model_id)}`;
     const given = reason.trim() === '' ? {} : { override: { reason } };
-    if (await sender.send('POST', path, { version, ...given })) done();
+    if (await sender.send('PATCH', path, { version, ...given })) done();
   };
   return (
     <ConfirmDialog
@@ -212,14 +182,7 @@ function RollbackDialog({ model, version, close, done }: DialogProps & { readonl
       <p>
         New calls are scored by version {version} instead of {model.version}. Its own verdict counts from then on.
       </p>
-      {(isBlocked || reason !== '') && (
-        <Field
-          label="Reason for an override"
-          value={reason}
-          set={setReason}
-          hint="The version then scores although it has not passed. Stored with your name in the audit log."
-        />
-      )}
+      {(isBlocked || reason !== '') && <OverrideField reason={reason} set={setReason} />}
     </ConfirmDialog>
   );
 }
