@@ -24,7 +24,7 @@ export interface ScoringDeps {
  * ApiError, or CallerGone when the caller hung up, means that it is not counted.
  *
  * 1. Idempotency: a call with a known Idempotency-Key gets the stored reply.
- * 2. Admission checks the organisation's plan, the model, its Live API switch and its verdict.
+ * 2. Admission checks a suspension of the organisation, its plan, the model, its Live API switch and its verdict.
  * 3. Reserve holds the call's records in the month's quota. A single is scored meanwhile, which saves a round trip.
  * 4. Dispatch sends the records to the workers and waits for their scores.
  * 5. Record writes the ledger row, the predictions and the stored reply, all or nothing. This is the commit point.

@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/contract/dates.js';
+import { type Clock, minuteText } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { hasLiveApi, isReadOnly } from '../../shared/contract/plans.js';
 import { isCleared, type Verdict } from '../../shared/contract/verdict.js';
@@ -31,13 +31,15 @@ export class Admission {
 
   /**
    * Admits a call.
-   * @throws ApiError expiredReadOnly, quotaExceeded (a plan without API), modelNotFound, apiDisabled, deployBlocked
+   * @throws ApiError workspaceSuspended, expiredReadOnly, quotaExceeded (a plan without API), modelNotFound,
+   * apiDisabled, deployBlocked
    */
   async admit(call: AdmissionRequest): Promise<Admitted> {
     const workspace = await this.options.workspaces.workspaceFor(call.apiKey.organisation_id, call.modelId);
     if (workspace === undefined)
       throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
     const { organisation } = workspace;
+    checkSuspension(organisation);
     this.checkPlan(organisation, call);
     const model = findModel(workspace, call.modelId);
     if (!model.live_api) {
@@ -79,6 +81,16 @@ export function findModel(workspace: Workspace, modelId: string): Model {
   const model = workspace.models.find((candidate) => candidate._id === modelId);
   if (model !== undefined) return model;
   throw new ApiError('modelNotFound', 'There is no model with this model_id in the workspace of the key.');
+}
+
+/** The reason is for people: the console shows it, and callers do not get it. */
+function checkSuspension({ suspended }: Organisation): void {
+  if (suspended === undefined) return;
+  throw new ApiError(
+    'workspaceSuspended',
+    `The operator of the service suspended this workspace on ${minuteText(suspended.at.getTime())}: it scores nothing ` +
+      'until the operator ends that. Reading, outcomes and erasure still work.',
+  );
 }
 
 function checkPolicy(organisation: Organisation, model: Model, verdict: Verdict): void {

@@ -105,8 +105,10 @@ export class WorkspaceCache {
   }
 }
 
-const bytesOfWorkspace = ({ organisation: { won_values = [], lost_values = [] }, models }: Workspace): number =>
-  models.reduce(
+const bytesOfWorkspace = ({ organisation, models }: Workspace): number => {
+  const { won_values = [], lost_values = [], suspended } = organisation;
+  return models.reduce(
     (bytes, { name, override }) => bytes + bytesOfDocument + 2 * (name.length + (override?.reason.length ?? 0)),
-    bytesOfDocument + 2 * [...won_values, ...lost_values].join('').length,
+    bytesOfDocument + 2 * [...won_values, ...lost_values, suspended?.reason].join('').length,
   );
+};

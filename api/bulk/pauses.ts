@@ -20,6 +20,7 @@ const tryAgainMs = 10 * 60_000;
 /** Refusals that end only when somebody acts, or when the month ends. Another attempt could not succeed. */
 const reasonOf: Partial<Record<ErrorName, PauseReason>> = {
   quotaExceeded: 'quota_exceeded',
+  workspaceSuspended: 'workspace_suspended',
   expiredReadOnly: 'expired_read_only',
   apiDisabled: 'api_disabled',
   deployBlocked: 'deploy_blocked',
@@ -31,6 +32,7 @@ export const resumableReasons: ReadonlySet<PauseReason> = new Set([
   'quota_exceeded',
   'model_unavailable',
   'scoring_failed',
+  'workspace_suspended',
   'expired_read_only',
   'api_disabled',
   'deploy_blocked',

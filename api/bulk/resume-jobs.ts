@@ -22,8 +22,8 @@ export interface ResumeDeps extends SettleDeps, Pick<ScoringServices, 'admission
 }
 
 /**
- * Resumes paused jobs whose cause is gone: a new month has begun, a limit was raised, or Live API is on again. Jobs
- * that a person paused stay paused.
+ * Resumes paused jobs whose cause is gone: a new month has begun, a limit was raised, or a suspension ended. Jobs that
+ * a person paused stay paused.
  * @throws errors of MongoDB and Redis
  */
 export async function resumeJobs(deps: ResumeDeps): Promise<void> {

@@ -18,6 +18,7 @@ import { createOrganisation, setOrganisation } from './organisations/change-orga
 import { createKey, listKeys, revokeKey, setKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { showStanding } from './organisations/show-standing.js';
+import { resumeOrganisation, suspendOrganisation } from './organisations/suspension.js';
 import { setOutcomes, showOutcomes } from './outcomes/outcome-actions.js';
 import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
@@ -53,6 +54,8 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id', showOrganisation),
   route('patch', '/orgs/:org_id', setOrganisation),
   route('get', '/orgs/:org_id/standing', showStanding),
+  route('post', '/orgs/:org_id/suspension', suspendOrganisation),
+  route('delete', '/orgs/:org_id/suspension', resumeOrganisation),
   route('get', '/orgs/:org_id/keys', listKeys),
   route('post', '/orgs/:org_id/keys', createKey),
   route('patch', '/orgs/:org_id/keys/:key_id', setKey),

@@ -62,6 +62,15 @@ export const errorTable = {
     meaning: 'The trial has ended without a subscription; the workspace is read-only.',
     remedy: 'Live scoring resumes on a paid plan. Scores, models and usage can still be read. Do not retry on a timer.',
   },
+  workspaceSuspended: {
+    code: 'workspace_suspended',
+    status: 402,
+    retryable: false,
+    meaning: 'The operator of the service has suspended the workspace: it scores nothing until the suspension ends.',
+    remedy:
+      'Ask the operator. The console shows the reason. Scores, models and usage can still be read, outcomes reported and leads ' +
+      'erased. Do not retry on a timer.',
+  },
   quotaExceeded: {
     code: 'quota_exceeded',
     status: 429,

@@ -5,7 +5,7 @@ import { projectFile } from './project-root.js';
  * The level of this release: the last step of shared/store/schema/schema-steps.ts. Each process notes it, so that a
  * command which changes the database knows whether an older one runs.
  * - 1: they write the number of the organisation into each segment, and read either lead index. They obey scopes
- *   and expiry of keys.
+ *   and expiry of keys, and the suspension of an organisation.
  */
 export const ownLevel = 1;
 

@@ -3,9 +3,11 @@ import type { Browser, Page } from 'playwright-core';
 import { overrideModel } from '../../shared/admin/models/change-models.js';
 import { createOrganisation, setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
 import { showStanding } from '../../shared/admin/organisations/show-standing.js';
+import { resumeOrganisation, suspendOrganisation } from '../../shared/admin/organisations/suspension.js';
 import { runAction } from '../../shared/admin/run-action.js';
 import { dayMs, monthOf } from '../../shared/contract/dates.js';
 import { usageKey } from '../../shared/redis/keys.js';
+import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import { ModelStore } from '../../shared/store/models/models.js';
 import { appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
 import type { ConsoleService } from '../support/admin/console-service.js';
@@ -64,6 +66,58 @@ describe('the console of an organisation whose calls are refused', function () {
     await operator.close();
   });
 
+  it('lets an operator suspend an organisation with a reason, shows it to its people, and ends it', async () => {
+    const { id } = await filledOrganisation(service);
+    const operator = await openPage(browser, service);
+    const { page } = operator;
+    await operator.signIn('operator');
+    await page.goto(`${service.url}/o/${id}/settings`);
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('button', { name: 'Suspend', exact: true }).isDisabled()).to.equal(true);
+    await dialog.getByLabel('Reason').fill('invoice 1047 is not paid');
+    await dialog.getByRole('button', { name: 'Suspend', exact: true }).click();
+    await banner(page).getByText('invoice 1047 is not paid').waitFor();
+    await page.getByText('by Ada: invoice 1047 is not paid').waitFor();
+    await operator.check('settings-suspended');
+    const owner = await openPage(browser, service);
+    await owner.signIn('owner', id);
+    await banner(owner.page).getByText('nothing is scored').waitFor();
+    await banner(owner.page).getByText('Ask the operator to end it.').waitFor();
+    await owner.page.getByRole('navigation').getByRole('link', { name: 'Settings' }).click();
+    await owner.page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+    expect(await owner.page.getByText('End the suspension').count()).to.equal(0);
+    await owner.close();
+    await page.goto(`${service.url}/o/${id}/`);
+    await banner(page).getByRole('link', { name: 'End the suspension' }).click();
+    await page.getByRole('button', { name: 'End the suspension' }).click();
+    await banner(page).waitFor({ state: 'detached' });
+    await page.getByText('The organisation is not suspended.').waitFor();
+    await operator.close();
+  });
+
+  it('marks a suspended organisation on the page of organisations', async () => {
+    // Ids of this form come first, so both are on the first page.
+    const orgs = service.database.collection<Organisation>('orgs');
+    const of = (name: string) => ({ name, plan: 'pro', policy: 'warn', created_at: new Date() }) as const;
+    const suspended = { at: new Date(), by: 'Olga', reason: 'not paid' };
+    const first = `org_${'0'.repeat(15)}`;
+    await orgs.insertMany([
+      { _id: `${first}1`, ...of('Without payment'), suspended },
+      { _id: `${first}2`, ...of('With payment') },
+    ]);
+    const operator = await openPage(browser, service);
+    const { page } = operator;
+    await operator.signIn('operator');
+    await page.goto(`${service.url}/orgs`);
+    const marks = (name: string) => page.getByRole('row').filter({ hasText: name }).getByText('Suspended');
+    await marks('Without payment').waitFor();
+    expect(await marks('With payment').count()).to.equal(0);
+    await operator.check('orgs-suspended');
+    await operator.close();
+    await orgs.deleteMany({ _id: { $in: [`${first}1`, `${first}2`] } });
+  });
+
   it('shows a change by others within a minute, and reads nothing at a click', async () => {
     const id = await endedTrial();
     const opened = await openPage(browser, service);
@@ -89,6 +143,13 @@ describe('the console of an organisation whose calls are refused', function () {
   it('reads each state', async () => {
     const of = async (id: string) => (await refusalsOf(id)).map(({ reason }) => reason);
     expect(await of(await endedTrial())).to.deep.equal(['trial_ended']);
+    const suspended = await endedTrial();
+    const { suspended: shown } = await service.act(suspendOrganisation, { org_id: suspended, reason: 'not paid' });
+    const [refusal, ...more] = await refusalsOf(suspended);
+    expect(refusal).to.deep.equal({ reason: 'suspended', since: shown?.since, operator_reason: 'not paid' });
+    expect(more).to.deep.equal([]);
+    await service.act(resumeOrganisation, { org_id: suspended });
+    expect(await of(suspended)).to.deep.equal(['trial_ended']);
     const free = await service.act(createOrganisation, { name: 'Free', plan: 'free' });
     expect(await of(free.org_id)).to.deep.equal(['plan_without_live_calls']);
     expect(await of(await atHardStop(19_999))).to.deep.equal([]);
@@ -129,7 +190,10 @@ describe('the console of an organisation whose calls are refused', function () {
   for (const appearance of appearances)
     itInFull(`names the way out of each state, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
       const free = await service.act(createOrganisation, { name: 'Free', plan: 'free' });
+      const suspended = await service.act(createOrganisation, { name: 'Suspended', plan: 'pro' });
+      await service.act(suspendOrganisation, { org_id: suspended.org_id, reason: 'not paid' });
       const states = [
+        ['suspended', suspended.org_id, 'suspended this organisation on', 'Ask the operator to end it.'],
         ['trial', await endedTrial(), 'The trial ended on', 'Ask the operator for it.'],
         ['free', free.org_id, 'The plan free has no live records', 'Ask the operator for it.'],
         [

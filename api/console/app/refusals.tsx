@@ -31,7 +31,16 @@ export function Refusals() {
 
 function Words({ of: refusal, plan }: { readonly of: Refusal; readonly plan: string }) {
   const { base } = useOrganisation();
-  const { reason, since, until, backstop = 0 } = refusal;
+  const { reason, since, until, backstop = 0, operator_reason: why } = refusal;
+  if (reason === 'suspended')
+    return (
+      <>
+        <strong>
+          The operator of the service suspended this organisation{since && ` on ${dayText(since)}`}: nothing is scored.
+        </strong>{' '}
+        The reason: “{why}”. Reading, outcomes and erasure work. Bulk jobs wait. <SuspensionWay />
+      </>
+    );
   if (reason === 'trial_ended')
     return (
       <>
@@ -84,6 +93,11 @@ function PlanWay({ children }: { readonly children: ComponentChildren }) {
       {children} {may('operator') ? <a href={`${base}/settings`}>Set the plan</a> : 'Ask the operator for it.'}
     </>
   );
+}
+
+function SuspensionWay() {
+  const { base, may } = useOrganisation();
+  return may('operator') ? <a href={`${base}/settings`}>End the suspension</a> : <>Ask the operator to end it.</>;
 }
 
 function PolicyWay() {

@@ -36,8 +36,8 @@ export const createJobOperation = (docsUrl: string): Operation => ({
     ),
     ...errorsWith(
       [
-        ...(['expiredReadOnly', 'apiDisabled', 'modelNotFound', 'deployBlocked', 'unreadableRequest'] as const),
-        ...(['quotaExceeded', 'jobLimitExceeded'] as const),
+        ...(['workspaceSuspended', 'expiredReadOnly', 'apiDisabled', 'modelNotFound', 'deployBlocked'] as const),
+        ...(['unreadableRequest', 'quotaExceeded', 'jobLimitExceeded'] as const),
       ],
       { docsUrl },
     ),

@@ -17,6 +17,7 @@ const limitOfNames = `Its different field names have at most ${maxNameCharacters
 const scoringErrors: readonly ErrorName[] = [
   'refusedRequest',
   'invalidApiKey',
+  'workspaceSuspended',
   'expiredReadOnly',
   'apiDisabled',
   'modelNotFound',

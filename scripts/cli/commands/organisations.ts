@@ -9,6 +9,10 @@ import {
   listOrganisations as listOrganisationsAction,
   showOrganisation as showOrganisationAction,
 } from '../../../shared/admin/organisations/read-organisations.js';
+import {
+  resumeOrganisation as resumeOrganisationAction,
+  suspendOrganisation as suspendOrganisationAction,
+} from '../../../shared/admin/organisations/suspension.js';
 import type { organisationSchema } from '../../../shared/admin/schemas/organisations.js';
 import { hasLiveApi, isReadOnly, type PlanName, planNames } from '../../../shared/contract/plans.js';
 import type { ShapeOf } from '../../../shared/contract/schema.js';
@@ -21,9 +25,11 @@ import { countText, readableDate } from '../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../output/table.js';
 import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from './define-command.js';
 
-/** Adds `org create`, `set`, `show` and `list`. */
+/** Adds `org create`, `set`, `show`, `list`, `suspend` and `resume`. */
 export function addOrganisationCommands(program: Command, context: CliContext): void {
-  const organisations = program.command('org').description('Organisations: plan, limit, deploy policy, trial');
+  const organisations = program
+    .command('org')
+    .description('Organisations: plan, limit, deploy policy, trial, suspension');
 
   const create = defineCommand(organisations, {
     usage: 'create',
@@ -65,6 +71,35 @@ export function addOrganisationCommands(program: Command, context: CliContext): 
     description: 'List all organisations, oldest first',
     examples: ['org list'],
   }).action((options: OrganisationOptions) => context.present(options, listOrganisations(context)));
+
+  addSuspensionCommands(organisations, context);
+}
+
+function addSuspensionCommands(organisations: Command, context: CliContext): void {
+  defineCommand(organisations, {
+    usage: 'suspend <org>',
+    description: 'Stop all scoring of an organisation. Reading, outcomes and erasure go on',
+    examples: ['org suspend org_4fzyo82mVYHgQ1bT --reason "invoice 1047 is not paid"'],
+    notes:
+      'Its scoring calls, new bulk jobs and the playground get 402 workspace_suspended within 5 seconds.\n' +
+      'Running bulk jobs pause, and go on by themselves after `org resume`. A second suspension changes\nthe reason.',
+  })
+    .requiredOption(
+      '--reason <reason>',
+      'the reason, which the console shows to the people of the organisation',
+      plainText,
+    )
+    .action((organisationId: string, options: OrganisationOptions & { readonly reason: string }) =>
+      context.present(options, suspendOrganisation(context, organisationId, options.reason)),
+    );
+
+  defineCommand(organisations, {
+    usage: 'resume <org>',
+    description: 'End the suspension of an organisation. Jobs that it paused go on by themselves',
+    examples: ['org resume org_4fzyo82mVYHgQ1bT'],
+  }).action((organisationId: string, options: OrganisationOptions) =>
+    context.present(options, resumeOrganisation(context, organisationId)),
+  );
 }
 
 /** A list of values, or an empty one. */
@@ -164,6 +199,21 @@ const settingsOf = ({ policy, trialEnds }: OrganisationOptions) => ({
   ...(trialEnds === undefined ? {} : { trial_ends_at: trialEnds.toISOString() }),
 });
 
+async function suspendOrganisation(
+  context: CliContext,
+  organisationId: string,
+  reason: string,
+): Promise<CommandResult> {
+  const document = await perform(context, suspendOrganisationAction, { org_id: organisationId, reason });
+  const next = `To end it: npx leadscore org resume ${organisationId}`;
+  return { document: shown(document), text: `${describe(document, context.clock.now())}\n\n${next}` };
+}
+
+async function resumeOrganisation(context: CliContext, organisationId: string): Promise<CommandResult> {
+  const document = await perform(context, resumeOrganisationAction, { org_id: organisationId });
+  return { document: shown(document), text: describe(document, context.clock.now()) };
+}
+
 async function showOrganisation(context: CliContext, organisationId: string): Promise<CommandResult> {
   const document = await perform(context, showOrganisationAction, { org_id: organisationId });
   return { document: shown(document), text: describe(document, context.clock.now()) };
@@ -175,7 +225,7 @@ async function listOrganisations(context: CliContext): Promise<CommandResult> {
   const columns: Columns<(typeof document.organisations)[number]> = [
     ['Organisation', (organisation) => organisation.org_id, 'whole'],
     ['Name', (organisation) => organisation.name],
-    ['Plan', (organisation) => organisation.plan],
+    ['Plan', ({ plan, suspended }) => (suspended === undefined ? plan : `${plan}, suspended`)],
     ['Limit', (organisation) => countText(organisation.limit), 'right'],
     ['Policy', (organisation) => organisation.policy],
     ['Created', (organisation) => organisation.created_at.slice(0, 10), 'whole'],
@@ -195,11 +245,15 @@ export async function requireOrganisation(store: OrganisationStore, organisation
 
 function describe(organisation: OrganisationDocument, nowMs: number): string {
   const { plan, limit, backstop, own_limit: ownLimit, trial_ends_at: ends, won_values, lost_values } = organisation;
+  const { suspended } = organisation;
   const trialEnds = ends === undefined ? undefined : new Date(ends);
   const isOver = trialEnds !== undefined && isReadOnly({ plan, trial_ends_at: trialEnds }, nowMs);
   return renderFields([
     ['Organisation', organisation.org_id],
     ['Name', organisation.name],
+    ['Suspended', suspended && `since ${readableDate(new Date(suspended.since))} UTC (scoring calls get 402)`],
+    ['Suspended by', suspended?.by],
+    ['Reason', suspended?.reason],
     ['Plan', plan + (plan === 'free' ? ' (no live API)' : '')],
     [
       'Trial ends',

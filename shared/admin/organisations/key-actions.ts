@@ -6,6 +6,7 @@ import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { CallDayStore } from '../../store/console/call-days.js';
 import { type ActionContext, type AdminContext, defineAction, difference } from '../action.js';
 import { AdminError, notFound } from '../admin-error.js';
+import { refuseForOlderProcesses } from '../older-processes.js';
 import {
   createKeyInput,
   createKeyOutput,
@@ -16,7 +17,7 @@ import {
   setKeyInput,
 } from '../schemas/keys.js';
 import { daysOf } from '../usage/show-usage.js';
-import { checkedExpiry, refuseForOlderProcesses } from './key-limits.js';
+import { checkedExpiry } from './key-limits.js';
 import { checkedKeySettings } from './key-settings.js';
 import { requireOrganisation } from './organisation-document.js';
 
@@ -136,7 +137,8 @@ async function refuseUnkept(
   { scopes, expires_at: expires }: Pick<ShapeOf<typeof setKeyInput>, 'scopes' | 'expires_at'>,
   _material: undefined,
 ): Promise<void> {
-  if (scopes || expires) await refuseForOlderProcesses(context);
+  if (!scopes && !expires) return;
+  await refuseForOlderProcesses(context, { change: 'scopes and expiry', kinds: ['gateway', 'bulk'] });
 }
 
 /** @throws AdminError not_found, also for a key of another organisation than the named one */

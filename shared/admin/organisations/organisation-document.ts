@@ -9,7 +9,7 @@ import type { organisationSchema } from '../schemas/organisations.js';
 /** An organisation as the console and the command line show it. */
 export function organisationDocument(organisation: Organisation): ShapeOf<typeof organisationSchema> {
   const { limit, backstop } = allowanceOf(organisation, 'live');
-  const { trial_ends_at: trialEnds, limit: ownLimit, won_values, lost_values } = organisation;
+  const { trial_ends_at: trialEnds, limit: ownLimit, won_values, lost_values, suspended } = organisation;
   return {
     org_id: organisation._id,
     name: organisation.name,
@@ -21,6 +21,9 @@ export function organisationDocument(organisation: Organisation): ShapeOf<typeof
     ...(organisation.plan === 'trial' && trialEnds !== undefined ? { trial_ends_at: trialEnds.toISOString() } : {}),
     ...(won_values === undefined ? {} : { won_values }),
     ...(lost_values === undefined ? {} : { lost_values }),
+    ...(suspended === undefined
+      ? {}
+      : { suspended: { since: suspended.at.toISOString(), by: suspended.by, reason: suspended.reason } }),
     created_at: organisation.created_at.toISOString(),
   };
 }

@@ -16,15 +16,22 @@ const shownModels = 5;
 /** Tells why the calls of an organisation are refused now. See `admission.ts` and `metering.ts` in `api/admission/`. */
 export const showStanding = defineAction({
   name: 'org.standing',
-  description: 'Tell why calls of an organisation are refused now: its trial, its plan, its limit, its deploy policy.',
+  description:
+    'Tell why calls of an organisation are refused now: a suspension, its trial, plan, limit, deploy policy.',
   role: 'viewer',
   effect: 'read',
   input: organisationInput,
   output: standingOutput,
   async run(context, { org_id: id }) {
     const organisation = await requireOrganisation(new OrganisationStore(context.database), id);
+    const { plan, suspended } = organisation;
+    if (suspended !== undefined) {
+      const { at, reason } = suspended;
+      const refusal = { reason: 'suspended', since: at.toISOString(), operator_reason: reason } as const;
+      return { org_id: id, plan, refusals: [refusal] };
+    }
     const found = await Promise.all([planRefusal(context, organisation), blockedModels(context, organisation)]);
-    return { org_id: id, plan: organisation.plan, refusals: found.filter((each) => each !== undefined) };
+    return { org_id: id, plan, refusals: found.filter((each) => each !== undefined) };
   },
 });
 

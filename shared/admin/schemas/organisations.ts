@@ -12,6 +12,9 @@ export const outcomeValues = {
 } as const;
 const recordLimit = { type: 'integer', minimum: 1, maximum: 1_000_000_000_000 } as const;
 
+/** An operator has stopped the scoring of the organisation. */
+const suspension = closedObject({ since: instant, by: text, reason: text });
+
 const organisationMembers = {
   org_id: text,
   name: text,
@@ -30,6 +33,8 @@ const organisationMembers = {
   /** Values of `outcome` in webhooks that mean won or not won, besides the usual words. Absent without any. */
   'won_values?': list(text),
   'lost_values?': list(text),
+  /** Absent: the organisation may score. */
+  'suspended?': suspension,
   created_at: instant,
 } as const;
 
@@ -37,11 +42,15 @@ export const organisationSchema = closedObject(organisationMembers);
 
 export const organisationInput = closedObject({ org_id: organisationId });
 
+/** The reason is shown to the people of the organisation. */
+export const suspendInput = closedObject({ org_id: organisationId, reason: name });
+
 /**
- * Why calls are refused now. An ended trial refuses all keys. A plan without live records and the stop of the month
- * refuse live keys. The policy `block` refuses calls of models that have not passed.
+ * Why calls are refused now. A suspension refuses all scoring, and is then the only reason that is named. An ended
+ * trial refuses all keys. A plan without live records and the stop of the month refuse live keys. The policy `block`
+ * refuses calls of models that have not passed.
  */
-const refusalReasons = ['trial_ended', 'plan_without_live_calls', 'hard_stop', 'blocked_models'] as const;
+const refusalReasons = ['suspended', 'trial_ended', 'plan_without_live_calls', 'hard_stop', 'blocked_models'] as const;
 
 export const standingOutput = closedObject({
   org_id: text,
@@ -49,8 +58,10 @@ export const standingOutput = closedObject({
   refusals: list(
     closedObject({
       reason: { type: 'string', enum: refusalReasons },
-      /** The end of the trial. */
+      /** The end of the trial, or the beginning of the suspension. */
       'since?': instant,
+      /** The words of the operator who suspended the organisation. */
+      'operator_reason?': text,
       /** When the month ends, and with it the stop. */
       'until?': instant,
       /** The records at which calls are refused. */

@@ -6,6 +6,14 @@ import { inSession } from '../connection/transaction.js';
 
 export type DeployPolicy = 'block' | 'warn';
 
+/** An operator has stopped the scoring of an organisation. */
+interface Suspension {
+  readonly at: Date;
+  /** The person who gave the reason. */
+  readonly by: string;
+  readonly reason: string;
+}
+
 /** One document of `orgs`. */
 export interface Organisation {
   readonly _id: string;
@@ -20,6 +28,8 @@ export interface Organisation {
   readonly won_values?: readonly string[];
   /** Values that mean a lead that has not converted. */
   readonly lost_values?: readonly string[];
+  /** Absent: the organisation may score. */
+  readonly suspended?: Suspension;
   readonly created_at: Date;
 }
 
@@ -46,7 +56,7 @@ export class OrganisationStore {
   async update(
     organisationId: string,
     fields: Partial<OrganisationFields>,
-    absent: readonly ('limit' | 'won_values' | 'lost_values')[] = [],
+    absent: readonly ('limit' | 'won_values' | 'lost_values' | 'suspended')[] = [],
   ): Promise<Organisation | undefined> {
     const removed = Object.fromEntries(absent.map((field) => [field, 1 as const]));
     // MongoDB refuses an operator without fields.

@@ -34,7 +34,7 @@ export const hasEnded = ({ state }: { readonly state: JobState }): boolean =>
 
 export const pauseReasons = [
   ...(['requested', 'quota_exceeded', 'too_many_errors', 'model_unavailable', 'scoring_failed'] as const),
-  ...(['expired_read_only', 'api_disabled', 'deploy_blocked'] as const),
+  ...(['workspace_suspended', 'expired_read_only', 'api_disabled', 'deploy_blocked'] as const),
 ] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 

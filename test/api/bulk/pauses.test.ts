@@ -8,6 +8,7 @@ describe('the pauses of bulk jobs', () => {
   it('begin at once, with the message of the refusal, where another attempt cannot help', () => {
     const cases = [
       ['quotaExceeded', 'quota_exceeded'],
+      ['workspaceSuspended', 'workspace_suspended'],
       ['expiredReadOnly', 'expired_read_only'],
       ['apiDisabled', 'api_disabled'],
       ['deployBlocked', 'deploy_blocked'],

@@ -90,6 +90,26 @@ describe('the runner of bulk jobs', () => {
     await expectCounted(own, 2_500);
   });
 
+  it('pauses a running job while its organisation is suspended, and resumes it by itself', async function () {
+    this.timeout(120_000);
+    const rows = 30_000;
+    const own = await workspace(service, { limit: rows });
+    const job = await BulkJob.create(own, csvOf(rows));
+    await eventually(async () => expect((await job.read()).settled.slices).to.be.above(0), 60_000);
+    await own.change({ suspended: { at: new Date(), by: 'Olga', reason: 'not paid' } });
+    const { pause } = await job.until('paused');
+    expect(pause).to.include({ reason: 'workspace_suspended' }).and.not.have.property('resume_at');
+    const counted = await own.ledgerSum();
+    expect(counted).to.be.within(1_000, rows - 1_000);
+    await expectCounted(own, counted);
+    await own.change({}, ['suspended']);
+    await job.until('completed');
+    await expectCounted(own, rows);
+    expect((await job.cells()).map(([crmId]) => crmId)).to.deep.equal(
+      Array.from({ length: rows }, (_, index) => `L-${index + 1}`),
+    );
+  });
+
   itInFull('uses the grace band only with stop_at backstop', async function () {
     this.timeout(60_000);
     const own = await workspace(service, { limit: 1_000 });

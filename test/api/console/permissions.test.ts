@@ -23,6 +23,8 @@ const leastRole: Readonly<Record<string, Role>> = {
   'org.create': 'operator',
   'org.show': 'viewer',
   'org.set': 'owner',
+  'org.suspend': 'operator',
+  'org.resume': 'operator',
   'key.list': 'admin',
   'key.create': 'admin',
   'key.set': 'admin',
@@ -103,6 +105,7 @@ const piece = new Uint8Array([1]);
 const bodies: Readonly<Record<string, object | string>> = {
   'org.create': { name: 'New', plan: 'pro' },
   'org.set': { policy: 'warn' },
+  'org.suspend': { reason: 'not paid' },
   'key.create': { name: 'New' },
   'key.set': { expires_at: null },
   'model.set': { live_api: true },

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { overrideModel, setModel } from '../../../shared/admin/models/change-models.js';
 import { setOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
+import { resumeOrganisation, suspendOrganisation } from '../../../shared/admin/organisations/suspension.js';
 import { playgroundOutput } from '../../../shared/admin/schemas/leads.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import type { ShapeOf } from '../../../shared/contract/schema.js';
@@ -65,6 +66,18 @@ describe('the playground', () => {
     expect((await score(admin)).status).to.equal(409);
     await service.act(overrideModel, { ...operator, reason: 'a pilot' });
     expect((await score(admin)).status).to.equal(200);
+  });
+
+  it('sees at once that the organisation is suspended, and counts nothing until that ends', async () => {
+    const suspended = await service.newOrganisation('Suspended');
+    const { _id: modelId } = await newModel(suspended);
+    const caller = await service.signIn('admin', suspended);
+    await service.act(suspendOrganisation, { org_id: suspended, reason: 'not paid' });
+    const { status, body } = await score(caller, undefined, modelId, suspended);
+    expect([status, (body.error as { code: string }).code]).to.deep.equal([402, 'workspace_suspended']);
+    expect(await service.ledgerSum(suspended, 'test')).to.equal(0);
+    await service.act(resumeOrganisation, { org_id: suspended });
+    expect((await score(caller, undefined, modelId, suspended)).status).to.equal(200);
   });
 
   it('is refused without a session, to viewers, and for models and organisations of others', async () => {

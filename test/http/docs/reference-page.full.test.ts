@@ -102,7 +102,7 @@ describe('the page /docs in a browser', function () {
     expect(await folds.allInnerTexts()).to.deep.equal([
       '400 record_limit_exceeded, bad_request',
       '401 invalid_api_key',
-      '402 expired_read_only',
+      '402 workspace_suspended, expired_read_only',
       '403 api_disabled, insufficient_scope',
       '404 model_not_found',
       '409 deploy_blocked',

@@ -12,6 +12,7 @@ export interface Scene {
   readonly service: RunningService;
   readonly plain: TestWorkspace;
   readonly readOnly: TestWorkspace;
+  readonly suspended: TestWorkspace;
   readonly free: TestWorkspace;
   readonly blocked: TestWorkspace;
   readonly disabledModel: Model;
@@ -35,12 +36,14 @@ export const lead = { company_size: 120, last_activity: '2020-01-01' };
 export async function setScene(service: RunningService, goneUrl: string): Promise<Scene> {
   const recency = { field: 'last_activity', max_age_days: 90 };
   const bundle = sampleBundle({ manifest: { recency } });
-  const [plain, readOnly, free, blocked] = await Promise.all([
+  const [plain, readOnly, free, blocked, suspended] = await Promise.all([
     workspace(service, { bundle }),
     workspace(service, { bundle, plan: 'trial', trialEndsAt: new Date(service.clock.now() - 1000) }),
     workspace(service, { bundle, plan: 'free' }),
     workspace(service, { bundle, policy: 'block' }),
+    workspace(service, { bundle }),
   ]);
+  await suspended.change({ suspended: { at: new Date(), by: 'Olga', reason: 'not paid' } });
   const [disabledModel, gradedModel, usedUpKey, brokenKey, erasingKey, scoringKey] = await Promise.all([
     plain.addModel({ bundle, liveApi: false }),
     plain.addModel({ bundle, liveApi: false }),
@@ -56,6 +59,7 @@ export async function setScene(service: RunningService, goneUrl: string): Promis
     service,
     plain,
     readOnly,
+    suspended,
     free,
     blocked,
     disabledModel,

@@ -74,7 +74,7 @@ function scoringOutcomes(
     readonly send: (call?: Call) => Promise<HttpReply>;
   },
 ): Outcomes {
-  const { plain, readOnly, free, blocked, disabledModel, usedUpKey, brokenKey } = scene;
+  const { plain, readOnly, suspended, free, blocked, disabledModel, usedUpKey, brokenKey } = scene;
   const { path, url, send } = to;
   const known = { ...lead, crm_id: path };
   const replayed = { headers: { 'idempotency-key': path } };
@@ -96,6 +96,7 @@ function scoringOutcomes(
       () => withHugeHeader(url(), 'POST'),
     ],
     '401 invalid_api_key': [() => httpCall(url(), {}), () => httpCall(url(), { secret: 'wrong' })],
+    '402 workspace_suspended': [() => send({ of: suspended })],
     '402 expired_read_only': [() => send({ of: readOnly })],
     '403 api_disabled': [() => send({ modelId: disabledModel._id })],
     '404 model_not_found': [() => send({ modelId: blocked.model._id })],

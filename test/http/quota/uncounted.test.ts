@@ -52,6 +52,12 @@ const failures: readonly Failure[] = [
     call: (own, by) => own.score(leads(1001), by),
   },
   {
+    as: '402 workspace_suspended',
+    what: 'a suspended organisation',
+    prepare: changed({ suspended: { at: new Date(0), by: 'Olga', reason: 'not paid' } }),
+    call: (own, by) => own.score([lead], by),
+  },
+  {
     as: '402 expired_read_only',
     what: 'an ended trial',
     prepare: changed({ plan: 'trial', trial_ends_at: new Date(0) }),

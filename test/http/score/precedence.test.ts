@@ -83,6 +83,16 @@ describe('precedence of the errors of POST /v1/score', () => {
     refused(await spent.score(many), '400 record_limit_exceeded');
   });
 
+  it('returns 402 workspace_suspended before 402 expired_read_only and 429 quota_exceeded of the Free plan', async () => {
+    const suspended = { at: new Date(), by: 'Olga', reason: 'not paid' };
+    for (const options of [expired(), { plan: 'free' } as const]) {
+      const own = await workspace(service, options);
+      await own.change({ suspended });
+      refused(await own.score(many), '400 record_limit_exceeded');
+      refused(await own.score([lead], { modelId: noModel }), '402 workspace_suspended');
+    }
+  });
+
   it('returns 402 expired_read_only before 404 model_not_found', async () => {
     const own = await workspace(service, expired());
     refused(await own.score([lead], { modelId: noModel }), '402 expired_read_only');

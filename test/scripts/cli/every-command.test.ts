@@ -41,6 +41,8 @@ describe('every command', () => {
     for (const words of [
       ['org', 'show', 'org_x'],
       ['org', 'set', 'org_x', '--plan', 'pro'],
+      ['org', 'suspend', 'org_x', '--reason', 'not paid'],
+      ['org', 'resume', 'org_x'],
       ['key', 'create', 'org_x'],
       ['key', 'list', 'org_x'],
       ['key', 'set', 'key_x', '--expires', 'never'],
@@ -75,6 +77,8 @@ describe('every command', () => {
       ['org', 'create', '--name', 'A'],
       ['org', 'create', '--name', ' ', '--plan', 'pro'],
       ['org', 'create', '--name', 'A', '--plan', 'gold'],
+      ['org', 'suspend', 'org_a'],
+      ['org', 'suspend', 'org_a', '--reason', ' '],
       ['org', 'create', '--name', 'A', '--plan', 'pro', '--limit', '-1'],
       ['org', 'create', '--name', 'A', '--plan', 'trial', '--trial-ends', '2026-02-30'],
       ['org', 'create', '--name', 'A', '--plan', 'pro', '--trial-ends', '2026-02-28'],
@@ -175,7 +179,8 @@ describe('every command', () => {
 
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
-      ...['org create', 'org set', 'org show', 'org list', 'key create', 'key list', 'key set', 'key revoke'],
+      ...['org create', 'org set', 'org show', 'org list', 'org suspend', 'org resume'],
+      ...['key create', 'key list', 'key set', 'key revoke'],
       'model import',
       ...[
         'model check',

@@ -120,6 +120,14 @@ describe('a gateway that no announcement reaches', () => {
     await follows(async () => expect(await limit()).to.equal(777));
   });
 
+  it('follows the suspension of an organisation and its end', async () => {
+    const status = async () => (await desk.score([{ company_size: 1 }])).status;
+    await run('org', 'suspend', desk.id, '--reason', 'not paid');
+    await follows(async () => expect(await status()).to.equal(402));
+    await run('org', 'resume', desk.id);
+    await follows(async () => expect(await status()).to.equal(200));
+  });
+
   it('follows a change of a model: its settings, versions, override and deletion, and a new model', async () => {
     const id = desk.model._id;
     expect(await model()).to.include({ live_api: true, version: desk.model.version });

@@ -62,6 +62,24 @@ describe('leadscore org', () => {
     expect(await desk.document('org', 'show', id)).to.deep.equal(without);
   });
 
+  it('org suspend and resume change what org show and list say, and publish it', async () => {
+    const id = await desk.newOrganisation();
+    const before = await desk.document('org', 'show', id);
+    const reason = `invoice ${'1'.repeat(80)} is not paid`;
+    const { stdout } = await desk.run('org', 'suspend', id, '--reason', reason);
+    expect(stdout)
+      .to.match(/Suspended +since .* UTC \(scoring calls get 402\)/)
+      .and.include(`To end it: npx leadscore org resume ${id}`);
+    expect(stdout.split('\n').filter((line) => line.length > 80)).to.have.length.at.most(1);
+    await desk.announced({ kind: 'organisation', id });
+    const { suspended, ...rest } = await desk.document('org', 'show', id);
+    expect(rest).to.deep.equal(before);
+    expect(suspended).to.include({ reason });
+    expect((await desk.run('org', 'list')).stdout).to.match(new RegExp(`${id} .*suspended`));
+    expect(await desk.document('org', 'resume', id)).to.deep.equal(before);
+    expect((await desk.run('org', 'list')).stdout).to.not.include('suspended');
+  });
+
   it("org set --limit plan restores the plan's limit, and org create refuses the word plan", async () => {
     const id = await desk.newOrganisation('--limit', '123');
     expect(await desk.document('org', 'show', id)).to.include({ limit: 123, backstop: 246 });

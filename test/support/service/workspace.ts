@@ -139,9 +139,9 @@ export class TestWorkspace {
   }
 
   /** Changes the organisation and publishes the change, as the operator's command does. */
-  async change(fields: Partial<OrganisationFields>): Promise<void> {
+  async change(fields: Partial<OrganisationFields>, absent: readonly 'suspended'[] = []): Promise<void> {
     const { stores, redis } = this.service;
-    await stores.organisations.update(this.id, fields);
+    await stores.organisations.update(this.id, fields, absent);
     await publishChange(redis, { kind: 'organisation', id: this.id });
   }
 

@@ -55,6 +55,10 @@ export function remedyOf({ pause, model_id: modelId, progress, options }: JobPag
       }.`,
       link: ['/usage', 'See the usage of the month'],
     },
+    workspace_suspended: {
+      why: 'The operator of the service has suspended the organisation.',
+      cure: 'It goes on by itself when the operator ends the suspension.',
+    },
     expired_read_only: {
       why: 'The trial has ended.',
       cure: 'It goes on when the operator of the service gives the organisation a paid plan.',

@@ -68,12 +68,24 @@ export function OrganisationTable({ organisations }: Pick<Organisations, 'organi
           {each.name}
         </a>,
         <code key="id">{each.org_id}</code>,
-        each.plan,
+        <PlanCell key="plan" of={each} />,
         typeof each.used === 'number' ? countText(each.used) : '–',
         countText(each.limit),
         instantText(each.created_at),
       ])}
     />
+  );
+}
+
+function PlanCell({ of: { plan, suspended } }: { readonly of: Organisations['organisations'][number] }) {
+  if (suspended === undefined) return <>{plan}</>;
+  return (
+    <>
+      {plan}{' '}
+      <span class="badge bad" title={suspended.reason}>
+        Suspended
+      </span>
+    </>
   );
 }
 

@@ -10,6 +10,7 @@ import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 import { MembersCard } from './members.js';
+import { SuspensionCard } from './suspension.js';
 
 type Link = ShapeOf<typeof createLinkOutput>;
 type Organisation = ShapeOf<typeof organisationSchema>;
@@ -29,6 +30,7 @@ export function SettingsPage() {
         {(data) => (
           <>
             <PlanCard of={data} changed={organisation.reload} />
+            {may('operator') && <SuspensionCard of={data} changed={organisation.reload} />}
             {may('owner') && <NameCard of={data} changed={organisation.reload} />}
             {may('owner') && <LinkCard organisationId={data.org_id} created={setLink} />}
             {may('owner') && <MembersCard />}
