@@ -7,9 +7,9 @@ import { countText, instantText, percentText } from '../../parts/formats.js';
 import { Card } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
-import { VerdictBadge } from '../../parts/verdict.js';
+import { gateTitles, summaryText, VerdictBadge } from '../../parts/verdict.js';
 import { differingFields } from './differing-fields.js';
-import { GateState, gateTexts, liftFigures, type Report, totalsOf } from './gates.js';
+import { GateState, liftFigures, type Report, totalsOf } from './gates.js';
 import type { Model } from './versions.js';
 
 type Pair = readonly [Report, Report];
@@ -90,7 +90,7 @@ function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) 
       ({ version, validation }) => (
         <>
           <VerdictBadge state={validation.state} /> {version === model.version && <span class="badge on">scores</span>}
-          <p class="small soft">{validation.summary}</p>
+          <p class="small soft">{summaryText(validation.summary)}</p>
         </>
       ),
     ],
@@ -141,7 +141,7 @@ function FieldsCard({ of }: { readonly of: Pair }) {
 }
 
 function GatesCard({ of }: { readonly of: Pair }) {
-  const rows = Object.entries(gateTexts).map(([name, { title }]): Row => {
+  const rows = Object.entries(gateTitles).map(([name, title]): Row => {
     const cellOf = (report: Report) => {
       const gate = report.gates.find((each) => each.gate === name);
       return gate && report.grade ? <GateState of={gate} /> : whyNoGrade(report);

@@ -8,12 +8,13 @@ import { countText, instantText, percentText } from '../../parts/formats.js';
 import { Copy } from '../../parts/forms/copy.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
-import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
+import { LiveBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { FieldsCard } from './fields.js';
 import { Gates, liftFigures, type Report, totalsOf } from './gates.js';
 import { LiveSwitch } from './models.js';
+import { Advice, VerdictNote } from './outlook.js';
 import { type Model, Versions } from './versions.js';
 
 /** One model: its verdict and evidence, what moves its scores, and its versions. */
@@ -42,7 +43,7 @@ export function ModelPage() {
       <Load of={model}>
         {(data) => (
           <>
-            <Verdict model={data} />
+            <VerdictNote model={data} report={report.data} />
             <Load of={report}>{(evidence) => <Evidence report={evidence} />}</Load>
             <div class="columns wide even">
               {report.data && <ContributionsCard of={report.data.contributions ?? []} />}
@@ -53,16 +54,6 @@ export function ModelPage() {
         )}
       </Load>
     </Page>
-  );
-}
-
-const classNames: Readonly<Record<string, string>> = { passed: 'good', failed: 'bad', not_applicable: '' };
-
-function Verdict({ model: { validation } }: { readonly model: Model }) {
-  return (
-    <p class={`note ${classNames[validation.state] ?? 'warn'}`}>
-      <VerdictBadge state={validation.state} /> {validation.summary}
-    </p>
   );
 }
 
@@ -104,12 +95,13 @@ function ContributionsCard({ of: contributions }: { readonly of: NonNullable<Rep
   );
 }
 
-function GatesCard({ report: { gates, grade } }: { readonly report: Report }) {
+function GatesCard({ report }: { readonly report: Report }) {
+  const { gates, grade } = report;
   if (gates.length === 0) return null;
   const graded = grade === undefined ? 'Not graded yet' : `Graded ${instantText(grade.graded_at)}`;
   return (
     <Card title="Validation" about={`${graded}, in this order.`}>
-      <Gates gates={gates} />
+      <Gates gates={gates} advice={<Advice report={report} />} />
     </Card>
   );
 }
