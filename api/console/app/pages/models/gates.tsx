@@ -4,6 +4,7 @@ import type { modelReportSchema } from '../../../../../shared/admin/schemas/mode
 import { figureText, liftText, shareText } from '../../../../../shared/contract/figures.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText } from '../../parts/formats.js';
+import { Meaning } from '../../parts/meaning.js';
 import { gateTitles } from '../../parts/verdict.js';
 
 export type Report = ShapeOf<typeof modelReportSchema>;
@@ -14,6 +15,8 @@ interface GateText {
   readonly about: string;
   /** The figure that was measured, and the one that is needed. */
   readonly figures: (figures: Figures) => readonly [string, string];
+  /** The names and figures of statisticians. */
+  readonly term?: (figures: Figures) => string;
 }
 
 const count = (value: number | undefined): string => countText(Math.round(value ?? 0));
@@ -39,20 +42,34 @@ const gateTexts: Readonly<Record<Gate['gate'], GateText>> = {
     figures: (each) => [count(each.conversions), `${count(each.required_conversions)} needed`],
   },
   rate_rises_with_band: {
-    about: 'Cochran-Armitage trend over the score bands. No band falls by more than chance.',
+    about: 'From band to band, more leads convert. Chance alone would hardly bring such a rise.',
     figures: ({ p = 1, required_p: required = 0.05 }) => [
-      `p = ${figureText(p, required)}`,
-      `below ${figureText(required)} needed`,
+      chanceText(p, required),
+      `by chance, less than ${chanceText(required)} needed`,
     ],
+    term: ({ p = 1, required_p: required = 0.05, worst_drop_p: drop = 1, drop_threshold: limit = 0 }) =>
+      `Cochran-Armitage test for trend over the score bands, one-sided: p = ${figureText(p, required)}, below ` +
+      `${figureText(required)} needed. The steepest fall between two bands has p = ${figureText(drop, limit)}.`,
   },
   top_band_lift: {
     about: 'Leads of the highest band convert more often than all leads.',
     figures: ({ lift = 0, required_lift: required = 0, lower_bound: bound = 0 }) => [
       liftText(lift),
-      `${liftText(required)} needed, at least ${liftText(bound)}`,
+      `as often, ${liftText(required)} needed; at least ${liftText(bound)}`,
     ],
+    term: ({ lower_bound: bound = 0 }) =>
+      `Lift of the top band. Its lower bound, one-sided at 95 %, is ${liftText(bound)} and must be above 1x.`,
   },
 };
+
+/** How likely chance alone is, as a share that people can picture. It is on the same side of the required value. */
+function chanceText(p: number, required = p): string {
+  if (p >= 0.5) return 'likely';
+  if (p < 0.0001) return 'under 1 in 10,000';
+  const round = p < required ? Math.ceil : p > required ? Math.floor : Math.round;
+  return `1 in ${countText(round(1 / p))}`;
+}
+
 const states: Readonly<Record<Gate['state'], readonly [className: string, words: string]>> = {
   cleared: ['good', 'cleared'],
   too_early: ['warn', 'too early'],
@@ -97,19 +114,22 @@ export function GateState({ of: gate }: { readonly of: Gate }) {
   );
 }
 
-/** The six gates of a validation. Those up to the first open one have figures. @param advice what to do about that */
+/** The six gates of a validation. Figures end with the first open one. @param advice what to do about that */
 export function Gates(props: { readonly gates: readonly Gate[]; readonly advice: ComponentChildren }) {
   const open = openGate(props.gates)?.gate;
   return (
     <ol class="rows">
       {props.gates.map((gate) => {
-        const [className, words] = gate === open && gate.state === 'not_reached' ? ['warn', 'open'] : states[gate.state];
+        const [className, words] =
+          gate === open && gate.state === 'not_reached' ? ['warn', 'open'] : states[gate.state];
         const [measured, needed] = figuresOf(gate);
+        const { about, term: termOf } = gateTexts[gate.gate];
+        const term = measured && termOf?.(gate.figures);
         return (
           <li key={gate.gate} aria-current={gate === open ? 'step' : undefined}>
             <div>
               <strong>{gateTitles[gate.gate]}</strong> <span class={`badge ${className}`}>{words}</span>
-              <p class="small soft">{gateTexts[gate.gate].about}</p>
+              <p class="small soft">{term ? <Meaning term={term}>{about}</Meaning> : about}</p>
               {gate === open && props.advice}
             </div>
             {measured && (

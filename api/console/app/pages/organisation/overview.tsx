@@ -90,15 +90,25 @@ function Activity({ activity }: { readonly activity: Overview['activity'] }) {
   const spark = (figureOf: (day: (typeof days)[number]) => number | null) =>
     days.length > 1 && <Spark values={days.map(figureOf)} />;
   const figures = [
-    ['Calls', countText(calls), 'this month', spark((day) => day.calls)],
+    ['Calls', countText(calls), 'this month', { spark: spark((day) => day.calls) }],
     [
       'Answered',
       calls === 0 ? '–' : percentText(1 - refused / calls),
       `${countText(refused)} refused`,
-      spark((day) => 1 - day.refused / Math.max(day.calls, 1)),
+      { spark: spark((day) => 1 - day.refused / Math.max(day.calls, 1)) },
     ],
-    ['Median answer', millisecondsText(activity.p50_ms), '', spark((day) => day.p50_ms)],
-    ['99th percentile', millisecondsText(activity.p99_ms), '', spark((day) => day.p99_ms)],
+    [
+      'Half of the answers within',
+      millisecondsText(activity.p50_ms),
+      '',
+      { term: 'The median (50th percentile) of the time from a call to its answer.', spark: spark((day) => day.p50_ms) },
+    ],
+    [
+      '99 of 100 answers within',
+      millisecondsText(activity.p99_ms),
+      '',
+      { term: 'The 99th percentile of the time from a call to its answer.', spark: spark((day) => day.p99_ms) },
+    ],
   ] as const;
   return <Strip label="Activity, up to a minute late" figures={figures} />;
 }
@@ -118,7 +128,7 @@ function Models({ models, model_count: count, policy }: Pick<Overview, 'models' 
               <p class="small soft">
                 {model.version}
                 {model.records_this_month !== null && `, ${countText(model.records_this_month)} records this month`}
-                {model.lift !== undefined && `, lift ${liftText(model.lift)}`}
+                {model.lift !== undefined && `, best scores convert ${liftText(model.lift)} as often`}
               </p>
             </div>
             <div class="row">
