@@ -2,6 +2,7 @@ import { type ActionContext, defineAction } from '../../shared/admin/action.js';
 import { AdminError } from '../../shared/admin/admin-error.js';
 import { requireModel } from '../../shared/admin/models/read-models.js';
 import { playgroundInput, playgroundOutput } from '../../shared/admin/schemas/leads.js';
+import { playgroundKeyId } from '../../shared/admin/usage/first-run.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
 import type { ShapeOf } from '../../shared/contract/schema.js';
@@ -15,8 +16,6 @@ import { scoreRecords } from '../score-records.js';
 import type { ScoringServices } from '../services.js';
 import { unknownFields } from './unknown-fields.js';
 
-/** The id of the key under which the ledger counts the calls of the playground. */
-const playgroundKeyId = 'key_playground';
 const writeReply = scoreReplyWriter('conversion_likelihood');
 
 /** The members of a score reply that the playground shows. */
