@@ -2,7 +2,11 @@ import { type ActionContext, defineAction } from '../../shared/admin/action.js';
 import { AdminError } from '../../shared/admin/admin-error.js';
 import { requireModel } from '../../shared/admin/models/read-models.js';
 import { playgroundInput, playgroundOutput } from '../../shared/admin/schemas/leads.js';
+import { playgroundKeyId } from '../../shared/admin/usage/first-run.js';
+import type { Feature } from '../../shared/bundle/manifest/manifest.js';
+import { isoInstant } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import { daysAgoText } from '../../shared/contract/figures.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
 import type { ShapeOf } from '../../shared/contract/schema.js';
 import { redisNowMs } from '../../shared/redis/connect.js';
@@ -15,8 +19,6 @@ import { scoreRecords } from '../score-records.js';
 import type { ScoringServices } from '../services.js';
 import { unknownFields } from './unknown-fields.js';
 
-/** The id of the key under which the ledger counts the calls of the playground. */
-const playgroundKeyId = 'key_playground';
 const writeReply = scoreReplyWriter('conversion_likelihood');
 
 /** The members of a score reply that the playground shows. */
@@ -89,23 +91,46 @@ export function playgroundAction({ config }: ScoringProcess, { commands }: Conne
 }
 
 async function documentOf(
-  { database }: ActionContext,
+  { database, clock }: ActionContext,
   modelId: string,
   { model_version: version, scores, usage }: PlaygroundReply,
 ) {
   const [row] = scores;
   if (row === undefined) throw new Error('the reply has no score');
   const stored = await loadStoredManifest(database, modelId, version);
+  const ageOf = agesOf(stored?.manifest.features ?? [], clock.now());
+  const reasons = [row.top_reason_1, row.top_reason_2, row.top_reason_3].filter((reason) => typeof reason === 'string');
   return {
     score: row.score,
     conversion_likelihood: row.conversion_likelihood,
     base_rate: stored?.manifest.validation?.base_rate ?? null,
     explain_method: stored?.explainMethod ?? 'occlusion',
-    drivers: (row.drivers ?? []).map((driver) => ({ ...driver, contribution: Number(driver.contribution) })),
-    reasons: [row.top_reason_1, row.top_reason_2, row.top_reason_3].filter((reason) => typeof reason === 'string'),
+    drivers: (row.drivers ?? []).map((driver) => ({
+      ...driver,
+      value: ageOf(driver) ?? driver.value,
+      contribution: Number(driver.contribution),
+    })),
+    reasons: reasons.map((reason, rank) => {
+      const driver = row.drivers?.[rank];
+      const age = driver && ageOf(driver);
+      if (driver === undefined || age === undefined) return reason;
+      return `${driver.label}: ${age} (${driver.direction === 'negative' ? 'lowers' : 'raises'} the score)`;
+    }),
     warnings: row.warnings ?? [],
     input: inputOf(row.input),
     usage: { current: usage.current, limit: usage.limit },
+  };
+}
+
+/**
+ * Says of the value of a date field how long ago it was, because the model reads its age. Undefined for other fields,
+ * and for dates that are not ISO 8601.
+ */
+function agesOf(features: readonly Pick<Feature, 'field' | 'type'>[], nowMs: number) {
+  const dates = new Set(features.flatMap(({ field, type }) => (type === 'date' ? [field] : [])));
+  return ({ field, value }: { readonly field: string; readonly value: string }): string | undefined => {
+    const at = dates.has(field) ? isoInstant(value.trim()) : undefined;
+    return at && daysAgoText(at.getTime(), nowMs);
   };
 }
 

@@ -53,6 +53,10 @@ export const bandScores = ['0-19', '20-39', '40-59', '60-79', '80-100'] as const
 /** Cohort records that the first gate requires. */
 export const requiredPredictions = 200;
 
+/** The days within which a conversion counts. @param facts the `validation` section of a manifest */
+export const horizonDaysOf = (facts: { readonly horizon_days?: number } | undefined): number =>
+  facts?.horizon_days ?? 90;
+
 /** The lift of the top band that the last gate requires. */
 export const requiredLift = 1.2;
 
@@ -78,8 +82,8 @@ export const notYetGraded: Verdict = {
   state: 'too_early_to_grade',
   failing_gate: 'predictions_recorded',
   summary:
-    'Too early to grade at predictions_recorded: no grade has counted the predictions of this version yet, ' +
-    `and the worker pools grade a new version within ${firstGradeWithinMinutes} minutes.`,
+    'Too early to grade at predictions_recorded: no grade has counted the predictions of this version yet; ' +
+    `the worker pools grade a new version within ${firstGradeWithinMinutes} minutes.`,
 };
 
 /** The `needs` of a gate that was not reached. */

@@ -72,7 +72,10 @@ describe('the comparison of two versions of a model', function () {
       const facts = (row: string) => cellsOf(opened, 'Facts and grades', row);
       expect(await facts('Fields')).to.deep.equal(['3', '4']);
       expect(await facts('Input columns')).to.deep.equal(['6', '7']);
-      expect(await facts('Top-band lift')).to.deep.equal(['2.9x, at least 2.6x', 'not graded yet']);
+      expect(await facts('The best scores convert')).to.deep.equal([
+        '2.9x as often as all leads, at least 2.6x',
+        'not graded yet',
+      ]);
       expect(await facts('Graded leads')).to.deep.equal(['2,500', 'not graded yet']);
       const absent = 'not a field of this version';
       expect(await cellsOf(opened, 'Fields that differ', 'country')).to.deep.equal([

@@ -3,6 +3,7 @@ import type { Browser } from 'playwright-core';
 import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { layoutFaults, layoutWidths } from '../support/browser/layout-faults.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
 const maxFirstLoadBytes = 120_000;
@@ -111,6 +112,50 @@ describe('the pages of the console', function () {
       await opened.close();
     });
   }
+
+  /** The faults of some pages by page and width. Charts are measured with their tables too. */
+  async function faultsOf({ page }: ConsolePage, of: readonly (readonly [string, string, string])[]) {
+    const found: Record<string, readonly string[]> = {};
+    for (const [name, address, text] of of) {
+      await page.goto(`${service.url}${address}`);
+      await page.getByText(text).first().waitFor();
+      await page.waitForLoadState('networkidle');
+      for (const summary of await page.getByText('Show as table').all()) await summary.click();
+      for (const width of layoutWidths) {
+        const faults = await layoutFaults(page, width);
+        if (faults.length > 0) found[`${name} at ${width}`] = faults;
+      }
+    }
+    return found;
+  }
+
+  it('keep controls in their cards, and cut and cover no text, at five widths', async () => {
+    const opened = await openPage(browser, service);
+    await opened.signIn('owner', filled.id);
+    const faults = await faultsOf(opened, [
+      ...pages,
+      ['model', `/models/${filled.model._id}`, 'Conversion by score'],
+      ['job', `/jobs/${filled.jobId}`, 'Paused: The month has no room'],
+      ['lead', `/leads/${filled.crmId}`, 'Changed fields'],
+    ]);
+    expect(faults).to.deep.equal({});
+    await opened.close();
+  });
+
+  it('keep controls in their cards, and cut and cover no text, of an empty organisation and of operators', async () => {
+    const opened = await openPage(browser, service);
+    await opened.signIn('operator');
+    const faults = await faultsOf(opened, [
+      ['orgs', '/orgs', 'Page 1'],
+      ['fleet', '/fleet', 'All organisations'],
+      ['settings', `/o/${filled.id}/settings`, 'Own limit'],
+      ['overview', `/o/${emptyId}/`, 'Records scored in'],
+      ['models', `/o/${emptyId}/models`, 'No models yet'],
+      ['crm', `/o/${emptyId}/crm`, 'No counted call yet'],
+    ]);
+    expect(faults).to.deep.equal({});
+    await opened.close();
+  });
 
   it('load less than 120 kB each with an empty cache', async () => {
     const { page, signIn, loadedBytes, close } = await openPage(browser, service);

@@ -100,7 +100,7 @@ describe('the story of a new admin in a browser', function () {
 
   it('imports a model by drag and drop', async () => {
     await drop(page, sampleBundle());
-    await page.getByText('golden records have the expected score').waitFor({ timeout: maxCheckMs });
+    await page.getByText('sample leads have the expected score').waitFor({ timeout: maxCheckMs });
     await opened.check('upload-passed');
     await page.getByRole('switch', { name: 'Live API' }).click();
     await page.getByRole('button', { name: 'Make it score' }).click();

@@ -5,6 +5,7 @@ import { CallDayStore } from '../../store/console/call-days.js';
 import { loadStoredManifest } from '../../store/models/model-versions.js';
 import type { StoredVerdict } from '../../store/validation/model-validation.js';
 import { type DayScores, ValidationDailyStore } from '../../store/validation/validation-daily.js';
+import { verdictOutlook } from '../../store/validation/verdict-outlook.js';
 import { defineAction } from '../action.js';
 import { modelReportSchema, reportInput } from '../schemas/models.js';
 import { daysOf } from '../usage/show-usage.js';
@@ -37,6 +38,9 @@ export const reportModel = defineAction({
       new CallDayStore(database).recordsByModel(daysOf(model.organisation_id, monthOf(clock.now())), model._id),
     ]);
     if (stored === undefined && input.version !== undefined) throw unknownVersion(model._id, model.version);
+    const isEarly = verdict.state === 'too_early_to_grade';
+    const facts = stored?.manifest.validation;
+    const outlook = isEarly ? { outlook: verdictOutlook(days, { nowMs: clock.now(), stored: graded, facts }) } : {};
     const shown = days.filter(({ day }) => day > today - daysShown).sort((one, other) => one.day - other.day);
     return {
       model_id: model._id,
@@ -44,6 +48,7 @@ export const reportModel = defineAction({
       validation: verdict,
       gates,
       ...(graded?.grade === undefined ? {} : { grade: gradeOf(graded, graded.grade, days) }),
+      ...outlook,
       days: shown.map(({ day, cohort }) => ({ day: dayText(day), bands: cohort })),
       stability: stabilityOf(shown, today),
       contributions: stored?.contributions ?? null,

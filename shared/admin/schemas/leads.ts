@@ -82,7 +82,7 @@ export const playgroundOutput = closedObject({
   /** The mean likelihood of training data; null if the author did not state it. */
   base_rate: numberOrNull,
   explain_method: explainMethod,
-  /** Strongest first, at most ten. `contribution` is a change of the log-odds. */
+  /** Strongest first, at most ten. `contribution` is a change of the log-odds. A date says how long ago it was. */
   drivers: list(
     closedObject({
       field: text,

@@ -155,6 +155,11 @@ export const modelReportSchema = closedObject({
     bands: list(bandSchema),
     calibration: list(calibrationSchema),
   }),
+  /**
+   * While it is too early for a verdict: the day on which one becomes possible, if outcomes name all leads. The day is
+   * absent when it is not known. An estimate supposes that leads arrive and convert as so far.
+   */
+  'outlook?': closedObject({ horizon_days: count, 'verdict_day?': day, is_estimate: flag }),
   /** First scores of leads by day, oldest first, for up to a year. `bands` has five counts, lowest scores first. */
   days: list(closedObject({ day, bands: list(count) })),
   /** Population stability index of the last 28 days against all earlier ones; null without enough scores. */

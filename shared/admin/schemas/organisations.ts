@@ -1,7 +1,7 @@
 import { closedObject, count, countOrNull, flag, instant, list, text } from '../../contract/schema.js';
 import { cursor, name, organisationId } from './members.js';
 
-const plan = { type: 'string', enum: ['free', 'trial', 'pro', 'enterprise'] } as const;
+export const plan = { type: 'string', enum: ['free', 'trial', 'pro', 'enterprise'] } as const;
 /** For models that have not passed validation: `block` refuses calls, `warn` scores with the verdict attached. */
 export const policy = { type: 'string', enum: ['block', 'warn'] } as const;
 /** Values of a CRM, such as stages of deals. */

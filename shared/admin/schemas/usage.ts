@@ -13,7 +13,7 @@ import {
 } from '../../contract/schema.js';
 import { bucket, day, month, organisationId } from './members.js';
 import { verdictSchema } from './models.js';
-import { policy } from './organisations.js';
+import { plan, policy } from './organisations.js';
 import { auditEntrySchema } from './people.js';
 
 /** Month-to-date usage of a bucket, in records. */
@@ -64,6 +64,8 @@ const usageDay = closedObject({ day, records: count, calls: countOrNull, is_open
 /** `GET /usage`: also as CSV with `?format=csv`. */
 export const usageOutput = closedObject({
   org_id: text,
+  /** When the organisation was created: days before have no records. */
+  created_at: instant,
   month,
   resets_at: instant,
   buckets: list(closedObject({ ...usageMembers, days: list(usageDay) })),
@@ -76,7 +78,14 @@ export const overviewInput = closedObject({ org_id: organisationId, 'bucket?': b
 /** Everything on the first page. `activity` is up to a minute late, and is not the truth of metering. */
 export const overviewOutput = closedObject({
   org_id: text,
+  plan,
+  /** Records a month that test keys may score. */
+  test_limit: count,
   policy,
+  /** When the organisation was created: days before have no records. */
+  created_at: instant,
+  /** The first steps, and which of them are done. Calls of the playground do not count. */
+  first_run: closedObject({ model: flag, key: flag, call: flag, outcomes: flag }),
   month,
   resets_at: instant,
   usage: closedObject(usageMembers),

@@ -1,4 +1,5 @@
 import { dayMs, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
+import { testBucketRecords } from '../../contract/plans.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { AuditLog } from '../../store/console/audit-log.js';
 import { CallDayStore, type DayCounts, latencyQuantile, sumOf } from '../../store/console/call-days.js';
@@ -9,6 +10,7 @@ import { verdictsOf } from '../models/read-models.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { entryDocument } from '../people/access-actions.js';
 import { overviewInput, overviewOutput } from '../schemas/usage.js';
+import { firstRun } from './first-run.js';
 import { daysOf, monthUsage } from './show-usage.js';
 
 const auditEntries = 5;
@@ -41,7 +43,17 @@ export const showOverview = defineAction({
       callTimes(database, organisationId),
       new AuditLog(database).latest(organisationId, auditEntries),
     ]);
+    const done = await firstRun(database, organisationId, {
+      hasModel: models.length > 0,
+      hasCall: crm.first_call_at !== null,
+    });
     return {
+      ...{
+        plan: organisation.plan,
+        test_limit: testBucketRecords,
+        created_at: organisation.created_at.toISOString(),
+        first_run: done,
+      },
       ...{ org_id: organisationId, policy: organisation.policy, month, usage, days, crm },
       resets_at: new Date(monthEndMs(nowMs)).toISOString(),
       forecast: forecastOf(usage.current, nowMs),

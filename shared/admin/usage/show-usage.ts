@@ -31,6 +31,7 @@ export const showUsage = defineAction({
     const months = Array.from({ length: monthsShown }, (_, index) => monthBefore(clock.now(), monthsShown - 1 - index));
     return {
       org_id: organisationId,
+      created_at: organisation.created_at.toISOString(),
       month,
       resets_at: new Date(monthEndMs(monthStartMs(month))).toISOString(),
       buckets: shown,

@@ -65,7 +65,7 @@ export const nextGradeMs = (verdict: VerdictHead | undefined, nowMs: number): nu
   Math.max(nowMs + gradeDelayMs, lastCheckMs(verdict) + minBetweenGradesMs);
 
 /** The members of a verdict that say whether another grade is due. */
-export type VerdictHead = Pick<StoredVerdict, '_id' | 'graded_at' | 'checked'> & {
+export type VerdictHead = Pick<StoredVerdict, '_id' | 'failing_gate' | 'graded_at' | 'checked'> & {
   readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at' | 'doubted_since' | 'candidate_run'>;
   /** Predictions that the grade counted. */
   readonly stored_rows?: number;
@@ -101,7 +101,14 @@ export class ValidationStore {
     const heads = this.collection
       .find(organisationId === undefined ? {} : { organisation_id: organisationId })
       .project<VerdictHead>({
-        ...{ graded_at: 1, checked: 1, 'grade.as_of': 1, 'grade.data_read_at': 1, 'grade.doubted_since': 1 },
+        ...{
+          failing_gate: 1,
+          graded_at: 1,
+          checked: 1,
+          'grade.as_of': 1,
+          'grade.data_read_at': 1,
+          'grade.doubted_since': 1,
+        },
         'grade.candidate_run': 1,
         stored_rows: { $first: '$grade.gates.figures.stored_rows' },
       });

@@ -4,6 +4,7 @@ import { setOrganisation } from '../../../shared/admin/organisations/change-orga
 import { resumeOrganisation, suspendOrganisation } from '../../../shared/admin/organisations/suspension.js';
 import { playgroundOutput } from '../../../shared/admin/schemas/leads.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { dayMs } from '../../../shared/contract/dates.js';
 import type { ShapeOf } from '../../../shared/contract/schema.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
@@ -11,7 +12,7 @@ import { expectShape } from '../../support/admin/admin-desk.js';
 import type { Caller, ConsoleService } from '../../support/admin/console-service.js';
 import { sharedConsoleWithPool } from '../../support/admin/shared-console.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
-import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 describe('the playground', () => {
@@ -110,6 +111,21 @@ describe('the playground', () => {
       `The record has no field of this model, but "a \\"b\\"", "c\\nd", "${'e'.repeat(99)}…", "f", "g" and others. Use ` +
         'the names of the form.',
     );
+  });
+
+  it('says of a date how long ago it was, because the model reads its age', async () => {
+    const date = { field: 'last_activity', label: 'Last activity', type: 'date', columns: [6], impute: 0 } as const;
+    const dated = await createModel(service.database, {
+      organisationId,
+      bundle: checkBundle(sampleBundle({ name: 'Dated', features: [...sampleFeatures, date] })),
+      now: new Date(),
+    });
+    const last_activity = new Date(Date.now() - 40.1 * dayMs).toISOString();
+    const { status, body } = await score(admin, { last_activity }, dated._id);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    const { drivers, reasons } = body as unknown as ShapeOf<typeof playgroundOutput>;
+    expect(drivers.find(({ field }) => field === 'last_activity')?.value).to.equal('40 days ago');
+    expect(reasons.join()).to.match(/Last activity: 40 days ago \((raises|lowers) the score\)/);
   });
 
   it('counts the names that its report leaves out', async () => {

@@ -15,8 +15,8 @@ const tooEarly = {
   state: 'too_early_to_grade',
   failing_gate: 'predictions_recorded',
   summary:
-    'Too early to grade at predictions_recorded: no grade has counted the predictions of this version yet, ' +
-    'and the worker pools grade a new version within 15 minutes.',
+    'Too early to grade at predictions_recorded: no grade has counted the predictions of this version yet; ' +
+    'the worker pools grade a new version within 15 minutes.',
 };
 const dayMs = 24 * 60 * 60 * 1000;
 

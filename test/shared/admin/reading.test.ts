@@ -7,6 +7,7 @@ import { searchLeads, showLead } from '../../../shared/admin/leads/read-leads.js
 import { reportModel, stabilityOf } from '../../../shared/admin/models/model-report.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { createKey, listKeys } from '../../../shared/admin/organisations/key-actions.js';
+import { playgroundKeyId } from '../../../shared/admin/usage/first-run.js';
 import { showOverview } from '../../../shared/admin/usage/overview.js';
 import { showUsage } from '../../../shared/admin/usage/show-usage.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
@@ -16,6 +17,7 @@ import { modelStrikesKey } from '../../../shared/redis/keys.js';
 import { CallDayStore, dayOf, latencyBucket, latencyQuantile } from '../../../shared/store/console/call-days.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
+import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
@@ -144,7 +146,20 @@ describe('a reading action', () => {
       last_call_at: '2026-11-04T00:00:00.000Z',
     });
     expect(overview.audit.map(({ action }) => action)).to.deep.equal(['org.create']);
+    expect(overview).to.include({ plan: 'pro', created_at: new Date(nowMs).toISOString() });
     expect((await desk.act(showOverview, { org_id: organisationId, bucket: 'test' })).activity.calls).to.equal(0);
+  });
+
+  it('shows on the overview which first steps are done, without calls of the playground', async () => {
+    const done = async () => (await desk.act(showOverview, { org_id: organisationId })).first_run;
+    expect(await done()).to.deep.equal({ model: true, key: false, call: false, outcomes: false });
+    await desk.act(createKey, { org_id: organisationId });
+    await call(nowMs, null, { key: playgroundKeyId, bucket: 'test' });
+    expect(await done()).to.deep.equal({ model: true, key: true, call: false, outcomes: false });
+    await call(nowMs, 'a');
+    const outcomes = [{ crmId: 'a', converted: true, at: new Date(nowMs) }];
+    await new OutcomeStore(desk.database).record({ organisationId, outcomes, receivedAt: new Date(nowMs) });
+    expect(await done()).to.deep.equal({ model: true, key: true, call: true, outcomes: true });
   });
 
   it('shows when a key was last used, and its calls this month', async () => {

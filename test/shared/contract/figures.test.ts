@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { figureText, liftText, rateTexts, shareText } from '../../../shared/contract/figures.js';
+import { dayMs } from '../../../shared/contract/dates.js';
+import { daysAgoText, figureText, liftText, rateTexts, shareText } from '../../../shared/contract/figures.js';
 
 describe('the text of a figure', () => {
   it('has, for a lift, one decimal, or more where one would reach or cross the required lift or 1', () => {
@@ -43,5 +44,13 @@ describe('the text of a figure', () => {
     expect(rateTexts(0.4)(0.1234)).to.equal('12.3');
     expect(rateTexts(0.004)(0.001_234)).to.equal('0.12');
     expect(rateTexts(0)(0)).to.equal('0.0000');
+  });
+});
+
+describe('daysAgoText', () => {
+  it('counts whole days, also of the future', () => {
+    const nowMs = Date.UTC(2026, 10, 28, 12);
+    const texts = [0.9, 1, 40.1, -0.9, -1, -3].map((days) => daysAgoText(nowMs - days * dayMs, nowMs));
+    expect(texts).to.deep.equal(['today', '1 day ago', '40 days ago', 'today', 'in 1 day', 'in 3 days']);
   });
 });

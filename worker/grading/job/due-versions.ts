@@ -30,7 +30,8 @@ interface VersionToCheck extends VersionToGrade {
 /**
  * Lists the versions whose grade is due: current versions first, one of each organisation in turn. It checks the
  * versions that were neither graded nor checked since last night. Current versions are checked again after 15 minutes,
- * if their organisation has had outcomes since their grade. With an organisation, all its current versions are.
+ * if too few of their predictions were recorded. They also are if their organisation has had outcomes since their
+ * grade. With an organisation, all its current versions are.
  * A candidate is graded at night, and when its run has ended, but not before. A version without news keeps its verdict,
  * and is marked as checked.
  */
@@ -59,6 +60,7 @@ export async function dueVersions(
     if (checkedMs < lastNightMs(nowMs) || (head !== undefined && isAhead(head, nowMs))) return true;
     if (organisationId === undefined && hasOtherRun(each)) return true;
     if (version !== model.version || checkedMs > nowMs - minBetweenGradesMs) return false;
+    if (hasGrade(each, nowMs) && head?.failing_gate === 'predictions_recorded') return true;
     const gradedMs = head?.grade?.data_read_at.getTime() ?? 0;
     const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
     return organisationId !== undefined || changedMs > gradedMs - outcomeOverlapMs;
@@ -77,6 +79,10 @@ export async function dueVersions(
 const hasOtherRun = (each: VersionToCheck): boolean =>
   each.head?.grade?.candidate_run !== countedRun(each) || lacksComparison(each);
 
+/** Whether a version has a grade as of its own time. */
+const hasGrade = ({ head }: VersionToCheck, nowMs: number): boolean =>
+  head?.grade !== undefined && !isAhead(head, nowMs) && head.grade.as_of.getTime() === head.graded_at.getTime();
+
 const keysOf = (versions: readonly VersionToCheck[]): string[] => versions.map(({ key }) => key);
 
 /**
@@ -94,18 +100,20 @@ async function newsOf(
   versions: readonly VersionToCheck[],
   { nowMs, lastOutcomes }: { readonly nowMs: number; readonly lastOutcomes: ReadonlyMap<string, number> },
 ): Promise<(each: VersionToCheck) => boolean> {
-  const hasGrade = ({ head }: VersionToCheck): boolean =>
-    head?.grade !== undefined && !isAhead(head, nowMs) && head.grade.as_of.getTime() === head.graded_at.getTime();
-  const known = versions.filter(hasGrade);
+  const known = versions.filter((each) => hasGrade(each, nowMs));
   if (known.length === 0) return () => true;
   const sinceMs = Math.min(...known.map(({ head }) => lastCheckMs(head))) - overlapMs;
   const organisations = new Set(known.map(({ model }) => model.organisation_id));
   const lastCalls = await lastCallsSince(database, organisations, sinceMs);
-  const used = known.filter(({ model, version }) => version === model.version || version === model.candidate?.version);
+  // Predictions mature by the day, so a check in the daytime need not ask.
+  const nightly = known.filter(({ head }) => lastCheckMs(head) < lastNightMs(nowMs));
+  const used = nightly.filter(
+    ({ model, version }) => version === model.version || version === model.candidate?.version,
+  );
   const maturing = await new ValidationDailyStore(database).maturingSince(keysOf(used), dayNumber(sinceMs));
   return (each) => {
     const { key, head, model } = each;
-    if (head?.grade === undefined || !hasGrade(each) || head.grade.doubted_since !== undefined) return true;
+    if (head?.grade === undefined || !hasGrade(each, nowMs) || head.grade.doubted_since !== undefined) return true;
     if (hasOtherRun(each)) return true;
     if ((lastCalls.get(key) ?? '') > callIdFloor(lastCheckMs(head) - overlapMs, model.organisation_id)) return true;
     const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;

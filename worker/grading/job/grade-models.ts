@@ -1,11 +1,12 @@
 import type { Comparison } from '../../../shared/contract/comparison/comparison-verdict.js';
 import type { Clock } from '../../../shared/contract/dates.js';
+import { horizonDaysOf } from '../../../shared/contract/verdict.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import type { Redis } from '../../../shared/redis/connect.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { loadManifest } from '../../../shared/store/models/model-versions.js';
 import { compareCandidate } from '../compare/compare-candidate.js';
-import { type Graded, gradeVersion, horizonDaysOf } from './grade-version.js';
+import { type Graded, gradeVersion } from './grade-version.js';
 import { comparedRun, countedRun, type VersionToGrade } from './versions-to-grade.js';
 
 export interface GradingDeps {

@@ -1,6 +1,7 @@
 import type { ClientSession } from 'mongodb';
 import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
 import { dayMs, dayStartMs, monthOf } from '../../../shared/contract/dates.js';
+import { horizonDaysOf } from '../../../shared/contract/verdict.js';
 import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-segment.js';
 import { RetentionStore } from '../../../shared/store/calls/retention.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
@@ -22,9 +23,6 @@ import { defaultLift } from '../statistics/lift.js';
 /** After this time, unchanged days are recomputed as well. */
 const rebuildAfterMs = 7 * dayMs;
 const readTimeoutMs = 10_000;
-
-/** The days within which a conversion counts. @param facts the `validation` section of a manifest */
-export const horizonDaysOf = (facts: Manifest['validation']): number => facts?.horizon_days ?? 90;
 
 export interface GradeOptions {
   readonly database: Db;

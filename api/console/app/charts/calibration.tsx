@@ -32,7 +32,7 @@ export function Calibration({ points }: { readonly points: readonly Point[] }) {
   const along = (share: number, length: number) => Math.sqrt(Math.min(share, peak) / peak) * length;
   return (
     <>
-      <Chart height={heightOf} label="Conversion rate against promised likelihood, by score band">
+      <Chart height={heightOf} label="Converted against promised likelihood, by score band">
         {(width) => {
           const height = heightOf(width);
           const xOf = (share: number) => left + along(share, width - left - right);

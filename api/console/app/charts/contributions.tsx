@@ -27,10 +27,7 @@ export function Contributions({ of: contributions }: { readonly of: readonly Con
           ['lowers', 'bad'],
         ]}
       />
-      <Chart
-        height={step * shown.length + 6}
-        label="Mean contribution of each field to the scores of the golden records"
-      >
+      <Chart height={step * shown.length + 6} label="How far each field moves the scores of the sample leads">
         {(width) => {
           const left = Math.min(190, 0.38 * width);
           const lengthOf = (value: number) => ((width - left - right) * Math.abs(value)) / peak;
@@ -54,7 +51,7 @@ export function Contributions({ of: contributions }: { readonly of: readonly Con
         }}
       </Chart>
       <ShowAsTable
-        label="Mean contributions in log-odds"
+        label="How far each field moves scores"
         columns={['Field', 'Raises', 'Lowers']}
         rows={contributions.map(({ label, raises, lowers }) => [label, raises.toFixed(3), Math.abs(lowers).toFixed(3)])}
       />

@@ -10,14 +10,20 @@ interface Day {
 
 const [height, left, bottom] = [200, 40, 24];
 
-/** Bars of records by day until the end of the month, and the same figures as a table. Today's bar is pale. */
-export function DayBars({ days }: { readonly days: readonly Day[] }) {
+/**
+ * Bars of records by day until the end of the month, and the same figures as a table. Today's bar is pale.
+ * @param since an instant; empty days before it have neither a bar nor a row
+ */
+export function DayBars({ days: all, since }: { readonly days: readonly Day[]; readonly since: string }) {
+  const first = all.findIndex(({ day, records }) => records > 0 || day >= since.slice(0, 10));
+  const days = first === -1 ? [] : all.slice(first);
   const peak = max(days, ({ records }) => records) ?? 0;
   const marks = ticks(0, Math.max(peak, 4), 5);
   const top = Math.max(marks.at(-1) ?? 1, peak);
   const yOf = (value: number) => 8 + (height - bottom - 8) * (1 - value / top);
   const today = new Date().toISOString().slice(0, 10);
   const shown = [
+    ...daysBefore(days),
     ...days.map((each) => ({ ...each, className: each.day === today ? 'bar pale' : 'bar' })),
     ...restOf(days),
   ];
@@ -33,14 +39,16 @@ export function DayBars({ days }: { readonly days: readonly Day[] }) {
                 const date = Number(day.slice(8));
                 return (
                   <g key={day}>
-                    <rect
-                      class={className}
-                      x={left + step * (index + 0.16)}
-                      y={Math.min(yOf(records), height - bottom - 2)}
-                      width={step * 0.68}
-                      height={Math.max(height - bottom - yOf(records), 2)}
-                      rx={Math.min(3, step / 4)}
-                    />
+                    {className && (
+                      <rect
+                        class={className}
+                        x={left + step * (index + 0.16)}
+                        y={Math.min(yOf(records), height - bottom - 2)}
+                        width={step * 0.68}
+                        height={Math.max(height - bottom - yOf(records), 2)}
+                        rx={Math.min(3, step / 4)}
+                      />
+                    )}
                     {(date === 1 || date % 5 === 0) && (
                       <text x={Math.min(left + step * (index + 0.5), width - 8)} y={height - 6} text-anchor="middle">
                         {date}
@@ -60,6 +68,14 @@ export function DayBars({ days }: { readonly days: readonly Day[] }) {
       />
     </>
   );
+}
+
+/** The days of the month before the first one, which have no bar. */
+function daysBefore([first]: readonly Day[]): (Day & { readonly className: string })[] {
+  const date = Number(first?.day.slice(8) ?? 1);
+  return Array.from({ length: date - 1 }, (_, index) => {
+    return { day: `${first?.day.slice(0, 8)}${String(index + 1).padStart(2, '0')}`, records: 0, className: '' };
+  });
 }
 
 /** The days of the month that have not begun. */

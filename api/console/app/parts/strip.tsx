@@ -1,8 +1,17 @@
 import type { ComponentChildren } from 'preact';
+import { Meaning } from './meaning.js';
 
-type Figure = readonly [label: string, figure: string, note: string, spark?: ComponentChildren];
+/** A label in plain words, a figure, and a note beside it. */
+type Figure = readonly [label: string, figure: string, note: string, more?: FigureMore];
 
-/** A strip of figures, each with a label above it and a note beside it. A small line may show the days. */
+interface FigureMore {
+  /** The name that statisticians use: see `Meaning`. */
+  readonly term?: string;
+  /** A small line that shows the days. */
+  readonly spark?: ComponentChildren;
+}
+
+/** A strip of figures, each with its plain meaning above it. */
 export function Strip(props: {
   /** For screen readers. */
   readonly label: string;
@@ -10,10 +19,10 @@ export function Strip(props: {
 }) {
   return (
     <section class="card strip" aria-label={props.label}>
-      {props.figures.map(([label, figure, note, spark]) => (
+      {props.figures.map(([label, figure, note, { term, spark } = {}]) => (
         <div key={label} class={spark ? 'with-spark' : undefined}>
           <div>
-            <p class="small soft">{label}</p>
+            <p class="small soft">{term ? <Meaning term={term}>{label}</Meaning> : label}</p>
             <strong>{figure}</strong> <span class="small soft">{note}</span>
           </div>
           {spark}

@@ -1,3 +1,25 @@
+import { type FailingGate, validationGates } from '../../../../shared/contract/verdict.js';
+
+/** The gates by the names that people read. */
+export const gateTitles: Readonly<Record<FailingGate, string>> = {
+  predictions_recorded: 'Enough leads scored',
+  cohort_reconciles: 'The books agree',
+  matured_cohort: 'Old enough to judge',
+  outcomes_observed: 'Conversions seen',
+  rate_rises_with_band: 'Higher scores convert more',
+  top_band_lift: 'The best band is worth it',
+};
+
+/** The summary of a verdict, with the titles of its gates instead of their ids. */
+export const summaryText = (summary: string): string =>
+  validationGates.reduce((text, gate) => text.replaceAll(gate, `“${gateTitles[gate]}”`), summary);
+
+/** The first clause of the summary as a sentence. The page of the model has the others. */
+export const shortSummary = (summary: string): string => {
+  const [first = '', ...others] = summaryText(summary).split('; ');
+  return others.length === 0 ? first : `${first}.`;
+};
+
 const classNames: Readonly<Record<string, readonly [string, string]>> = {
   passed: ['good', 'passed'],
   failed: ['bad', 'failed'],

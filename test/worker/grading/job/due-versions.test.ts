@@ -55,6 +55,12 @@ describe('dueVersions', () => {
   const verdictOf = ({ _id, version }: Model): Promise<StoredVerdict | undefined> =>
     new ValidationStore(mongo.database).find(`${_id}:${version}`, 5_000);
 
+  /** Changes the verdicts as if enough leads had been scored: a version with fewer is checked by day too. */
+  const changeVerdicts = (change: object = {}) =>
+    mongo.database
+      .collection('model_validation')
+      .updateMany({}, { $set: { failing_gate: 'cohort_reconciles', ...change } });
+
   it('sets the night at 2:00 UTC', () => {
     const two = Date.UTC(2026, 4, 11, 2);
     expect(lastNightMs(two)).to.equal(two);
@@ -66,6 +72,7 @@ describe('dueVersions', () => {
     const key = `${model._id}:1.0.0`;
     expect(await due(), 'never graded').to.deep.equal([key]);
     await grade(model);
+    await changeVerdicts();
     await worldOf(model).call(nowMs + hourMs, [{ crmId: 'a', score: 10 }]);
     nowMs = night + 23 * hourMs;
     expect(await due(), 'graded since last night').to.deep.equal([]);
@@ -117,9 +124,7 @@ describe('dueVersions', () => {
     await worldOf({ ...own, version: '2.0.0' }).call(night - 10 * dayMs, [{ crmId: 'b', score: 10 }]);
     await grade(own, '2.0.0');
     const gradedMs = nowMs;
-    await mongo.database
-      .collection('model_validation')
-      .updateMany({}, { $set: { 'grade.data_read_at': new Date(Date.now() - hourMs) } });
+    await changeVerdicts({ 'grade.data_read_at': new Date(Date.now() - hourMs) });
     nowMs = gradedMs + quarterMs + 1;
     expect(await due(), 'without outcomes').to.deep.equal([]);
     await worldOf(own).outcomes([{ crmId: 'a', converted: true, at: new Date(night) }], nowMs);
@@ -130,19 +135,36 @@ describe('dueVersions', () => {
     expect(await due(), 'the current version alone').to.deep.equal([`${own._id}:2.0.0`]);
     await grade(own, '2.0.0');
     const readMs = Date.now() + 2 * 60_000; // as if the outcomes were older than a minute
-    await mongo.database
-      .collection('model_validation')
-      .updateMany({}, { $set: { 'grade.data_read_at': new Date(readMs) } });
+    await changeVerdicts({ 'grade.data_read_at': new Date(readMs) });
     nowMs += quarterMs + 1;
     expect(await due(), 'once').to.deep.equal([]);
+  });
+
+  it('lists a current version by day while too few of its leads were scored, once it has scored since', async () => {
+    const [early, quiet] = [await newModel(), await newModel()];
+    for (const model of [early, quiet]) {
+      await worldOf(model).call(nowMs - 3 * hourMs, [{ crmId: 'a', score: 10 }]);
+      await grade(model);
+    }
+    nowMs += 2 * hourMs;
+    expect(await due(), 'without calls').to.deep.equal([]);
+    const leads = Array.from({ length: 200 }, (_, lead) => ({ crmId: `lead-${lead}`, score: lead % 100 }));
+    await worldOf(early).call(nowMs, leads);
+    nowMs += quarterMs - 1;
+    expect(await due(), 'too soon').to.deep.equal([]);
+    nowMs += 2;
+    expect(await due(), 'after a quarter of an hour').to.deep.equal([`${early._id}:1.0.0`]);
+    await grade(early);
+    expect((await verdictOf(early))?.failing_gate).to.equal('cohort_reconciles');
+    await worldOf(early).call(nowMs, [{ crmId: 'one more', score: 10 }]);
+    nowMs += 2 * quarterMs;
+    expect(await due(), 'once enough leads are counted').to.deep.equal([]);
   });
 
   it('lists a version at night whose pass is in doubt', async () => {
     const model = await newModel();
     await grade(model);
-    await mongo.database
-      .collection('model_validation')
-      .updateMany({}, { $set: { 'grade.doubted_since': new Date(nowMs) } });
+    await changeVerdicts({ 'grade.doubted_since': new Date(nowMs) });
     nowMs += hourMs;
     expect(await due(), 'by day').to.deep.equal([]);
     nowMs = night + 25 * hourMs;

@@ -4,13 +4,15 @@ import { bandScores } from '../../../../../shared/contract/verdict.js';
 import { type Contribution, strengthOf } from '../../charts/contributions.js';
 import { ScoreWeeks } from '../../charts/score-weeks.js';
 import { countText, instantText, percentText } from '../../parts/formats.js';
+import { Meaning } from '../../parts/meaning.js';
 import { Card } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
-import { VerdictBadge } from '../../parts/verdict.js';
+import { gateTitles, summaryText, VerdictBadge } from '../../parts/verdict.js';
 import { differingFields } from './differing-fields.js';
-import { GateState, gateTexts, liftFigures, type Report, totalsOf } from './gates.js';
+import { GateState, liftFigures, type Report, totalsOf } from './gates.js';
 import type { Model } from './model-props.js';
+import { Stability } from './terms.js';
 
 type Pair = readonly [Report, Report];
 type Cell = (report: Report) => ComponentChildren;
@@ -90,7 +92,7 @@ function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) 
       ({ version, validation }) => (
         <>
           <VerdictBadge state={validation.state} /> {version === model.version && <span class="badge on">scores</span>}
-          <p class="small soft">{validation.summary}</p>
+          <p class="small soft">{summaryText(validation.summary)}</p>
         </>
       ),
     ],
@@ -98,12 +100,12 @@ function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) 
     ['Trained', ({ trained_at: at }) => (at === null ? inBundle : instantText(at))],
     ['Fields', ({ fields }) => countText(fields.length)],
     ['Input columns', ({ width }) => (width === null ? inBundle : countText(width))],
-    ['Mean likelihood in training', ({ base_rate: rate }) => (rate === null ? inBundle : percentText(rate))],
+    ['Converted in training', ({ base_rate: rate }) => (rate === null ? inBundle : percentText(rate))],
     ['Graded', ofGrade((grade) => instantText(grade.graded_at))],
     ['Graded leads', ofGrade((grade) => countText(totalsOf(grade).records))],
     ['Conversions', ofGrade((grade) => countText(totalsOf(grade).conversions))],
-    ['Top-band lift', liftOf],
-    ['Stability (PSI)', ({ stability }) => (stability === null ? 'too few scores' : stability.toFixed(2))],
+    ['The best scores convert', liftOf],
+    ['Scores over time', ({ stability }) => (stability === null ? 'too few scores' : <Stability of={stability} />)],
   ];
   return (
     <Card title="At a glance" about="Each version by its own bundle, leads and grade.">
@@ -115,7 +117,7 @@ function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) 
 function liftOf(report: Report): string {
   const { lift, lower_bound: bound } = liftFigures(report);
   if (lift === undefined) return report.grade ? 'gate not reached yet' : whyNoGrade(report);
-  return bound === undefined ? liftText(lift) : `${liftText(lift)}, at least ${liftText(bound)}`;
+  return `${liftText(lift)} as often as all leads${bound === undefined ? '' : `, at least ${liftText(bound)}`}`;
 }
 
 function FieldsCard({ of }: { readonly of: Pair }) {
@@ -141,7 +143,7 @@ function FieldsCard({ of }: { readonly of: Pair }) {
 }
 
 function GatesCard({ of }: { readonly of: Pair }) {
-  const rows = Object.entries(gateTexts).map(([name, { title }]): Row => {
+  const rows = Object.entries(gateTitles).map(([name, title]): Row => {
     const cellOf = (report: Report) => {
       const gate = report.gates.find((each) => each.gate === name);
       return gate && report.grade ? <GateState of={gate} /> : whyNoGrade(report);
@@ -182,7 +184,14 @@ function RatesCard({ of }: { readonly of: Pair }) {
     return [scores, cellOf];
   });
   return (
-    <Card title="Conversion by score" about="Rates of each version's graded leads. Ranges are 95 % Wilson intervals.">
+    <Card
+      title="Conversion by score"
+      about={
+        <Meaning term="The ranges are 95 % Wilson intervals.">
+          Rates of each version's graded leads. The range shows how far chance may move a rate.
+        </Meaning>
+      }
+    >
       <PairTable label="Conversion by score" first="Scores" of={of} rows={rows} />
     </Card>
   );
@@ -200,7 +209,10 @@ function CalibrationCard({ of }: { readonly of: Pair }) {
     return [scores, cellOf];
   });
   return (
-    <Card title="Calibration" about="A model is right where both shares are the same.">
+    <Card
+      title="Promised and converted"
+      about={<Meaning term="Calibration by score band.">A model is right where both shares are the same.</Meaning>}
+    >
       <PairTable label="Calibration by score" first="Scores" of={of} rows={rows} />
     </Card>
   );
@@ -221,7 +233,13 @@ function ContributionsCard({ of }: { readonly of: Pair }) {
   return (
     <Card
       title="How fields move the scores"
-      about={`Mean contribution to the golden records of each version, in log-odds, by the method ${methods}.`}
+      about={
+        <Meaning
+          term={`Mean contribution to the golden records of each version, in log-odds, by the method ${methods}.`}
+        >
+          Over sample leads of each author. Larger figures move scores further.
+        </Meaning>
+      }
     >
       {rows.length === 0 ? (
         <p class="soft">Not known: neither import computed contributions.</p>

@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Switch } from '../../parts/forms/switch.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
-import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
+import { LiveBadge, shortSummary, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
@@ -52,7 +52,7 @@ function ModelRow({ model, changed }: { readonly model: Model; readonly changed:
           <strong>{model.name}</strong>
         </a>
         <p class="small soft">
-          Version {model.version}. {model.validation.summary}
+          Version {model.version}. {shortSummary(model.validation.summary)}
         </p>
         <code>{model.model_id}</code>
       </div>

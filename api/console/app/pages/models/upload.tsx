@@ -6,6 +6,7 @@ import { bytesText, countText } from '../../parts/formats.js';
 import { DropArea } from '../../parts/forms/drop.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Switch } from '../../parts/forms/switch.js';
+import { Meaning } from '../../parts/meaning.js';
 import { Card, Problem } from '../../parts/page.js';
 import { call, Refusal } from '../../server/call.js';
 import { type BundleFile, droppedFiles, packBundle } from '../../server/pack-bundle.js';
@@ -42,7 +43,14 @@ export function UploadCard({ models, imported }: UploadProps) {
     }
   };
   return (
-    <Card title="Upload a bundle" about="A worker reads it and scores its golden records before it can score calls.">
+    <Card
+      title="Upload a bundle"
+      about={
+        <Meaning term="These leads and scores are the golden records of the bundle.">
+          A worker scores sample leads of the author and compares the scores with those of the author.
+        </Meaning>
+      }
+    >
       <BundleDrop take={take} isSending={isSending} />
       {problem && <Problem problem={problem} />}
       {upload && <Progress upload={upload} setUpload={setUpload} />}
@@ -110,7 +118,7 @@ const pollMs = 500;
 const steps = [
   ['received', 'Waiting for a worker'],
   ['reading', 'Reading the bundle'],
-  ['scoring', 'Scoring its golden records'],
+  ['scoring', 'Scoring the sample leads'],
 ] as const;
 
 function Progress({ upload, setUpload }: { readonly upload: Upload; readonly setUpload: (upload: Upload) => void }) {
@@ -139,7 +147,7 @@ function Progress({ upload, setUpload }: { readonly upload: Upload; readonly set
       {isOpen && <p class="note">{steps.find(([state]) => state === upload.state)?.[1]}…</p>}
       {golden && (
         <p>
-          {countText(golden.matching)} of {countText(golden.records)} golden records have the expected score.
+          {countText(golden.matching)} of {countText(golden.records)} sample leads have the expected score.
         </p>
       )}
       {upload.state === 'passed' && <p class="note good">The bundle passed its check.</p>}

@@ -19,17 +19,24 @@ import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
-import { useLoad } from '../../server/use-load.js';
+import { useLoad, useRefresh } from '../../server/use-load.js';
+import { FirstSteps, hasOpenStep } from './first-steps.js';
 
 type Overview = ShapeOf<typeof overviewOutput>;
 const buckets = ['live', 'test'] as const;
+/** The first steps tick themselves, while the page is cheap to read. */
+const [refreshMs, smallUsage] = [15_000, 1_000];
 
 /** Usage of the month, activity, models and the latest changes. */
 export function OverviewPage() {
   const { api, base, may } = useOrganisation();
   const [bucket, setBucket] = useState<(typeof buckets)[number]>('live');
   const overview = useLoad<Overview>(`${api}/overview?bucket=${bucket}`);
-  const about = overview.data && `The month ends on ${dayText(overview.data.resets_at)} at midnight UTC.`;
+  const isNew = overview.data !== undefined && hasOpenStep(overview.data.first_run);
+  useRefresh(overview, refreshMs, isNew && overview.data.usage.current < smallUsage);
+  const about =
+    overview.data &&
+    `Plan ${overview.data.plan}. The month ends on ${dayText(overview.data.resets_at)} at midnight UTC.`;
   const actions = (
     <>
       <a class="button" href={`/admin/v1${api}/usage?format=csv`} target="_blank" rel="noreferrer">
@@ -47,6 +54,7 @@ export function OverviewPage() {
       <Load of={overview}>
         {(data) => (
           <>
+            {isNew && <FirstSteps done={data.first_run} />}
             <Card
               title={`Records scored in ${monthText(data.month)}`}
               aside={<Choice label="Keys" options={buckets} chosen={bucket} choose={setBucket} />}
@@ -65,22 +73,45 @@ export function OverviewPage() {
   );
 }
 
-function UsageCard({ data: { usage, forecast, days } }: { readonly data: Overview }) {
+function UsageCard({ data }: { readonly data: Overview }) {
+  const { usage, forecast, days, created_at: since } = data;
   const excess = forecast === null ? 0 : forecast.records - usage.limit;
+  const hasRecords = usage.current > 0 || days.some(({ records }) => records > 0);
   return (
     <>
-      <p class="figure">
-        {countText(usage.current)} <small>of {countText(usage.limit)} included</small>
-      </p>
-      <UsageBar used={usage.current} limit={usage.limit} backstop={usage.backstop} forecast={forecast?.records} />
-      {forecast !== null && (
+      {usage.limit === 0 ? (
+        <PlanWithoutRecords of={data} />
+      ) : (
+        <>
+          <p class="figure">
+            {countText(usage.current)} <small>of {countText(usage.limit)} included</small>
+          </p>
+          <UsageBar used={usage.current} limit={usage.limit} backstop={usage.backstop} forecast={forecast?.records} />
+        </>
+      )}
+      {forecast !== null && hasRecords && usage.limit > 0 && (
         <p class="note">
           <strong>At this pace {countText(forecast.records)} by the end of the month</strong>
           {excess > 0 ? `, ${countText(excess)} above the limit.` : ', within the limit.'}
           {usage.backstop !== null && ` Calls are refused at ${countText(usage.backstop)}.`}
         </p>
       )}
-      {days.length === 0 ? <p class="soft">No records yet this month.</p> : <DayBars days={days} />}
+      {hasRecords ? <DayBars days={days} since={since} /> : <p class="soft">No records yet this month.</p>}
+    </>
+  );
+}
+
+/** Names the plan and what it allows. The banner above says who changes the plan. */
+function PlanWithoutRecords({ of: { plan, usage, test_limit: limit } }: { readonly of: Overview }) {
+  return (
+    <>
+      <p class="figure">
+        Plan {plan} <small>without records of live keys</small>
+      </p>
+      <p class="note">
+        Test keys and the playground score {countText(limit)} records a month for free.
+        {usage.current > 0 && ` Live keys scored ${countText(usage.current)} records before the plan changed.`}
+      </p>
     </>
   );
 }
@@ -90,15 +121,28 @@ function Activity({ activity }: { readonly activity: Overview['activity'] }) {
   const spark = (figureOf: (day: (typeof days)[number]) => number | null) =>
     days.length > 1 && <Spark values={days.map(figureOf)} />;
   const figures = [
-    ['Calls', countText(calls), 'this month', spark((day) => day.calls)],
+    ['Calls', countText(calls), 'this month', { spark: spark((day) => day.calls) }],
     [
       'Answered',
       calls === 0 ? '–' : percentText(1 - refused / calls),
       `${countText(refused)} refused`,
-      spark((day) => 1 - day.refused / Math.max(day.calls, 1)),
+      { spark: spark((day) => 1 - day.refused / Math.max(day.calls, 1)) },
     ],
-    ['Median answer', millisecondsText(activity.p50_ms), '', spark((day) => day.p50_ms)],
-    ['99th percentile', millisecondsText(activity.p99_ms), '', spark((day) => day.p99_ms)],
+    [
+      'Half of the answers within',
+      millisecondsText(activity.p50_ms),
+      '',
+      {
+        term: 'The median (50th percentile) of the time from a call to its answer.',
+        spark: spark((day) => day.p50_ms),
+      },
+    ],
+    [
+      '99 of 100 answers within',
+      millisecondsText(activity.p99_ms),
+      '',
+      { term: 'The 99th percentile of the time from a call to its answer.', spark: spark((day) => day.p99_ms) },
+    ],
   ] as const;
   return <Strip label="Activity, up to a minute late" figures={figures} />;
 }
@@ -118,7 +162,7 @@ function Models({ models, model_count: count, policy }: Pick<Overview, 'models' 
               <p class="small soft">
                 {model.version}
                 {model.records_this_month !== null && `, ${countText(model.records_this_month)} records this month`}
-                {model.lift !== undefined && `, lift ${liftText(model.lift)}`}
+                {model.lift !== undefined && `, best scores convert ${liftText(model.lift)} as often`}
               </p>
             </div>
             <div class="row">

@@ -15,9 +15,23 @@ import { SuspensionCard } from './suspension.js';
 type Link = ShapeOf<typeof createLinkOutput>;
 type Organisation = ShapeOf<typeof organisationSchema>;
 const policies = [
-  ['warn', 'Warn: models that have not passed score, with their verdict attached'],
-  ['block', 'Block: calls of models that have not passed get 409'],
+  ['warn', 'Warn'],
+  ['block', 'Block'],
 ] as const;
+const policyHints: Readonly<Record<string, string>> = {
+  warn: 'Models that have not passed score, with their verdict attached.',
+  block: 'Calls of models that have not passed get 409.',
+};
+const roles = [
+  ['viewer', 'Viewer'],
+  ['admin', 'Admin'],
+  ['owner', 'Owner'],
+] as const;
+const roleHints: Readonly<Record<string, string>> = {
+  viewer: 'Sees usage, models and the audit log.',
+  admin: 'Also keys, models, leads and the playground.',
+  owner: 'Also settings, people and erasure.',
+};
 
 /** Name, deploy policy and plan of an organisation, and links for its people. */
 export function SettingsPage() {
@@ -124,7 +138,13 @@ function NameCard({ of: organisation, changed }: PartProps) {
     <Card title="Organisation" about="The policy decides about models that have not passed their validation.">
       <form class="form" onSubmit={submit}>
         <Field label="Name" value={name} set={setName} isRequired />
-        <SelectField label="Deploy policy" value={policy} set={setPolicy} options={policies} />
+        <SelectField
+          label="Deploy policy"
+          value={policy}
+          set={setPolicy}
+          options={policies}
+          hint={policyHints[policy] ?? ''}
+        />
         <div class="row">
           <button type="submit" class="button main" disabled={sender.isBusy || name.trim() === ''}>
             Save
@@ -166,16 +186,7 @@ function LinkCard(props: { readonly organisationId: string; readonly created: (l
     <Card title="Sign-in links" about="A link signs one person in, once. It expires after 15 minutes.">
       <form class="form" onSubmit={create}>
         <Field label="Name of the person" value={name} set={setName} isRequired />
-        <SelectField
-          label="Role"
-          value={role}
-          set={setRole}
-          options={[
-            ['viewer', 'Viewer: sees usage, models and the audit log'],
-            ['admin', 'Admin: also keys, models, leads and the playground'],
-            ['owner', 'Owner: also settings, people and erasure'],
-          ]}
-        />
+        <SelectField label="Role" value={role} set={setRole} options={roles} hint={roleHints[role] ?? ''} />
         <div class="row">
           <button type="submit" class="button" disabled={sender.isBusy || name.trim() === ''}>
             Create link

@@ -39,7 +39,7 @@ export function UsagePage() {
               />
             </div>
             {data.buckets.map((bucket) => (
-              <BucketCard key={bucket.bucket} of={bucket} />
+              <BucketCard key={bucket.bucket} of={bucket} since={data.created_at} />
             ))}
             <Card title="The last twelve months">
               <Table
@@ -61,21 +61,30 @@ export function UsagePage() {
 const monthsOf = ({ month, months }: Usage): string[] =>
   [...new Set([...months.map((each) => each.month), month])].sort().reverse();
 
-function BucketCard({ of: usage }: { readonly of: Usage['buckets'][number] }) {
+function BucketCard({ of: usage, since }: { readonly of: Usage['buckets'][number]; readonly since: string }) {
   const isLive = usage.bucket === 'live';
   return (
     <Card title={isLive ? 'Live keys' : 'Test keys'} about={isLive ? undefined : 'Free, and not in the limit above.'}>
       <p class="figure">
-        {countText(usage.current)} <small>of {countText(usage.limit)} records</small>
+        {countText(usage.current)}{' '}
+        <small>
+          {usage.limit === 0 ? 'records; the plan has none of live keys' : `of ${countText(usage.limit)} records`}
+        </small>
       </p>
-      <UsageBar used={usage.current} limit={usage.limit} backstop={usage.backstop} forecast={undefined} />
+      {usage.limit > 0 && (
+        <UsageBar used={usage.current} limit={usage.limit} backstop={usage.backstop} forecast={undefined} />
+      )}
       {usage.in_grace && (
         <p class="note warn">
           The limit is used up. Calls are still answered in the grace band, and refused at{' '}
           {countText(usage.backstop ?? usage.limit)} records.
         </p>
       )}
-      {usage.days.length === 0 ? <p class="soft">No records in this month.</p> : <DayBars days={usage.days} />}
+      {usage.days.some(({ records }) => records > 0) ? (
+        <DayBars days={usage.days} since={since} />
+      ) : (
+        <p class="soft">No records in this month.</p>
+      )}
     </Card>
   );
 }

@@ -4,9 +4,9 @@ import { instantText } from '../../parts/formats.js';
 import { Card } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
-import { VerdictBadge } from '../../parts/verdict.js';
+import { gateTitles, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
-import { GateState, gateTexts } from '../models/gates.js';
+import { GateState } from '../models/gates.js';
 
 export type Outcomes = ShapeOf<typeof outcomesSchema>;
 type Model = Outcomes['models'][number];
@@ -72,7 +72,7 @@ function GateTable(props: { readonly before: Model | undefined; readonly now: Mo
       rows={now.gates.map((gate) => {
         const earlier = before?.gates.find((each) => each.gate === gate.gate);
         return [
-          gateTexts[gate.gate].title,
+          gateTitles[gate.gate],
           earlier ? <GateState key="before" of={earlier} /> : '–',
           isNew ? <GateState key="after" of={gate} /> : 'with the next grade',
         ];

@@ -1,4 +1,5 @@
 import { useId } from 'preact/hooks';
+import { daysAgoText } from '../../../../../shared/contract/figures.js';
 
 interface FieldProps {
   readonly label: string;
@@ -22,6 +23,7 @@ export function Field(
   },
 ) {
   const [id, hintId] = [useId(), useId()];
+  const hint = props.hint ?? dateHint(props.type, props.value);
   return (
     <div class="field">
       <label for={id}>{props.label}</label>
@@ -35,12 +37,22 @@ export function Field(
         max={props.max}
         placeholder={props.placeholder}
         autocomplete={props.autocomplete ?? 'off'}
-        aria-describedby={props.hint || props.warning ? hintId : undefined}
+        aria-describedby={hint || props.warning ? hintId : undefined}
         onInput={(event) => props.set(event.currentTarget.value)}
       />
-      <Hint id={hintId} {...props} />
+      <Hint id={hintId} warning={props.warning} hint={hint} />
     </div>
   );
+}
+
+/** An instant as records of a CRM have it, also in a field of text. */
+const instant = /^\d{4}-\d{2}-\d{2}T.*Z$/;
+
+/** Says of a field that it takes a date, and how long ago the entered one was. Undefined for other fields. */
+function dateHint(type: string | undefined, value: string): string | undefined {
+  const atMs = type === 'date' || instant.test(value) ? Date.parse(value) : Number.NaN;
+  if (!Number.isNaN(atMs)) return `A date, ${daysAgoText(atMs, Date.now())}`;
+  return type === 'date' ? 'A date' : undefined;
 }
 
 /** A labelled choice from a list. */
@@ -75,7 +87,14 @@ export function SelectField(
 }
 
 /** The line below a field. */
-export function Hint({ id, hint, warning }: { readonly id: string } & Pick<FieldProps, 'hint' | 'warning'>) {
+export function Hint({
+  id,
+  hint,
+  warning,
+}: {
+  readonly id: string;
+  readonly hint?: string | undefined;
+} & Pick<FieldProps, 'warning'>) {
   const text = warning ?? hint;
   return text ? (
     <span id={id} class={warning ? 'small warning' : 'small soft'}>

@@ -1,0 +1,23 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+/** A figure or a chart in plain words. A sign beside them opens a hint with the name that statisticians use. */
+export function Meaning(props: {
+  /** The plain words. */
+  readonly children: ComponentChildren;
+  /** The name, and figures that only statisticians read. */
+  readonly term: string;
+}) {
+  const id = useId();
+  return (
+    <>
+      {props.children}{' '}
+      <button type="button" class="term" popovertarget={id} aria-label="Statistical terms">
+        ?
+      </button>
+      <span id={id} popover="auto" class="hint">
+        {props.term}
+      </span>
+    </>
+  );
+}

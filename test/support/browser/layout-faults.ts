@@ -1,0 +1,123 @@
+import type { Page } from 'playwright-core';
+
+/** The widths at which the layout of each page is measured. */
+export const layoutWidths = [390, 768, 1280, 1440, 1600] as const;
+
+/**
+ * Measures the open page at a width.
+ * @returns a line for each control outside of its card, each text that is cut, and each text under another one or under
+ * a control. Text in a box that scrolls may go on beyond the box
+ */
+export async function layoutFaults(page: Page, width: number): Promise<string[]> {
+  await page.setViewportSize({ width, height: 900 });
+  // Charts draw themselves again in the frame after a change of their width.
+  const frame = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+  await page.evaluate(`document.fonts.ready.then(() => ${frame})`);
+  return (await page.evaluate(`(${measure})()`)) as string[];
+}
+
+/** Pixels by which the measures of a browser may differ. */
+const tolerance = 1;
+
+const measure = `() => {
+  const tolerance = ${tolerance};
+  const controls = 'a.button, button, input:not(.visually-hidden), select, textarea, summary, .switch span';
+  const isShown = (element) =>
+    element.checkVisibility({ visibilityProperty: true }) && !element.closest('.visually-hidden');
+  const quoted = (text) => JSON.stringify(text.replace(/\\s+/g, ' ').trim().slice(0, 60));
+  const nameOf = (element) => element.tagName.toLowerCase() + ' ' + quoted(element.textContent || element.id);
+
+  /** A box within the boxes that clip it, and whether it is cut by one that does not scroll. */
+  function seen(element, box) {
+    let { left, top, right, bottom } = box;
+    let isCut = false;
+    for (let each = element; each && each !== document.body; each = each.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(each);
+      if (overflowX === 'visible' && overflowY === 'visible') continue;
+      const clip = each.getBoundingClientRect();
+      const isOutside = left < clip.left - tolerance || right > clip.right + tolerance ||
+        top < clip.top - tolerance || bottom > clip.bottom + tolerance;
+      if (isOutside && overflowX !== 'auto' && overflowX !== 'scroll') isCut = true;
+      left = Math.max(left, clip.left);
+      right = Math.min(right, clip.right);
+      top = Math.max(top, clip.top);
+      bottom = Math.min(bottom, clip.bottom);
+    }
+    return { left, top, right, bottom, isCut };
+  }
+  const scrolls = (element, card) => {
+    for (let each = element.parentElement; each && each !== card; each = each.parentElement)
+      if (getComputedStyle(each).overflowX !== 'visible') return true;
+    return false;
+  };
+  const pageWidth = document.documentElement.clientWidth;
+  const faults = [];
+
+  // Lines of text, each in its box.
+  const lines = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const element = node.parentElement;
+    if (node.data.trim() === '' || !isShown(element) || element.closest('script, style, select, textarea, title')) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    // A text of a drawing has one box, also when it has several nodes.
+    const isDrawn = element.closest('svg') !== null;
+    const boxes = isDrawn ? [element.getBoundingClientRect()] : range.getClientRects();
+    for (const box of boxes) {
+      if (box.width === 0) continue;
+      const { isCut, ...visible } = seen(element, box);
+      const isBeyond = visible.left < -tolerance || visible.right > pageWidth + tolerance;
+      if (isCut || isBeyond) faults.push('cut: ' + quoted(node.data));
+      const card = element.closest('.card');
+      if (card && !scrolls(element, card)) {
+        const { left, right } = card.getBoundingClientRect();
+        if (box.left < left - tolerance || box.right > right + tolerance) faults.push('outside of its card: ' + quoted(node.data));
+      }
+      // The box of a line is higher than its letters.
+      const quarter = (visible.bottom - visible.top) / 4;
+      lines.push({ ...visible, top: visible.top + quarter, bottom: visible.bottom - quarter, element, node, isDrawn });
+    }
+  }
+
+  // The chosen text of a select, and the hint in an empty field.
+  const pen = document.createElement('canvas').getContext('2d');
+  for (const field of document.querySelectorAll('select, input[placeholder]')) {
+    const text = field.tagName === 'SELECT' ? field.selectedOptions[0]?.textContent : field.value === '' && field.placeholder;
+    if (!text || !isShown(field)) continue;
+    const style = getComputedStyle(field);
+    pen.font = style.font;
+    const arrow = field.tagName === 'SELECT' ? 16 : 0;
+    const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - arrow;
+    if (pen.measureText(text).width > room + tolerance) faults.push('cut in its field: ' + quoted(text));
+  }
+
+  const controlBoxes = [...document.querySelectorAll(controls)].filter(isShown).map((element) => {
+    const box = element.getBoundingClientRect();
+    const card = element.closest('.card');
+    if (card && box.width > 0 && !scrolls(element, card)) {
+      const { left, right, top, bottom } = card.getBoundingClientRect();
+      const isOutside = box.left < left - tolerance || box.right > right + tolerance || box.top < top - tolerance || box.bottom > bottom + tolerance;
+      if (isOutside) faults.push('outside of its card: ' + nameOf(element));
+    }
+    return { ...seen(element, box), element };
+  });
+
+  const meet = (one, other) =>
+    Math.min(one.right, other.right) - Math.max(one.left, other.left) > tolerance &&
+    Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > tolerance;
+  for (const [index, one] of lines.entries()) {
+    for (const other of lines.slice(index + 1))
+      if (one.node !== other.node && !(one.isDrawn && one.element === other.element) && meet(one, other))
+        faults.push('over each other: ' + quoted(one.node.data) + ' and ' + quoted(other.node.data));
+    for (const box of controlBoxes)
+      if (!box.element.contains(one.element) && meet(one, box))
+        faults.push('under ' + nameOf(box.element) + ': ' + quoted(one.node.data));
+  }
+  for (const [index, one] of controlBoxes.entries())
+    for (const other of controlBoxes.slice(index + 1))
+      if (!one.element.contains(other.element) && !other.element.contains(one.element) && meet(one, other))
+        faults.push('over each other: ' + nameOf(one.element) + ' and ' + nameOf(other.element));
+  return [...new Set(faults)];
+}`;
