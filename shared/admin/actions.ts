@@ -14,7 +14,7 @@ import { reportModel } from './models/model-report.js';
 import { listModels, showModel } from './models/read-models.js';
 import { importUpload, showUpload } from './models/upload-actions.js';
 import { createOrganisation, setOrganisation } from './organisations/change-organisations.js';
-import { createKey, listKeys, revokeKey, setKey } from './organisations/key-actions.js';
+import { createKey, findKey, listKeys, revokeKey, setKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { showStanding } from './organisations/show-standing.js';
 import { setOutcomes, showOutcomes } from './outcomes/outcome-actions.js';
@@ -54,6 +54,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/standing', showStanding),
   route('get', '/orgs/:org_id/keys', listKeys),
   route('post', '/orgs/:org_id/keys', createKey),
+  route('post', '/orgs/:org_id/keys/find', findKey),
   route('patch', '/orgs/:org_id/keys/:key_id', setKey),
   route('delete', '/orgs/:org_id/keys/:key_id', revokeKey),
   route('get', '/orgs/:org_id/models', listModels),

@@ -170,7 +170,17 @@ describe('every command', () => {
 
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
-      ...['org create', 'org set', 'org show', 'org list', 'key create', 'key list', 'key set', 'key revoke'],
+      ...[
+        'org create',
+        'org set',
+        'org show',
+        'org list',
+        'key create',
+        'key list',
+        'key find',
+        'key set',
+        'key revoke',
+      ],
       'model import',
       ...[
         'model check',
