@@ -124,7 +124,7 @@ function NameCard({ of: organisation, changed }: PartProps) {
         <Field label="Name" value={name} set={setName} isRequired />
         <SelectField label="Deploy policy" value={policy} set={setPolicy} options={policies} />
         <div class="row">
-          <button type="submit" class="button main" disabled={sender.isBusy || name.trim() === ''}>
+          <button type="submit" class="button main" disabled={sender.isBusy}>
             Save
           </button>
           <span role="status" class="small soft">
@@ -175,7 +175,7 @@ function LinkCard(props: { readonly organisationId: string; readonly created: (l
           ]}
         />
         <div class="row">
-          <button type="submit" class="button" disabled={sender.isBusy || name.trim() === ''}>
+          <button type="submit" class="button" disabled={sender.isBusy}>
             Create link
           </button>
         </div>
