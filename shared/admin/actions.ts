@@ -5,6 +5,7 @@ import { listJobs } from './jobs/list-jobs.js';
 import { showCrm } from './leads/crm.js';
 import { eraseLead } from './leads/erase-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
+import { recentLeads } from './leads/recent-leads.js';
 import { dropCandidate, setCandidate } from './models/candidates.js';
 import { deleteModel, overrideModel, removeOverride, rollBackModel, setModel } from './models/change-models.js';
 import { showComparison } from './models/compare-candidate.js';
@@ -73,6 +74,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/overview', showOverview),
   route('get', '/orgs/:org_id/usage', showUsage),
   route('get', '/orgs/:org_id/crm', showCrm),
+  route('get', '/orgs/:org_id/recent-leads', recentLeads),
   route('get', '/orgs/:org_id/leads', searchLeads),
   route('get', '/orgs/:org_id/leads/:crm_id', showLead),
   route('delete', '/orgs/:org_id/leads/:crm_id', eraseLead),

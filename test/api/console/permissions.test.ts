@@ -44,6 +44,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'overview.show': 'viewer',
   'usage.show': 'viewer',
   'crm.show': 'viewer',
+  'lead.recent': 'admin',
   'lead.search': 'admin',
   'lead.show': 'admin',
   'lead.erase': 'owner',
