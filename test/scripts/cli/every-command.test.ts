@@ -190,6 +190,7 @@ describe('every command', () => {
         'model coverage',
         'model delete',
         'usage show',
+        'usage refused',
         'usage reconcile',
         'outcomes import',
         'restore export',

@@ -40,6 +40,7 @@ const others = [
     'migrate',
     'lead-index',
     'usage show',
+    'usage refused',
     'usage reconcile',
     'outcomes import',
     'validation show',

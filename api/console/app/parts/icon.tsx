@@ -15,6 +15,7 @@ const paths = {
   flag: 'M4 14.5v-12M4 3h8.5l-2 3 2 3H4',
   queue: 'M2 4h12M2 8h12M2 12h7',
   file: 'M3.5 1.5h6l3 3v10h-9zM9.2 1.5v3.3h3.3M8 12V7M5.8 9.2L8 7l2.2 2.2',
+  barred: 'M8 14.2A6.2 6.2 0 1 0 8 1.8a6.2 6.2 0 0 0 0 12.4zM3.6 3.6l8.8 8.8',
   down: 'M3.5 6l4.5 4.5L12.5 6',
 } as const;
 
