@@ -19,7 +19,8 @@ import { createKey, findKey, listKeys, revokeKey, setKey } from './organisations
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { showStanding } from './organisations/show-standing.js';
 import { setOutcomes, showOutcomes } from './outcomes/outcome-actions.js';
-import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
+import { createLink, createToken, listTokens, revokeToken } from './people/access-actions.js';
+import { listAudit } from './people/audit-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
 import {
   endOperatorSession,

@@ -145,8 +145,10 @@ export const crmSchema = closedObject({
     closedObject({
       at: instant,
       key_id: text,
+      'key_name?': text,
       bucket,
       model_id: text,
+      'model_name?': text,
       records: { type: 'integer', minimum: 1 },
       request_id: text,
     }),

@@ -1,8 +1,8 @@
 import { errorTable } from '../../contract/errors.js';
 import { readRefusedCalls } from '../../messages/refused-calls.js';
-import { ApiKeyStore } from '../../store/accounts/api-keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { defineAction } from '../action.js';
+import { namesOf } from '../names-of.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { refusedCallsInput, refusedCallsOutput } from '../schemas/usage.js';
 
@@ -16,11 +16,11 @@ export const listRefusedCalls = defineAction({
   output: refusedCallsOutput,
   async run({ database, redis }, { org_id: organisationId }) {
     await requireOrganisation(new OrganisationStore(database), organisationId);
-    const [calls, keys] = await Promise.all([
-      redis().then((connection) => readRefusedCalls(connection, organisationId)),
-      new ApiKeyStore(database).list(organisationId),
-    ]);
-    const names = new Map(keys.map(({ _id, name }) => [_id, name]));
+    const calls = await readRefusedCalls(await redis(), organisationId);
+    const names = await namesOf(
+      database,
+      calls.map(({ keyId }) => keyId),
+    );
     const remedyOf = (call: { readonly code: string; readonly status: number }): string =>
       Object.values(errorTable).find(({ code, status }) => code === call.code && status === call.status)?.remedy ?? '';
     return {
