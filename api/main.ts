@@ -2,6 +2,7 @@ import { type Config, readConfig } from '../shared/config/config.js';
 import { dayMs, machineClock } from '../shared/contract/dates.js';
 import { messageOf } from '../shared/contract/errors.js';
 import { callIdGenerator } from '../shared/contract/identifiers.js';
+import { addRefusedCalls } from '../shared/messages/refused-calls.js';
 import { openTurnQueue, turnQueues } from '../shared/messages/turn-queue.js';
 import { createMetrics, type Readiness, startAdminServer } from '../shared/process/admin-server.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
@@ -36,6 +37,7 @@ import { createApp } from './http/app.js';
 import { CallDays } from './http/call-days.js';
 import { Drain } from './http/drain.js';
 import { observeCalls, observeGateway } from './http/metrics.js';
+import { RefusedCalls } from './http/refused-calls.js';
 import { startServer } from './http/server.js';
 import { UnusedBytes } from './http/unused-bytes.js';
 import { LargeCalls } from './large-calls/large-calls.js';
@@ -153,6 +155,14 @@ async function serve(gateway: Gateway, connections: GatewayConnections, services
         clock: gateway.clock,
         logger,
         ...config.timings.daySums,
+      }),
+    ),
+    refusedCalls: lifecycle.add(
+      new RefusedCalls({
+        add: (organisationId, calls) => addRefusedCalls(connections.commands, organisationId, calls),
+        clock: gateway.clock,
+        logger,
+        ...config.timings.refusedCalls,
       }),
     ),
     configuredUrl: config.baseUrl,

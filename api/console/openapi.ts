@@ -99,7 +99,7 @@ const ownOperations: readonly (readonly [path: string, method: keyof PathItem, o
     'get',
     {
       ...{ operationId: 'session.oidc', summary: 'Begin a sign-in by OIDC, for browsers.', ...open },
-      parameters: [{ name: 'org', in: 'query', required: false, schema: text }],
+      parameters: ['org', 'page'].map((name) => ({ name, in: 'query', required: false, schema: text })),
       responses: { 302: redirection },
     },
   ],

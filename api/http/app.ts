@@ -29,6 +29,7 @@ import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecate
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestHead } from './middleware/request-head.js';
 import { boundUnreadBody, boundUnreadReply } from './middleware/slow-clients.js';
+import type { RefusedCalls } from './refused-calls.js';
 import type { UnusedBytes } from './unused-bytes.js';
 
 export interface AppOptions extends DocumentationOptions {
@@ -49,6 +50,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly logger: Logger;
   readonly countCalls: Koa.Middleware;
   readonly callDays: CallDays;
+  readonly refusedCalls: RefusedCalls;
   readonly readiness: Readiness;
   /** Whether the gateway is stopping. Replies then end their connections. */
   readonly isDraining: () => boolean;

@@ -131,7 +131,7 @@ export async function takeSlot(
   throw new ApiError(
     'rateLimited',
     `More than ${rate} ${callsOf[window]} within a second, which is the limit of this key alone: slow down and retry. ` +
-      'An administrator can create a key with a higher rate.',
+      'An administrator can give the key a higher rate.',
     { retryAfterSeconds: Math.max(1, Math.ceil(decision.retryAfterMs / 1000)) },
   );
 }

@@ -93,6 +93,7 @@ export async function identify(
 ): Promise<Reader> {
   if ('identify' in deps) return await deps.identify(context);
   const apiKey = await deps.keys.authenticate(context.req);
+  context.state.readingKey = apiKey;
   const slotId = deps.newCallId(deps.clock.now(), apiKey.organisation_id);
   await takeSlot(context, deps.rateLimit, { apiKey, slotId, window });
   const workspace = await deps.workspaces.workspace(apiKey.organisation_id);

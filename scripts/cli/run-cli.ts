@@ -6,7 +6,7 @@ import { messageOf } from '../../shared/contract/errors.js';
 import type { CliContext, CommandResult, OutputStream } from './context/cli-context.js';
 import { CliError, exitCodes } from './context/cli-error.js';
 import { Connections } from './context/connections.js';
-import { confirm, type InputStream } from './context/operator.js';
+import { confirm, type InputStream, readSecret } from './context/operator.js';
 import { createProgram } from './program.js';
 
 export interface CliProcess {
@@ -42,7 +42,9 @@ export async function runCli(
     };
     const ask: CliContext['confirm'] = (question) => confirm(question, { stdin, stderr, stdout });
     const canAsk = stdin?.isTTY === true;
-    const program = createProgram({ config, clock, connections, stdout, stderr, present, canAsk, confirm: ask });
+    const read: CliContext['readSecret'] = (question) => readSecret(question, { stdin, stderr });
+    const streams = { stdout, stderr, present, canAsk, confirm: ask, readSecret: read };
+    const program = createProgram({ config, clock, connections, ...streams });
     await parse(program, words);
   } catch (error) {
     exitCode = reportFailure(error, { json, stderr });

@@ -5,6 +5,7 @@ import { listJobs } from './jobs/list-jobs.js';
 import { showCrm } from './leads/crm.js';
 import { eraseLead } from './leads/erase-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
+import { recentLeads } from './leads/recent-leads.js';
 import { dropCandidate, setCandidate } from './models/candidates/candidates.js';
 import { showComparison } from './models/candidates/compare-candidate.js';
 import { promoteCandidate, rollBackModel } from './models/candidates/promotion.js';
@@ -15,12 +16,13 @@ import { reportModel } from './models/model-report.js';
 import { listModels, showModel } from './models/read-models.js';
 import { importUpload, showUpload } from './models/upload-actions.js';
 import { createOrganisation, setOrganisation } from './organisations/change-organisations.js';
-import { createKey, listKeys, revokeKey, setKey } from './organisations/key-actions.js';
+import { createKey, findKey, listKeys, revokeKey, setKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { showStanding } from './organisations/show-standing.js';
 import { resumeOrganisation, suspendOrganisation } from './organisations/suspension.js';
 import { setOutcomes, showOutcomes } from './outcomes/outcome-actions.js';
-import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
+import { createLink, createToken, listTokens, revokeToken } from './people/access-actions.js';
+import { listAudit } from './people/audit-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
 import {
   endOperatorSession,
@@ -31,6 +33,7 @@ import {
   listSessions,
 } from './people/session-actions.js';
 import { showOverview } from './usage/overview.js';
+import { listRefusedCalls } from './usage/refused-calls.js';
 import { showUsage } from './usage/show-usage.js';
 
 /** An action at an address below `/admin/v1`. Parameters of the path are members of its input. */
@@ -58,6 +61,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('delete', '/orgs/:org_id/suspension', resumeOrganisation),
   route('get', '/orgs/:org_id/keys', listKeys),
   route('post', '/orgs/:org_id/keys', createKey),
+  route('post', '/orgs/:org_id/keys/find', findKey),
   route('patch', '/orgs/:org_id/keys/:key_id', setKey),
   route('delete', '/orgs/:org_id/keys/:key_id', revokeKey),
   route('get', '/orgs/:org_id/models', listModels),
@@ -76,7 +80,9 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/models/:model_id/example', showExample),
   route('get', '/orgs/:org_id/overview', showOverview),
   route('get', '/orgs/:org_id/usage', showUsage),
+  route('get', '/orgs/:org_id/refused-calls', listRefusedCalls),
   route('get', '/orgs/:org_id/crm', showCrm),
+  route('get', '/orgs/:org_id/recent-leads', recentLeads),
   route('get', '/orgs/:org_id/leads', searchLeads),
   route('get', '/orgs/:org_id/leads/:crm_id', showLead),
   route('delete', '/orgs/:org_id/leads/:crm_id', eraseLead),

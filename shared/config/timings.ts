@@ -30,6 +30,10 @@ export interface Timings {
      */
     readonly writeEveryMs: number;
   };
+  readonly refusedCalls: {
+    /** Refused calls are added to the lists of the console this often. */
+    readonly writeEveryMs: number;
+  };
 }
 
 export const productionTimings: Timings = {
@@ -37,6 +41,7 @@ export const productionTimings: Timings = {
   redis: { pingEveryMs: 1_000, maxSilenceMs: 2_500, minPatienceMs: 4_000 },
   upkeep: { sweepEveryMs: 4_000, scheduleCheckMs: 5_000 },
   daySums: { writeEveryMs: 60_000 },
+  refusedCalls: { writeEveryMs: 1_000 },
 };
 
 /**
@@ -48,6 +53,7 @@ const minTimings: Timings = {
   redis: { pingEveryMs: 500, maxSilenceMs: 1_250, minPatienceMs: 2_000 },
   upkeep: { sweepEveryMs: 1_000, scheduleCheckMs: 500 },
   daySums: { writeEveryMs: 1_000 },
+  refusedCalls: { writeEveryMs: 200 },
 };
 
 /** The production times for 100, otherwise this percentage of them, but never less than the shortest times of tests. */
@@ -58,6 +64,7 @@ export function timingsAt(percent: number): Timings {
     redis: scaled(productionTimings.redis, minTimings.redis, percent),
     upkeep: scaled(productionTimings.upkeep, minTimings.upkeep, percent),
     daySums: scaled(productionTimings.daySums, minTimings.daySums, percent),
+    refusedCalls: scaled(productionTimings.refusedCalls, minTimings.refusedCalls, percent),
   };
 }
 

@@ -64,6 +64,24 @@ export function storedCrmId(id: string): string {
   return id.endsWith(caseOf(short)) ? short : id;
 }
 
+/**
+ * The stored id of Salesforce whose longer form begins with a text of 16 to 18 characters. The letters of a whole one
+ * may have any case, because the last three characters tell it.
+ */
+export function salesforceIdOf(text: string): string | undefined {
+  const [short, rest] = [text.slice(0, salesforceLength), text.slice(salesforceLength)];
+  if (rest === '' || rest.length > 3 || !salesforceShort.test(short)) return undefined;
+  if (rest.length === 3) return restored(short, rest.toUpperCase());
+  return caseOf(short).startsWith(rest) ? short : undefined;
+}
+
+/** An id of 15 characters with the case of its letters; undefined if the characters give no case. */
+function restored(short: string, characters: string): string | undefined {
+  const bits = (at: number): number => caseCharacters.indexOf(characters.charAt(Math.floor(at / 5))) >> (at % 5);
+  const id = [...short].map((each, at) => (bits(at) & 1 ? each.toUpperCase() : each.toLowerCase())).join('');
+  return caseOf(id) === characters ? id : undefined;
+}
+
 /** The forms in which callers may have written an id, the stored one first. Erasures look for all of them. */
 export function writtenForms(id: string): readonly string[] {
   const stored = storedCrmId(id);

@@ -29,7 +29,7 @@ export const errorTable = {
       'one address.',
     remedy:
       'Wait for the seconds in Retry-After, then send the call again. Up to 1000 records fit into one call. The rate belongs ' +
-      'to the key: an administrator can create one with a higher rate (console, Keys; or leadscore key create --rate).',
+      'to the key: an administrator can give it a higher one (console, API keys; or leadscore key set --rate).',
   },
   /** The body cannot be parsed: syntax, encoding, types. */
   unreadableRequest: {

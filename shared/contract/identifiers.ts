@@ -119,6 +119,10 @@ export function parseSecret(secret: string, brand: string): KeyKind | undefined 
   return isSameText(checksumOf(body), secret.slice(-checksumLength)) ? kind : undefined;
 }
 
+/** The first text in the form of a secret of this brand, such as in a header. Its checksum may be wrong. */
+export const secretIn = (text: string, brand: string): string | undefined =>
+  new RegExp(`(?<![0-9A-Za-z])${brand}_sk_[0-9A-Za-z_]+`).exec(text)?.[0];
+
 /** API keys and tokens of the console of any brand, anywhere in a text. */
 const secretLike = /\b[a-z][a-z0-9]*_(sk_(test_)?[0-9A-Za-z]{20,}|console_[\w-]{20,})/g;
 

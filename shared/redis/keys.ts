@@ -55,6 +55,9 @@ export const bulkDemandKey = 'leadscore:bulk-demand';
 export const usageKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:usage:${bucket}:${month}`;
 
+/** List of the last refused calls of an organisation, latest first; see shared/messages/refused-calls.ts. */
+export const refusedCallsKey = (organisationId: string): string => `{${organisationId}}:refused-calls`;
+
 /** Matches every `usageKey`. */
 export const anyUsageKey = '{*}:usage:*';
 

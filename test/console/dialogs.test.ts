@@ -125,12 +125,48 @@ describe('a dialog of the console', function () {
       expect(await stored())
         .to.have.property('expires_at')
         .that.satisfies((at: Date) => at.getTime() > Date.now() + 89 * dayMs);
+      const hash = (await stored())?.hash;
+      await page.getByRole('button', { name: `Change ${name}` }).click();
+      expect(await dialog.getByLabel('Name').inputValue()).to.equal(name);
+      await dialog.getByLabel('Name').fill(`${name}, EU`);
+      await dialog.getByLabel('Calls a second').fill('250');
+      await dialog.getByRole('button', { name: 'Change key' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await page
+        .getByRole('row', { name: `${name}, EU` })
+        .getByText('250 a second')
+        .waitFor();
+      const renamed = await service.database.collection('api_keys').findOne({ name: `${name}, EU` });
+      expect(renamed).to.include({ hash, rate_per_second: 250 });
+      await close();
+    });
+
+  for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light'))
+    it(`names the key that is pasted, and no key of another organisation, at ${appearance.viewport.width}`, async () => {
+      const name = `Found ${appearance.viewport.width}`;
+      const { secret } = await service.act(createKey, { org_id: filled.id, name });
+      const beta = await service.act(createKey, { org_id: await service.newOrganisation('Beta'), name: 'Of Beta' });
+      const { page, close, check } = await openAt('/keys', appearance);
+      const box = page.getByLabel('Secret of a key');
+      for (const [pasted, answer] of [
+        [`  "Authorization: Bearer ${secret}"`, `This is ${name}, a live key of`],
+        [beta.secret, 'No key of this organisation has this secret.'],
+        [secret.slice(0, -1), 'This is no whole key of this service.'],
+        ['key_0dKqvXb3JmZ81sUe', 'This is no whole key of this service.'],
+      ] as const) {
+        await box.fill(pasted);
+        await box.press('Enter');
+        await page.getByText(answer).waitFor();
+        expect(await box.inputValue(), 'the secret is removed from the page').to.equal('');
+        expect(await page.content()).to.not.include(beta.name);
+        await check(`key-found-${answer.length}`);
+      }
       await close();
     });
 
   it('shows expired keys apart, and makes one valid again', async () => {
     const { key_id: id } = await service.act(createKey, { org_id: filled.id, name: 'Ended' });
-    await new ApiKeyStore(service.database).limit(id, { scopes: ['jobs'], expires_at: new Date('2026-07-01') });
+    await new ApiKeyStore(service.database).set(id, { scopes: ['jobs'], expires_at: new Date('2026-07-01') });
     const { page, close, check } = await openAt('/keys');
     await page.getByText('Expired keys (1)').waitFor();
     await check('keys-expired');

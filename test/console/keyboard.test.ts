@@ -76,6 +76,19 @@ describe('the console by keyboard alone', function () {
     await page.getByText('Revoked keys (1)').waitFor();
   });
 
+  it('reaches the first button of a page in two presses, by the button that skips the menu', async () => {
+    await page.reload();
+    await page.getByRole('button', { name: 'Create key' }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.equal('Skip to the page');
+    expect(await page.getByRole('button', { name: 'Skip to the page' }).isVisible()).to.equal(true);
+    await opened.check('skip-link');
+    await page.keyboard.press('Enter');
+    expect(await focused()).to.equal('API keys');
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.equal('Create key');
+  });
+
   itInFull('switches a Live API off and on', async () => {
     await choose('Models');
     const off = () => page.getByRole('switch', { checked: false }).count();

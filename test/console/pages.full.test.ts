@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
+import { addRefusedCalls } from '../../shared/messages/refused-calls.js';
 import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
 import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
@@ -18,6 +19,7 @@ const pages = [
   ['playground', '/playground', 'The same call from your code'],
   ['keys', '/keys', 'Valid keys'],
   ['crm', '/crm', '3. Watch calls arrive'],
+  ['refused-calls', '/refused-calls', 'Correct the problem that the message names'],
   ['usage', '/usage', 'The last twelve months'],
   ['settings', '/settings', 'Sign-in links'],
   ['sessions', '/sessions', 'this browser'],
@@ -36,6 +38,10 @@ describe('the pages of the console', function () {
     service = await consoleService();
     filled = await filledOrganisation(service);
     emptyId = await service.newOrganisation();
+    const key = await service.database.collection<{ _id: string }>('api_keys').findOne({ name: filled.keyName });
+    const refused = { keyId: key?._id ?? '', code: 'bad_request', status: 422, route: 'POST /v1/score' };
+    const calls = [1, 2, 3].map((index) => ({ ...refused, atMs: Date.now(), requestId: `a-request-${index}` }));
+    await addRefusedCalls(service.redis, filled.id, calls);
   });
   after(async () => {
     await service?.leave();
@@ -98,6 +104,7 @@ describe('the pages of the console', function () {
       await open(opened, ['playground-empty', '/playground', 'No models yet']);
       await open(opened, ['jobs-empty', '/jobs', 'No jobs yet']);
       await open(opened, ['new-job-empty', '/jobs/new', 'No models yet']);
+      await open(opened, ['refused-calls-empty', '/refused-calls', 'No refused calls']);
       await open(opened, ['keys-empty', '/keys', 'No valid key']);
       await open(opened, ['crm-empty', '/crm', 'No counted call yet']);
       await opened.close();

@@ -89,6 +89,33 @@ describe('a browser after the sign-out', function () {
     await close();
   });
 
+  it('goes on with the page of the lost session after a sign-in, and after a sign-out with the overview', async () => {
+    const opened = await openPage(browser, service, {}, [401]);
+    const { page } = opened;
+    await opened.signIn('owner', filled.id);
+    await page.goto(`${service.url}/usage?month=2026-11`);
+    await page.getByText('Live keys').waitFor();
+    const path = () => page.evaluate('location.pathname + location.search');
+    await page.context().clearCookies();
+    await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();
+    await signedOut(page);
+    await opened.signIn('owner', filled.id);
+    await page.getByRole('heading', { name: 'Audit log' }).waitFor();
+    expect(await path()).to.equal('/audit');
+    await signOut(page);
+    await signedOut(page);
+    await opened.signIn('owner', filled.id);
+    expect(await path()).to.equal('/');
+    await opened.close();
+  });
+
+  it('shows the sign-in page, not the text of an error, at an address of the API', async () => {
+    const { page, close } = await openPage(browser, service, {}, [401]);
+    await page.goto(`${service.url}/admin/v1/orgs/${filled.id}/usage?format=csv`);
+    await signedOut(page);
+    await close();
+  });
+
   itInFull('shows the sign-in page at the first click after the session was ended elsewhere', async () => {
     const { page, close } = await withSecret();
     await page.getByRole('button', { name: 'I stored it' }).click();

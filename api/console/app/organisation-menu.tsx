@@ -117,8 +117,8 @@ function All() {
   return (
     <>
       <form class="row" onSubmit={open}>
-        <Field label="Id of an organisation" value={id} set={setId} maxLength={100} />
-        <button type="submit" class="button" disabled={id.trim() === ''}>
+        <Field label="Id of an organisation" value={id} set={setId} maxLength={100} isRequired />
+        <button type="submit" class="button">
           Open
         </button>
       </form>

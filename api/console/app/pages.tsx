@@ -32,6 +32,7 @@ interface PageEntry {
 }
 
 const OutcomesPage = later(async () => (await import('./pages/outcomes/outcomes.js')).OutcomesPage);
+const RefusedCallsPage = later(async () => (await import('./pages/organisation/refused-calls.js')).RefusedCallsPage);
 const JobsPage = later(async () => (await import('./pages/jobs/jobs.js')).JobsPage);
 const NewJobPage = later(async () => (await import('./pages/jobs/new-job.js')).NewJobPage);
 const JobPage = later(async () => (await import('./pages/jobs/job.js')).JobPage);
@@ -51,6 +52,14 @@ export const pages: readonly PageEntry[] = [
   { address: '/playground', role: 'admin', component: PlaygroundPage, menu: 'Playground', icon: 'play', group: '' },
   { address: '/keys', role: 'admin', component: KeysPage, menu: 'API keys', icon: 'key', group: 'Connect' },
   { address: '/crm', role: 'viewer', component: CrmPage, menu: 'CRM set-up', icon: 'plug', group: 'Connect' },
+  {
+    address: '/refused-calls',
+    role: 'viewer',
+    component: RefusedCallsPage,
+    menu: 'Refused calls',
+    icon: 'barred',
+    group: 'Connect',
+  },
   { address: '/usage', role: 'viewer', component: UsagePage, menu: 'Usage', icon: 'bars', group: 'Settings' },
   {
     address: '/settings',

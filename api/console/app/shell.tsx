@@ -6,6 +6,7 @@ import { pages } from './pages.js';
 import { Icon } from './parts/icon.js';
 import { SchemeChoice } from './parts/scheme-choice.js';
 import { Refusals } from './refusals.js';
+import { forgetPage } from './server/last-page.js';
 import { OrganisationContext, type Session } from './server/session.js';
 
 /**
@@ -20,13 +21,13 @@ export function Shell({ session, signOut }: { readonly session: Session; readonl
   const organisationId = chosen === undefined ? (session.organisation_id ?? '') : decodeURIComponent(chosen);
   const base = chosen === undefined ? '' : `/o/${chosen}`;
   const role = session.organisations.find((each) => each.org_id === organisationId)?.role ?? session.role;
+  useEffect(forgetPage, []);
   useEffect(() => setOpen(false), [path]);
   const shownPath = useRef(path);
   useEffect(() => {
     if (shownPath.current === path) return;
     shownPath.current = path;
-    // Screen readers read the title of the new page, and Tab goes on from there.
-    document.querySelector<HTMLElement>('main h1')?.focus();
+    focusPage();
   }, [path]);
   useEffect(() => {
     if (organisationId === '' && path === '/') route('/orgs', true);
@@ -36,6 +37,9 @@ export function Shell({ session, signOut }: { readonly session: Session; readonl
   return (
     <OrganisationContext.Provider value={{ session, organisationId, role, base }}>
       <div class="shell">
+        <button type="button" class="button skip" onClick={focusPage}>
+          Skip to the page
+        </button>
         <header class="side" data-open={isOpen || undefined}>
           <div class="side-head">
             <a class="brand" href={`${base}/`}>
@@ -87,7 +91,7 @@ export function Shell({ session, signOut }: { readonly session: Session; readonl
           </div>
         </header>
         {/* By the key nothing that was typed or loaded stays when the organisation changes. */}
-        <main key={organisationId} class="page">
+        <main key={organisationId} class="page" tabIndex={-1}>
           <Refusals />
           {isReadable ? (
             <Router>
@@ -103,6 +107,12 @@ export function Shell({ session, signOut }: { readonly session: Session; readonl
       </div>
     </OrganisationContext.Provider>
   );
+}
+
+/** Screen readers read the title of the page, and Tab goes on from there. A page that is loading has no title yet. */
+function focusPage(): void {
+  const page = document.querySelector('main');
+  (page?.querySelector('h1') ?? page)?.focus();
 }
 
 /** Whether all escapes of an address are UTF-8. The router throws at others, such as `/leads/%E0`. */

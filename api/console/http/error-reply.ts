@@ -25,6 +25,10 @@ export function errorReply(logger: Logger): Middleware {
     const { code, status, message, member, stored, retryAfterSeconds, headers = {} } = refusalOf(context, thrown);
     if (status >= 500) logFailure(logger, context, thrown, causeOf(thrown));
     context.status = status;
+    if (code === 'sign_in_required' && isOpened(context)) {
+      context.status = 303;
+      context.set('Location', '/login');
+    }
     context.set('Cache-Control', 'no-store');
     context.set(headers);
     if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
@@ -33,6 +37,10 @@ export function errorReply(logger: Logger): Middleware {
     context.body = { error: { code, message: text, ...named, ...stored, request_id: context.state.requestId } };
   });
 }
+
+/** Whether a person sees the reply as a page, and not a script or a program. */
+const isOpened = (context: Context): boolean =>
+  context.method === 'GET' && context.get('sec-fetch-dest') === 'document' && context.get('authorization') === '';
 
 function refusalOf(context: Context, thrown: unknown): Refusal {
   if (thrown instanceof AdminError) {

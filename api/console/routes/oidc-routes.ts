@@ -14,6 +14,9 @@ export interface OidcRoutesDeps {
 
 const attemptMs = 10 * 60_000;
 const maxQuery = 4_000;
+/** A longer address does not fit into a cookie beside the secrets. */
+const maxPage = 1_000;
+type Attempt = OidcAttempt & { readonly organisationId?: string; readonly page: unknown };
 /** Reasons that the sign-in page explains. */
 type Problem = 'provider_unavailable' | 'sign_in_failed' | 'email_not_verified' | 'not_invited';
 
@@ -26,10 +29,11 @@ export function addOidcRoutes(router: Router, { sessions, signIn, oidc, logger }
   };
 
   router.get('/admin/v1/session/oidc', async (context) => {
-    const organisationId = new URLSearchParams(context.querystring).get('org');
+    const query = new URLSearchParams(context.querystring);
+    const [organisationId, page] = [query.get('org'), pageOf(query.get('page'))];
     try {
       const { url, attempt } = await oidc.begin();
-      sessions.setAttempt(context, JSON.stringify({ ...attempt, organisationId }), attemptMs);
+      sessions.setAttempt(context, JSON.stringify({ ...attempt, organisationId, page }), attemptMs);
       context.redirect(url.href);
     } catch (error) {
       fail(context, 'provider_unavailable', error);
@@ -48,16 +52,25 @@ export function addOidcRoutes(router: Router, { sessions, signIn, oidc, logger }
     const begun = await signInByOidc(surroundings, person, attempt.organisationId);
     if (begun === undefined) return fail(context, person.verifiedEmail ? 'not_invited' : 'email_not_verified');
     sessions.setCookie(context, begun.secret, begun.session);
-    context.redirect('/');
+    context.redirect(pageOf(attempt.page));
   });
 }
 
+/** The address of a page of the console on which a sign-in ends; `/` for any other text, such as another host. */
+function pageOf(text: unknown): string {
+  const here = 'https://console.invalid';
+  if (typeof text !== 'string' || text.length > maxPage || !URL.canParse(text, here)) return '/';
+  const { origin, pathname, search } = new URL(text, here);
+  const isPage = origin === here && !pathname.startsWith('//') && !/^\/(admin|login)(\/|$)/.test(pathname);
+  return isPage ? `${pathname}${search}` : '/';
+}
+
 /** The attempt that a cookie holds; undefined for a cookie of another form. */
-function attemptOf(text: string | undefined): (OidcAttempt & { readonly organisationId?: string }) | undefined {
+function attemptOf(text: string | undefined): Attempt | undefined {
   try {
-    const { state, nonce, verifier, organisationId } = JSON.parse(text ?? '');
+    const { state, nonce, verifier, organisationId, page } = JSON.parse(text ?? '');
     if (![state, nonce, verifier].every((each) => typeof each === 'string' && each !== '')) return undefined;
-    return { state, nonce, verifier, ...(typeof organisationId === 'string' ? { organisationId } : {}) };
+    return { state, nonce, verifier, page, ...(typeof organisationId === 'string' ? { organisationId } : {}) };
   } catch {
     return undefined;
   }

@@ -4,6 +4,7 @@ import { ApiError, messageOf } from '../../../shared/contract/errors.js';
 import type { Logger } from '../../../shared/process/logger.js';
 import { CallerGone } from '../../request/read-body.js';
 import { errorEnvelope } from '../../schemas/error.js';
+import type { RefusedCalls } from '../refused-calls.js';
 
 const ownRequestId = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -15,15 +16,18 @@ export const requestIdOf = (sent: string | undefined): string =>
 export function errorReply({
   logger,
   docsUrl,
+  refusedCalls,
 }: {
   readonly logger: Logger;
   readonly docsUrl: () => string;
+  readonly refusedCalls: Pick<RefusedCalls, 'noteReply'>;
 }): Middleware {
   return answeringErrors((context, thrown) => {
     const error = asApiError(thrown);
     if (error.entry.status >= 500) logFailure(logger, context, thrown, error.options.cause ?? thrown);
     context.state.errorCode = error.entry.code;
     context.status = error.entry.status;
+    refusedCalls.noteReply(context, error.entry.code);
     context.type = 'application/json';
     context.body = JSON.stringify(errorEnvelope(error, docsUrl()));
     // HTTP requires it on every 401 (RFC 9110, 11.6.1).

@@ -1,25 +1,26 @@
 import type { Command } from 'commander';
 import {
   createKey as createKeyAction,
+  findKey as findKeyAction,
   listKeys as listKeysAction,
   revokeKey as revokeKeyAction,
   setKey as setKeyAction,
 } from '../../../shared/admin/organisations/key-actions.js';
-import type { keySchema, listKeysOutput } from '../../../shared/admin/schemas/keys.js';
+import type { findKeyOutput, keySchema, listKeysOutput } from '../../../shared/admin/schemas/keys.js';
 import { expiryText } from '../../../shared/contract/dates.js';
 import { type Scope, scopes } from '../../../shared/contract/roles.js';
 import type { ShapeOf } from '../../../shared/contract/schema.js';
 import { defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
-import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
+import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../context/cli-context.js';
 import { usageError } from '../context/cli-error.js';
 import { perform } from '../context/perform.js';
 import { readableDate } from '../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../output/table.js';
 import { defineCommand, expiryDate, plainText, scopeList, wholeNumber } from './define-command.js';
 
-/** Adds `key create`, `list`, `set` and `revoke`. */
+/** Adds `key create`, `list`, `find`, `set` and `revoke`. */
 export function addKeyCommands(program: Command, context: CliContext): void {
-  const keys = program.command('key').description('API keys: create, list, set, revoke');
+  const keys = program.command('key').description('API keys: create, list, find, set, revoke');
 
   defineCommand(keys, {
     usage: 'create <org>',
@@ -53,14 +54,26 @@ export function addKeyCommands(program: Command, context: CliContext): void {
   );
 
   defineCommand(keys, {
+    usage: 'find',
+    description: 'Name the key that has a secret. Reads the secret from standard input',
+    examples: ['key find', 'key find --json < secret.txt'],
+    notes:
+      'A terminal does not show what you paste. The secret may stand in a line of settings.\n' +
+      'Exit code 1: no key has it.',
+  }).action((options: KeyOptions) => context.present(options, findKey(context)));
+
+  defineCommand(keys, {
     usage: 'set <key>',
-    description: 'Change scopes and expiry of a key in use. Its secret stays',
+    description: 'Change name, rate, scopes and expiry of a key in use. Its secret stays',
     examples: [
       'key set key_0dKqvXb3JmZ81sUe --scopes score --expires 2027-06-30',
       'key set key_0dKqvXb3JmZ81sUe --scopes all --expires never',
+      'key set key_0dKqvXb3JmZ81sUe --name "HubSpot, EU" --rate 50',
     ],
     notes: 'Running gateways apply it within 5 seconds. A later date also makes an expired key valid\nagain.',
   })
+    .option('--name <name>', 'display name, such as the integration that uses the key', plainText)
+    .option('--rate <calls>', 'scoring calls accepted per second', wholeNumber({ min: 1, max: 10_000 }))
     .option('--scopes <list>', `some of ${scopes.join(', ')}, or all`, scopeList)
     .option('--expires <date>', `${expiryMeaning}, or never`, expiryDate)
     .action((keyId: string, options: KeyOptions) => context.present(options, setKey(context, keyId, options)));
@@ -118,13 +131,27 @@ async function listKeys(context: CliContext, organisationId: string): Promise<Co
   return { document, text: tableOf(document.keys, columns, { width: lineWidth(context.stdout), none }) };
 }
 
-/** Changes scopes and expiry of a key. */
+/** Names the key with the secret of standard input. */
+async function findKey(context: CliContext): Promise<CommandResult> {
+  const secret = await context.readSecret('Paste the secret, then press Enter: ');
+  const document = await perform(context, findKeyAction, { secret });
+  const { key, is_whole: isWhole } = document;
+  const none = isWhole
+    ? 'No key has this secret. It may be a key of another installation.'
+    : `This is no whole secret. It begins with ${context.config.keyBrand}_sk_. Paste it from its first to its last character.`;
+  return { document, text: key === undefined ? none : renderFields(foundFields(key)), ...exitWhen(key === undefined) };
+}
+
+/** Changes name, rate, scopes and expiry of a key. */
 async function setKey(context: CliContext, keyId: string, options: KeyOptions): Promise<CommandResult> {
-  const { scopes: given, expires } = options;
-  if (given === undefined && expires === undefined) throw usageError('Nothing to set. Give --scopes or --expires');
+  const { name, rate, scopes: given, expires } = options;
+  if ([name, rate, given, expires].every((value) => value === undefined))
+    throw usageError('Nothing to set. Give --name, --rate, --scopes or --expires');
   refuseSecret(context, keyId);
   const document = await perform(context, setKeyAction, {
     key_id: keyId,
+    ...(name === undefined ? {} : { name }),
+    ...(rate === undefined ? {} : { rate_per_second: rate }),
     ...(given === undefined ? {} : { scopes: given === 'all' ? null : given }),
     ...(expires === undefined ? {} : { expires_at: expires === 'never' ? null : expires }),
   });
@@ -159,8 +186,15 @@ const fieldsOf = (key: KeyDocument): [name: string, value: string][] => [
   ['Expires', key.expires_at === undefined ? 'never' : expiryText(new Date(key.expires_at))],
 ];
 
+const foundFields = (key: NonNullable<ShapeOf<typeof findKeyOutput>['key']>): [name: string, value: string][] => [
+  ['Organisation', key.org_id],
+  ...fieldsOf(key),
+  ['Last used', key.last_used_at?.slice(0, 10) ?? 'never'],
+  ['State', stateText(key)],
+];
+
 /** The state of a key with the last day on which it can be used, or on which it was revoked. */
-function stateText({ state, expires_at: expires, revoked_at: revoked }: ListedKey): string {
+function stateText({ state, expires_at: expires, revoked_at: revoked }: Omit<ListedKey, 'calls_this_month'>): string {
   if (revoked !== undefined) return `revoked ${revoked.slice(0, 10)}`;
   if (expires === undefined) return state;
   const lastDay = new Date(Date.parse(expires) - 1).toISOString().slice(0, 10);

@@ -17,6 +17,8 @@ export interface CliContext {
   readonly canAsk: boolean;
   /** Asks the user a yes/no question. Returns true without a terminal. */
   confirm(question: string): Promise<boolean>;
+  /** Reads a secret from standard input. See `readSecret`. */
+  readSecret(question: string): Promise<string>;
   /** Awaits the command, prints its result as text or JSON and stores its exit code. */
   present(options: { readonly json?: boolean }, work: Promise<CommandResult>): Promise<void>;
 }

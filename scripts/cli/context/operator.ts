@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import type { OutputStream } from './cli-context.js';
 import { CliError, exitCodes, usageError } from './cli-error.js';
 
@@ -39,6 +40,42 @@ export async function confirm(
     throw error;
   } finally {
     terminal.close();
+  }
+}
+
+/** More than any line with a secret has. */
+const maxSecretLine = 1_000;
+
+/**
+ * Reads the first line that is not blank. A secret is no argument of a command, because shells and lists of processes
+ * keep these. A terminal does not show what is typed.
+ * @throws CliError with exit code 130 on Ctrl-C, and 2 without a line, or with one that is too long
+ */
+export async function readSecret(
+  question: string,
+  { stdin, stderr }: Pick<Outputs, 'stderr'> & { readonly stdin: InputStream | undefined },
+): Promise<string> {
+  const isTyped = stdin?.isTTY === true;
+  if (isTyped) stderr.write(question);
+  const line = await firstLine(stdin, isTyped);
+  if (isTyped) stderr.write('\n');
+  if (line === undefined || line.length > maxSecretLine)
+    throw usageError('Standard input has no line with a secret. Paste it, or send it: npx leadscore key find < FILE');
+  return line;
+}
+
+async function firstLine(stdin: InputStream | undefined, isTyped: boolean): Promise<string | undefined> {
+  if (stdin === undefined) return undefined;
+  const hidden = new Writable({ write: (_bytes, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: hidden, terminal: isTyped });
+  try {
+    return await new Promise<string | undefined>((resolve, reject) => {
+      lines.on('line', (line) => line.trim() !== '' && resolve(line.trim()));
+      lines.once('close', () => resolve(undefined));
+      lines.once('SIGINT', () => reject(interrupted()));
+    });
+  } finally {
+    lines.close();
   }
 }
 

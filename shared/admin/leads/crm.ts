@@ -6,6 +6,7 @@ import type { LedgerRow } from '../../store/calls/usage-ledger.js';
 import { ledgerIndex } from '../../store/calls/usage-rollups.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
 import { defineAction } from '../action.js';
+import { namesOf } from '../names-of.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { crmInput, crmSchema } from '../schemas/leads.js';
 
@@ -30,12 +31,19 @@ export const showCrm = defineAction({
       ordered<NewestCall>(database, organisationId, { newestFirst: true, most: callsShown, projection }),
     ]);
     const newest = calls.sort((one, other) => other.at.getTime() - one.at.getTime()).slice(0, callsShown);
+    const names = await namesOf(
+      database,
+      newest.flatMap(({ key, model }) => [key, model]),
+    );
+    const named = (member: string, id: string) => (names.has(id) ? { [member]: names.get(id) } : {});
     return {
       api_url: apiUrl,
       ...times,
       calls: newest.map(({ at, key, bucket, model, records, request_id }) => ({
         at: at.toISOString(),
         ...{ key_id: key, bucket, model_id: model, records, request_id },
+        ...named('key_name', key),
+        ...named('model_name', model),
       })),
     };
   },

@@ -1,18 +1,19 @@
 import type { Db } from 'mongodb';
-import { storedCrmId } from '../../contract/crm-id.js';
+import { salesforceIdOf, storedCrmId } from '../../contract/crm-id.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { callsCollection, type PredictionSegment } from '../../store/calls/prediction-segment.js';
 import { PredictionStore } from '../../store/calls/predictions.js';
 import { readRecentScores } from '../../store/calls/recent-scores.js';
+import { scoredAmong } from '../../store/calls/scored-leads.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
 import { leadIndexOf } from '../../store/lead-index/lead-index.js';
-import { ModelStore } from '../../store/models/models.js';
 import { outcomeId, type StoredOutcome } from '../../store/validation/outcomes.js';
 import { defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { leadInput, leadSchema, searchLeadsInput, searchLeadsOutput } from '../schemas/leads.js';
 import { changedFields, earlierOf } from './changed-fields.js';
+import { modelNames } from './model-names.js';
 
 const leadsShown = 20;
 const scoresPerLead = 5;
@@ -31,7 +32,7 @@ export const searchLeads = defineAction({
   output: searchLeadsOutput,
   async run({ database }, { org_id: organisationId, prefix }) {
     await requireOrganisation(new OrganisationStore(database), organisationId);
-    const crmIds = await leadsFrom(database, organisationId, storedCrmId(prefix));
+    const crmIds = await leadsOf(database, organisationId, prefix);
     const [recent, names] = await Promise.all([
       readRecentScores(database, { organisationId, crmIds, mostScores: scoresPerLead, timeoutMs }),
       modelNames(database, organisationId),
@@ -50,6 +51,16 @@ export const searchLeads = defineAction({
     };
   },
 });
+
+/** The leads whose id begins with a text, in each form of the id. A Salesforce id in its other form comes first. */
+async function leadsOf(database: Db, organisationId: string, prefix: string): Promise<string[]> {
+  const other = salesforceIdOf(prefix);
+  const [begun, others] = await Promise.all([
+    leadsFrom(database, organisationId, prefix),
+    other === undefined ? [] : scoredAmong(database, { organisationId, crmIds: [other] }),
+  ]);
+  return [...new Set([...others, ...begun])].slice(0, leadsShown);
+}
 
 /** One index seek a lead. A sort, or bounds without `$elemMatch`, would read far more of the index. */
 async function leadsFrom(database: Db, org: string, prefix: string): Promise<string[]> {
@@ -73,10 +84,6 @@ async function leadsFrom(database: Db, org: string, prefix: string): Promise<str
   });
   return found;
 }
-
-/** The names of an organisation's models by id, without deleted ones. */
-const modelNames = async (database: Db, organisationId: string): Promise<ReadonlyMap<string, string>> =>
-  new Map((await new ModelStore(database).list(organisationId)).map(({ _id, name }) => [_id, name]));
 
 /** MongoDB orders texts by their bytes. */
 const isBefore = (one: string, other: string): boolean => Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;

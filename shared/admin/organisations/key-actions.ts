@@ -1,4 +1,5 @@
 import { monthOf } from '../../contract/dates.js';
+import { hashSecret, parseSecret, secretIn } from '../../contract/identifiers.js';
 import { orderedScopes } from '../../contract/roles.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import { type ApiKey, ApiKeyStore, defaultRatePerSecond, isExpired } from '../../store/accounts/api-keys.js';
@@ -10,6 +11,8 @@ import { refuseForOlderProcesses } from '../older-processes.js';
 import {
   createKeyInput,
   createKeyOutput,
+  findKeyInput,
+  findKeyOutput,
   keySchema,
   listKeysInput,
   listKeysOutput,
@@ -65,20 +68,36 @@ export const listKeys = defineAction({
     const keys = await new ApiKeyStore(database).list(organisationId);
     const store = new CallDayStore(database);
     const calls = await store.callsByKey(daysOf(organisationId, monthOf(clock.now())));
-    const shown = keys.map(async (key) => {
-      const used = await store.lastUse(organisationId, key._id);
-      const lastUse = used === undefined ? {} : { last_used_at: used.toISOString() };
-      const state = stateOf(key, clock.now());
-      return { ...keyDocument(key), state, calls_this_month: calls.get(key._id) ?? 0, ...lastUse };
-    });
+    const shown = keys.map(async (key) => ({
+      ...(await usedDocument(context, key)),
+      calls_this_month: calls.get(key._id) ?? 0,
+    }));
     return { keys: await Promise.all(shown) };
   },
 });
 
-/** Changes the scopes and the expiry of a key in use. Its secret stays. */
+/** Names the key that has a secret. An unknown secret and one of another organisation have the same answer. */
+export const findKey = defineAction({
+  name: 'key.find',
+  description: 'Name the API key that has a secret. Nothing is stored.',
+  role: 'admin',
+  effect: 'read',
+  input: findKeyInput,
+  output: findKeyOutput,
+  async run(context, { org_id: organisationId, secret: given }) {
+    const { brand, pepper } = await checkedKeySettings(context, 'no key would be found', 'compare');
+    const secret = secretIn(given, brand);
+    if (secret === undefined || parseSecret(secret, brand) === undefined) return { is_whole: false };
+    const key = await new ApiKeyStore(context.database).findByHash(hashSecret(secret, pepper));
+    const isShown = organisationId === undefined || key?.organisation_id === organisationId;
+    return { is_whole: true, ...(key && isShown && { key: await usedDocument(context, key) }) };
+  },
+});
+
+/** Changes name, rate, scopes and expiry of a key in use. Its secret stays. */
 export const setKey = defineAction({
   name: 'key.set',
-  description: 'Change scopes and expiry of an API key, also of an expired one. Its secret stays.',
+  description: 'Change name, rate, scopes and expiry of an API key, also of an expired one. Its secret stays.',
   role: 'admin',
   effect: 'change',
   input: setKeyInput,
@@ -86,17 +105,19 @@ export const setKey = defineAction({
   prepare: refuseUnkept,
   async run(context, input) {
     const { database, session, clock, record, announce } = context;
-    const { scopes, expires_at: expires } = input;
+    const { name, rate_per_second: rate, scopes, expires_at: expires } = input;
     const before = await requireKey(context, input);
     const keyId = before._id;
-    const limits = {
+    const change = {
+      name: name?.trim(),
+      rate_per_second: rate,
       scopes: scopes && orderedScopes(scopes),
       expires_at: typeof expires === 'string' ? checkedExpiry(expires, clock.now()) : expires,
     };
     if (before.revoked_at !== undefined)
       throw new AdminError('conflict', `The key ${keyId} is revoked, and cannot be changed. Create another key.`);
-    if (scopes === undefined && expires === undefined) return keyDocument(before);
-    const document = keyDocument((await new ApiKeyStore(database, session).limit(keyId, limits)) ?? before);
+    if (Object.values(change).every((value) => value === undefined)) return keyDocument(before);
+    const document = keyDocument((await new ApiKeyStore(database, session).set(keyId, change)) ?? before);
     announce({ kind: 'key', id: before.hash });
     const changed = difference(keyDocument(before), document);
     await record({ organisationId: before.organisation_id, target: keyId, ...changed });
@@ -154,6 +175,16 @@ async function requireKey(
 
 const stateOf = (key: ApiKey, nowMs: number): 'valid' | 'expired' | 'revoked' =>
   key.revoked_at === undefined ? (isExpired(key, nowMs) ? 'expired' : 'valid') : 'revoked';
+
+/** A key with its state and its last use. */
+async function usedDocument(
+  { database, clock }: Pick<ActionContext, 'database' | 'clock'>,
+  key: ApiKey,
+): Promise<NonNullable<ShapeOf<typeof findKeyOutput>['key']>> {
+  const used = await new CallDayStore(database).lastUse(key.organisation_id, key._id);
+  const lastUse = used === undefined ? {} : { last_used_at: used.toISOString() };
+  return { ...keyDocument(key), state: stateOf(key, clock.now()), ...lastUse };
+}
 
 /** A key without its secret and hash. */
 const keyDocument = (key: ApiKey): ShapeOf<typeof keySchema> => ({

@@ -5,14 +5,16 @@ import { AdminError } from '../admin-error.js';
 /**
  * The key settings, for an action that hashes with them. They may have been changed since this process started.
  * @param harm of other settings than those of the database; continues the sentence
+ * @param how `claim` stores them in a database that has none; `compare` writes nothing
  * @throws AdminError when they differ from those of the database
  */
 export async function checkedKeySettings(
   { database, keySettings }: Pick<ActionContext, 'database' | 'keySettings'>,
   harm: string,
+  how: 'claim' | 'compare' = 'claim',
 ): Promise<KeySettings> {
   const settings = await keySettings();
-  const different = await new KeySettingsStore(database).claim(settings);
+  const different = await new KeySettingsStore(database)[how](settings);
   if (different.length === 0) return settings;
   const names = different.join(' and ');
   throw new AdminError(

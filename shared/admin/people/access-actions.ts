@@ -1,7 +1,7 @@
 import { newId } from '../../contract/identifiers.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import { type AuditEntry, AuditLog } from '../../store/console/audit-log.js';
+import type { AuditEntry } from '../../store/console/audit-log.js';
 import { accessHash, ConsoleAccess, newAccessSecret } from '../../store/console/console-access.js';
 import { defineAction } from '../action.js';
 import { AdminError, invalid } from '../admin-error.js';
@@ -13,8 +13,6 @@ import {
   createLinkOutput,
   createTokenInput,
   createTokenOutput,
-  listAuditInput,
-  listAuditOutput,
   listTokensOutput,
   revokeTokenInput,
 } from '../schemas/people.js';
@@ -107,24 +105,6 @@ export const revokeToken = defineAction({
     if (removed === undefined) throw new AdminError('not_found', `There is no token ${tokenId}`);
     await record({ target: tokenId, before: { name: removed.person } });
     return {};
-  },
-});
-
-const entriesPerPage = 50;
-
-export const listAudit = defineAction({
-  name: 'audit.list',
-  description: "List the changes of an organisation's settings, latest first.",
-  role: 'viewer',
-  effect: 'read',
-  input: listAuditInput,
-  output: listAuditOutput,
-  async run({ database }, { org_id: organisationId, before }) {
-    await requireOrganisation(new OrganisationStore(database), organisationId);
-    const found = await new AuditLog(database).latest(organisationId, entriesPerPage + 1, before);
-    const entries = found.slice(0, entriesPerPage).map(entryDocument);
-    const last = entries.at(-1);
-    return { entries, ...(last === undefined || found.length <= entriesPerPage ? {} : { next: last.entry_id }) };
   },
 });
 

@@ -1,5 +1,5 @@
 import { scopes } from '../../contract/roles.js';
-import { closedObject, count, described, instant, instantOrNull, list, text } from '../../contract/schema.js';
+import { closedObject, count, described, flag, instant, instantOrNull, list, text } from '../../contract/schema.js';
 import { bucket, keyId, name, organisationId } from './members.js';
 
 const scopeList = { type: 'array', items: { type: 'string', enum: scopes }, minItems: 1, uniqueItems: true } as const;
@@ -22,24 +22,43 @@ const keyMembers = {
 
 export const keySchema = closedObject(keyMembers);
 
+/** A key as it is used. */
+const usedMembers = {
+  ...keyMembers,
+  state: { type: 'string', enum: ['valid', 'expired', 'revoked'] },
+  /** Absent if no call of the last 400 days is known. Up to a minute late. */
+  'last_used_at?': instant,
+} as const;
+/** Scoring calls accepted in any second. */
+const rate = { type: 'integer', minimum: 1, maximum: 10_000 } as const;
+
 export const listKeysInput = closedObject({ org_id: organisationId });
 export const listKeysOutput = closedObject({
-  keys: list(
-    closedObject({
-      ...keyMembers,
-      state: { type: 'string', enum: ['valid', 'expired', 'revoked'] },
-      /** Absent if no call of the last 400 days is known. Up to a minute late. */
-      'last_used_at?': instant,
-      'calls_this_month?': count,
-    }),
+  keys: list(closedObject({ ...usedMembers, 'calls_this_month?': count })),
+});
+
+/** Without an organisation, the keys of all are searched. */
+export const findKeyInput = closedObject({
+  'org_id?': organisationId,
+  secret: described(
+    'The secret of a key, also within a header or a line of settings. It is neither stored nor logged.',
+    {
+      type: 'string',
+      minLength: 1,
+      maxLength: 1_000,
+    },
   ),
+});
+export const findKeyOutput = closedObject({
+  is_whole: described('Whether the text has a secret whose form and checksum are right.', flag),
+  'key?': described('Absent: no key has this secret, or one of another organisation.', closedObject(usedMembers)),
 });
 
 export const createKeyInput = closedObject({
   org_id: organisationId,
   'name?': name,
   'kind?': bucket,
-  'rate_per_second?': { type: 'integer', minimum: 1, maximum: 10_000 },
+  'rate_per_second?': rate,
   'scopes?': scopeList,
   'expires_at?': described(expiry, instant),
 });
@@ -48,6 +67,8 @@ export const createKeyInput = closedObject({
 export const setKeyInput = closedObject({
   'org_id?': organisationId,
   key_id: keyId,
+  'name?': name,
+  'rate_per_second?': rate,
   'scopes?': described('Null: the key may do everything.', { ...scopeList, type: ['array', 'null'] }),
   'expires_at?': described(`${expiry} Null: it has no end.`, instantOrNull),
 });

@@ -41,6 +41,29 @@ export const searchLeadsOutput = closedObject({
   ),
 });
 
+export const recentLeadsInput = closedObject({ org_id: organisationId });
+const recentLead = closedObject({
+  crm_id: text,
+  model_id: text,
+  model_name: textOrNull,
+  /** The latest under this model. */
+  score,
+  scored_at: instant,
+  /** Against the score before under this model; absent where it is not among the predictions that were read. */
+  'delta?': { type: 'integer', minimum: -100, maximum: 100 },
+});
+/** At most ten leads in each list. */
+export const recentLeadsOutput = closedObject({
+  /** How many predictions were read, at most 10,000. */
+  predictions: count,
+  /** When the oldest of them was made. */
+  'since?': instant,
+  newest: list(recentLead),
+  highest: list(recentLead),
+  /** The leads whose score changed most against the one before. */
+  changed: list(recentLead),
+});
+
 export const leadInput = closedObject({ org_id: organisationId, crm_id: crmId, 'before?': cursor });
 
 /** A field that was sent with another value than in the lead's score before. */
@@ -122,8 +145,10 @@ export const crmSchema = closedObject({
     closedObject({
       at: instant,
       key_id: text,
+      'key_name?': text,
       bucket,
       model_id: text,
+      'model_name?': text,
       records: { type: 'integer', minimum: 1 },
       request_id: text,
     }),

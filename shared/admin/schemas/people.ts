@@ -1,6 +1,6 @@
 import { ownRoles, roles, ways } from '../../contract/roles.js';
 import { closedObject, flag, instant, instantOrNull, list, record, text, textOrNull } from '../../contract/schema.js';
-import { cursor, name, organisationId } from './members.js';
+import { cursor, day, name, organisationId } from './members.js';
 
 const role = { type: 'string', enum: roles } as const;
 const ownRole = { type: 'string', enum: ownRoles } as const;
@@ -95,12 +95,32 @@ export const auditEntrySchema = closedObject({
   action: text,
   /** The id of the changed object, such as `key_…`; null for the organisation itself. */
   target: textOrNull,
+  /** Its name now, or when it was removed. Absent for objects without a name. */
+  'target_name?': text,
   /** The members that changed. Never secrets or fields of leads. */
   'before?': change,
   'after?': change,
   'reason?': text,
   request_id: text,
 });
-export const listAuditInput = closedObject({ org_id: organisationId, 'before?': cursor });
-/** Latest first. `next` is absent on the last page. */
-export const listAuditOutput = closedObject({ entries: list(auditEntrySchema), 'next?': text });
+export const listAuditInput = closedObject({
+  org_id: organisationId,
+  'before?': cursor,
+  /** The name of a person or a program. */
+  'actor?': name,
+  /** The first word of actions, such as `key`. */
+  'kind?': { type: 'string', pattern: '^[a-z]{1,20}$' },
+  /** The first and the last day, UTC. */
+  'from?': day,
+  'to?': day,
+});
+/**
+ * Latest first. `next` is absent on the last page. By a person or a kind, a page reads 5,000 entries: it may have few
+ * entries or none, and a next one.
+ */
+export const listAuditOutput = closedObject({
+  entries: list(auditEntrySchema),
+  'next?': text,
+  /** Who made the latest 1,000 changes, at most 200 names. Absent on further pages. */
+  'actors?': list(text),
+});

@@ -10,6 +10,7 @@ import {
   numberOrNull,
   record,
   text,
+  textOrNull,
 } from '../../contract/schema.js';
 import { bucket, day, month, organisationId } from './members.js';
 import { verdictSchema } from './models.js';
@@ -28,6 +29,26 @@ const usageMembers = {
 } as const;
 
 export const usageInput = closedObject({ org_id: organisationId, 'month?': month });
+
+export const refusedCallsInput = closedObject({ org_id: organisationId });
+/** Latest first, at most 200 of the last seven days. */
+export const refusedCallsOutput = closedObject({
+  calls: list(
+    closedObject({
+      at: instant,
+      key_id: text,
+      key_name: textOrNull,
+      /** The code and the status of the error. */
+      code: text,
+      status: count,
+      /** The method and the route, such as `POST /v1/score`. */
+      route: text,
+      request_id: text,
+      /** Says what to do about this code. */
+      remedy: text,
+    }),
+  ),
+});
 
 /** Counters in Redis beside the sum of the ledger. For the command line: it reads every call of the month. */
 export const usageCountersOutput = closedObject({

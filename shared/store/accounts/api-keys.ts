@@ -27,8 +27,10 @@ export interface ApiKey {
 export const isExpired = ({ expires_at: at }: Pick<ApiKey, 'expires_at'>, nowMs: number): boolean =>
   at !== undefined && at.getTime() <= nowMs;
 
-/** A change of a key's limits. Absent members stay, and null removes a limit. */
-export interface KeyLimits {
+/** A change of a key. Absent members stay, and null removes a limit. */
+export interface KeyChange {
+  readonly name?: string | undefined;
+  readonly rate_per_second?: number | undefined;
   readonly scopes?: readonly Scope[] | null | undefined;
   readonly expires_at?: Date | null | undefined;
 }
@@ -87,9 +89,9 @@ export class ApiKeyStore {
     return (await this.collection.findOne({ hash })) ?? undefined;
   }
 
-  /** Changes the limits of a key that is not revoked. Undefined if there is no such key. */
-  async limit(keyId: string, limits: KeyLimits): Promise<ApiKey | undefined> {
-    const members = Object.entries(limits);
+  /** Changes a key that is not revoked. Undefined if there is no such key. */
+  async set(keyId: string, change: KeyChange): Promise<ApiKey | undefined> {
+    const members = Object.entries(change);
     const set = members.filter(([, value]) => value !== undefined && value !== null);
     const removed = members.flatMap(([name, value]) => (value === null ? [[name, 1 as const]] : []));
     // MongoDB refuses an operator without fields.

@@ -22,9 +22,42 @@ export interface AuditEntry {
   readonly request_id: string;
 }
 
-const timeoutMs = 5_000;
+/** Which entries of an organisation are wanted. */
+export interface AuditQuery {
+  /** At most so many. */
+  readonly most: number;
+  /** The id of an entry: only earlier ones. */
+  readonly before?: string | undefined;
+  /** From this instant on. */
+  readonly from?: Date | undefined;
+  /** Before this instant. */
+  readonly until?: Date | undefined;
+  /** The name of the person or program. */
+  readonly actor?: string | undefined;
+  /** The first word of actions, such as `key`. */
+  readonly kind?: string | undefined;
+}
 
-const idAt = (at: Date): string => at.getTime().toString(36).padStart(9, '0') + randomBase62(10);
+/** Some entries, latest first, and the id of the last one that was read if the log goes on. */
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[];
+  readonly next: string | undefined;
+}
+
+const timeoutMs = 5_000;
+/** No index has persons and kinds: a page of a filtered log reads so many entries. */
+export const mostEntriesRead = 5_000;
+/** The latest entries, whose persons can be chosen. */
+const entriesOfActors = 1_000;
+const mostActors = 200;
+
+interface IdRange {
+  readonly $gte: string;
+  readonly $lt?: string;
+}
+
+const timePart = (at: Date): string => at.getTime().toString(36).padStart(9, '0');
+const idAt = (at: Date): string => timePart(at) + randomBase62(10);
 
 /** The log of all changes that people made. */
 export class AuditLog {
@@ -44,18 +77,59 @@ export class AuditLog {
     await withMongoTimeout(timeoutMs, () => this.collection.insertOne({ _id: idAt(entry.at), ...entry }, options));
   }
 
+  /** The entries of an organisation, latest first. */
+  async latest(organisationId: string, most: number): Promise<AuditEntry[]> {
+    return [...(await this.page(organisationId, { most })).entries];
+  }
+
   /**
-   * The entries of an organisation, latest first.
-   * @param before the id of an entry: only earlier ones
+   * Entries of an organisation. A page of a filtered log may have few or none, and a next one: it ends after
+   * `mostEntriesRead`.
    */
-  latest(organisationId: string, most: number, before?: string): Promise<AuditEntry[]> {
-    const earlier = before === undefined ? {} : { _id: { $lt: before } };
-    return withMongoTimeout(timeoutMs, (signal) =>
-      this.collection
-        .find({ org: organisationId, ...earlier }, { signal })
-        .sort({ org: 1, _id: -1 })
-        .limit(most)
-        .toArray(),
+  async page(organisationId: string, { most, before, from, until, actor, kind }: AuditQuery): Promise<AuditPage> {
+    const above = from === undefined ? '' : timePart(from);
+    const below = [before, until && timePart(until)].filter((id) => id !== undefined).sort()[0];
+    const within: IdRange = { $gte: above, ...(below === undefined ? {} : { $lt: below }) };
+    const filter = {
+      ...(actor === undefined ? {} : { 'actor.name': actor }),
+      // In ASCII the slash follows the full stop.
+      ...(kind === undefined ? {} : { action: { $gt: `${kind}.`, $lt: `${kind}/` } }),
+    };
+    const isFiltered = Object.keys(filter).length > 0;
+    const latestFirst = { org: 1, _id: -1 } as const;
+    return await withMongoTimeout(timeoutMs, async (signal) => {
+      const find = (ids: IdRange, others: object = {}) =>
+        this.collection.find({ org: organisationId, _id: ids, ...others }, { signal }).sort(latestFirst);
+      const [last] = isFiltered
+        ? await find(within)
+            .project<{ _id: string }>({ _id: 1 })
+            .skip(mostEntriesRead - 1)
+            .limit(1)
+            .toArray()
+        : [];
+      const range = last === undefined ? within : { ...within, $gte: last._id };
+      const found = await find(range, filter)
+        .limit(most + 1)
+        .toArray();
+      const entries = found.slice(0, most);
+      return { entries, next: found.length > most ? entries.at(-1)?._id : last?._id };
+    });
+  }
+
+  /** The names of those who made the latest changes of an organisation, in alphabetical order. */
+  async actors(organisationId: string): Promise<string[]> {
+    const stages = [
+      { $match: { org: organisationId } },
+      { $sort: { org: 1, _id: -1 } },
+      { $limit: entriesOfActors },
+      { $group: { _id: '$actor.name' } },
+      { $sort: { _id: 1 } },
+      { $limit: mostActors },
+    ];
+    // The cursor obeys `signal`, although the type of the options lacks it.
+    const found = await withMongoTimeout(timeoutMs, (signal) =>
+      this.collection.aggregate<{ readonly _id: string }>(stages, { signal } as object).toArray(),
     );
+    return found.map(({ _id: name }) => name);
   }
 }

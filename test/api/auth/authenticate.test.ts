@@ -81,7 +81,7 @@ describe('Authenticator', () => {
     const later = 'An administrator can set a later date.';
     const ended = `The API key expired at the end of 2030-06-30 (UTC). ${later}`;
     expect(await seen('2030-06-30T23:59:59.999Z')).to.deep.equal(['a day', 'a time']);
-    await stored.limit(ofDay.key._id, { expires_at: null });
+    await stored.set(ofDay.key._id, { expires_at: null });
     expect(await seen('2030-07-01T00:00:00Z'), 'from the cache').to.deep.equal([ended, 'a time']);
     keys.forget(ofDay.key.hash);
     expect(await seen('2030-07-01T12:30:00Z')).to.deep.equal([

@@ -40,9 +40,9 @@ describe('a sign-in to the console by OIDC', () => {
       .join('; ');
 
   /** Begins a sign-in: the cookies of the browser, and the address of the provider. */
-  async function begin(organisationId?: string) {
-    const query = organisationId === undefined ? '' : `?org=${organisationId}`;
-    const { status, headers } = await service.anyone('GET', `/admin/v1/session/oidc${query}`);
+  async function begin(organisationId?: string, page?: string) {
+    const query = new URLSearchParams({ ...(organisationId && { org: organisationId }), ...(page && { page }) });
+    const { status, headers } = await service.anyone('GET', `/admin/v1/session/oidc?${query}`);
     expect(status).to.equal(302);
     const address = headers.get('location') ?? '';
     expect(new URL(address).searchParams.get('code_challenge_method')).to.equal('S256');
@@ -111,6 +111,23 @@ describe('a sign-in to the console by OIDC', () => {
     expect(await organisationOf((await signIn('ada')).cookie)).to.equal(beta);
     expect(await organisationOf((await signIn('ada', acme)).cookie)).to.equal(acme);
     expect((await signIn('ada', 'org_other')).location).to.equal('/login?problem=not_invited');
+  });
+
+  it('ends on the page where it began, and never on another host or on an address of the API', async () => {
+    for (const [page, end] of [
+      [`/o/${acme}/leads/00Q5?tab=1`, `/o/${acme}/leads/00Q5?tab=1`],
+      ['https://evil.example/keys', '/'],
+      ['//evil.example/keys', '/'],
+      ['/\\evil.example', '/'],
+      ['/.//evil.example', '/'],
+      ['javascript:alert(1)', '/'],
+      ['/admin/v1/session/oidc', '/'],
+      ['/login', '/'],
+      [`/${'x'.repeat(1_000)}`, '/'],
+    ] as const) {
+      const { cookie, address } = await begin(undefined, page);
+      expect((await comeBack(await provider.signIn(address, 'ada'), cookie)).location, page).to.equal(end);
+    }
   });
 
   it('refuses a reply with another state, of another browser, or a second time', async () => {

@@ -91,6 +91,17 @@ describe('a session of the console', () => {
     expect([after.status, codeOf(after)]).to.deep.equal([401, 'sign_in_required']);
   });
 
+  it('is asked of a person who opens an address of the API by the sign-in page, and of a script by an error', async () => {
+    const path = `/admin/v1/orgs/${organisationId}/usage?format=csv`;
+    const opened = await fetch(`${service.url}${path}`, {
+      headers: { 'sec-fetch-dest': 'document' },
+      redirect: 'manual',
+    });
+    expect([opened.status, opened.headers.get('location')]).to.deep.equal([303, '/login']);
+    for (const headers of [{ 'sec-fetch-dest': 'empty' }, { authorization: 'Bearer x', 'sec-fetch-dest': 'document' }])
+      expect((await service.anyone('GET', path, { headers })).status).to.equal(401);
+  });
+
   it('ends after twelve idle hours, and seven days after it began', async () => {
     const ada = await service.signIn('viewer', organisationId);
     const of = async () => (await sessions().find().sort({ created_at: -1 }).limit(1).next()) ?? undefined;

@@ -199,7 +199,7 @@ describe('a bulk job through the API', () => {
     const key = await own.addKey('live');
     const { job_id: id } = await newJob(own, {}, key);
     const { stores, redis } = service;
-    await stores.keys.limit(key.key._id, { expires_at: new Date(service.clock.now()) });
+    await stores.keys.set(key.key._id, { expires_at: new Date(service.clock.now()) });
     await publishChange(redis, { kind: 'key', id: key.key.hash });
     await eventually(async () => refused(await own.call(`/v1/jobs/${id}`, { key }), '401 invalid_api_key'));
     await upload(id, Buffer.from('company_size\n7\n8\n'));

@@ -88,7 +88,7 @@ describe('429 rate_limited of the scoring endpoints', () => {
         const { message } = refused(reply, '429 rate_limited').error;
         expect(message).to.equal(
           'More than 10 calls within a second, which is the limit of this key alone: slow down and retry. ' +
-            'An administrator can create a key with a higher rate.',
+            'An administrator can give the key a higher rate.',
         );
         expect(reply.headers.get('retry-after')).to.equal('1');
       }

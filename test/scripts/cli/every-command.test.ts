@@ -180,7 +180,7 @@ describe('every command', () => {
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
       ...['org create', 'org set', 'org show', 'org list', 'org suspend', 'org resume'],
-      ...['key create', 'key list', 'key set', 'key revoke'],
+      ...['key create', 'key list', 'key find', 'key set', 'key revoke'],
       'model import',
       ...[
         'model check',
@@ -191,6 +191,7 @@ describe('every command', () => {
         ...['model candidate', 'model compare', 'model promote', 'model rollback'],
         'model delete',
         'usage show',
+        'usage refused',
         'usage reconcile',
         'outcomes import',
         'restore export',

@@ -27,6 +27,7 @@ const others = [
     'org list',
     'key create',
     'key list',
+    'key find',
     'model list',
     'model show',
     'model compare',
@@ -39,6 +40,7 @@ const others = [
     'migrate',
     'lead-index',
     'usage show',
+    'usage refused',
     'usage reconcile',
     'outcomes import',
     'validation show',
@@ -199,7 +201,13 @@ describe('a gateway that no announcement reaches', () => {
         ? [command.name()]
         : command.commands.flatMap((each) => names(each).map((name) => `${command.name()} ${name}`));
     const config = readOperatorConfig({});
-    const unused = { clock: service.clock, canAsk: false, confirm: async () => false, present: async () => undefined };
+    const unused = {
+      clock: service.clock,
+      canAsk: false,
+      confirm: async () => false,
+      present: async () => undefined,
+      readSecret: async () => '',
+    };
     const { stdout, stderr } = process;
     const all = names(createProgram({ config, connections: new Connections(config), stdout, stderr, ...unused }));
     const listed = all.map((name) => name.replace(/^leadscore /, '')).sort();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { hashSecret, parseSecret } from '../../../shared/contract/identifiers.js';
+import { hashSecret, newSecret, parseSecret } from '../../../shared/contract/identifiers.js';
 import { ProcessRegister } from '../../../shared/redis/process-register.js';
 import { KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
 import { CallDayStore, dayOf } from '../../../shared/store/console/call-days.js';
@@ -66,6 +66,13 @@ describe('leadscore key', () => {
       before: { expires_at: '2090-07-01T00:00:00.000Z' },
       after: { scopes: ['score'], expires_at: '2091-01-03T00:00:00.000Z' },
     });
+    const renamed = await desk.run('key', 'set', id, '--name', 'CRM, EU', '--rate', '250');
+    expect(renamed.stdout).to.match(/Name +CRM, EU\n.*\nRate +250 calls per second\n/);
+    expect(await desk.stores.keys.find(id)).to.deep.include({
+      name: 'CRM, EU',
+      rate_per_second: 250,
+      hash: stored?.hash,
+    });
     const open = await desk.document('key', 'set', id, '--scopes', 'all', '--expires', 'never');
     expect(open).to.not.have.any.keys('scopes', 'expires_at');
     expect(await desk.stores.keys.find(id)).to.not.have.any.keys('scopes', 'expires_at');
@@ -88,7 +95,7 @@ describe('leadscore key', () => {
         2,
         '"admin" is no scope. Name some of score, read, erase, outcomes, jobs, with commas, or all.',
       ],
-      [[], 2, 'Nothing to set. Give --scopes or --expires'],
+      [[], 2, 'Nothing to set. Give --name, --rate, --scopes or --expires'],
     ] as const) {
       const refused = await desk.run('key', 'set', id, ...words);
       expect(refused.exitCode, words.join(' ')).to.equal(exitCode);
@@ -101,6 +108,40 @@ describe('leadscore key', () => {
     const { exitCode, stderr } = await desk.run('key', 'set', id, '--expires', 'never');
     expect(exitCode).to.equal(1);
     expect(stderr).to.include(`The key ${id} is revoked, and cannot be changed. Create another key.`);
+  });
+
+  it('key find names the key of a secret, which it reads from standard input and stores nowhere', async () => {
+    const organisation = await desk.newOrganisation();
+    const { key_id: id, secret } = await desk.document('key', 'create', organisation, '--name', 'Lost');
+    const entries = () => desk.stores.database.collection('audit_log').countDocuments();
+    const before = await entries();
+    const pasted = await callCli(['key', 'find'], desk.settings, `\nLEADSCORE_KEY="${secret}"\n`);
+    expect(pasted.exitCode).to.equal(0);
+    expect(pasted.stdout).to.match(new RegExp(`Organisation +${organisation}\n.*${id}\n.*Lost\n[^]*State +valid\n$`));
+    expect(pasted.stderr).to.equal('Paste the secret, then press Enter: \n');
+    expect(pasted.stdout).to.not.include(String(secret));
+    await desk.document('key', 'revoke', String(id));
+    const { stdout } = await callCli(['key', 'find', '--json'], desk.settings, `${secret}\n`, []);
+    expect(JSON.parse(stdout)).to.deep.include({ is_whole: true }).and.nested.include({ 'key.state': 'revoked' });
+    expect(await entries(), 'the revocation alone').to.equal(before + 1);
+  });
+
+  it('key find says that a secret is unknown, is not whole or is missing, and refuses another pepper', async () => {
+    const { secret } = await desk.document('key', 'create', await desk.newOrganisation());
+    const find = (typed: string, pepper = desk.pepper) =>
+      callCli(['key', 'find'], { ...desk.settings, KEY_PEPPER: pepper }, typed);
+    for (const [typed, exitCode, message] of [
+      [newSecret('leadscore', 'live'), 1, 'No key has this secret.'],
+      [String(secret).slice(0, -1), 1, 'This is no whole secret. It begins with leadscore_sk_.'],
+      ['  \n', 2, 'Standard input has no line with a secret.'],
+      ['x'.repeat(1_001), 2, 'Standard input has no line with a secret.'],
+    ] as const) {
+      const reply = await find(typed);
+      expect(reply.exitCode, message).to.equal(exitCode);
+      expect(exitCode === 1 ? reply.stdout : reply.stderr).to.include(message);
+    }
+    const other = await find(String(secret), 'another pepper of the tests');
+    expect(other.stderr).to.include('KEY_PEPPER is not that of the keys in this database, so no key would be found.');
   });
 
   it('key list shows the last use and the state of each key', async () => {
@@ -116,7 +157,7 @@ describe('leadscore key', () => {
     const last = new Date('2026-11-20T10:00:00Z');
     const day = { org: organisation, key: used, bucket: 'live', model: '', day: dayOf(last.getTime()) } as const;
     await new CallDayStore(desk.stores.database).add([{ ...day, calls: 1, records: 1, last_at: last }]);
-    await desk.stores.keys.limit(expired, { expires_at: new Date('2026-07-01T00:00:00Z') });
+    await desk.stores.keys.set(expired, { expires_at: new Date('2026-07-01T00:00:00Z') });
     await desk.document('key', 'set', ending, '--expires', '2090-06-30');
     await desk.stores.keys.revoke(revoked, new Date('2026-08-02T00:00:00Z'));
     const { stdout } = await desk.run('key', 'list', organisation);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { callIdPrefix } from '../../../shared/contract/identifiers.js';
+import { addRefusedCalls } from '../../../shared/messages/refused-calls.js';
 import { leaseLengthKey, usageKey } from '../../../shared/redis/keys.js';
 import { claimLease } from '../../../shared/redis/owner.js';
 import { callCli } from './cli-call.js';
@@ -27,6 +28,28 @@ describe('leadscore usage', () => {
     model: 'mdl_1',
     version: '1',
     at: new Date('2026-03-02T00:00:00Z'),
+  });
+
+  it('usage refused lists calls that were refused with the name of their key, latest first', async () => {
+    const organisation = await desk.newOrganisation();
+    const none = await desk.run('usage', 'refused', organisation);
+    expect(none.stdout).to.equal('No calls of its keys were refused in the last seven days.\n');
+    const { key_id: key } = await desk.document('key', 'create', organisation, '--name', 'HubSpot');
+    const call = { keyId: String(key), code: 'bad_request', route: 'POST /v1/score' };
+    await addRefusedCalls(desk.redis, organisation, [
+      { ...call, atMs: Date.UTC(2026, 10, 1), status: 400, requestId: 'r1' },
+      { ...call, atMs: Date.UTC(2026, 10, 2), status: 422, requestId: 'r2', keyId: 'key_gone' },
+    ]);
+    const { stdout } = await desk.run('usage', 'refused', organisation);
+    const lines = stdout.split('\n').map((line) => line.replaceAll(/\s+/g, ' ').trim());
+    expect(lines.filter((line) => line.startsWith('2026'))).to.deep.equal([
+      '2026-11-02 00:00:00 key_gone 422 bad_request POST /v1/score r2',
+      '2026-11-01 00:00:00 HubSpot 400 bad_request POST /v1/score r1',
+    ]);
+    const { calls } = await desk.document('usage', 'refused', organisation);
+    expect((calls as { remedy: string }[])[1]?.remedy)
+      .to.be.a('string')
+      .and.not.equal('');
   });
 
   it('usage show returns the counter of Redis if there is one, and always the sum of the ledger', async () => {

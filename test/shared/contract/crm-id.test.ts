@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { readCrmId, storedCrmId, writtenForms } from '../../../shared/contract/crm-id.js';
+import { readCrmId, salesforceIdOf, storedCrmId, writtenForms } from '../../../shared/contract/crm-id.js';
 
 const problemOf = (text: string): string => {
   const read = readCrmId(text);
@@ -49,6 +49,15 @@ describe('storedCrmId', () => {
     ['00Q5g00000ABcDe', '00Q5g00000ABcDeEAL'],
     ['a0B000000000001', 'a0B000000000001EAA'],
   ] as const;
+
+  it('finds the stored form by 16 to 18 characters of the longer one, and by all of it in any case', () => {
+    for (const [short, long] of pairs) {
+      for (const length of [16, 17, 18]) expect(salesforceIdOf(long.slice(0, length))).to.equal(short);
+      for (const text of [long.toLowerCase(), long.toUpperCase()]) expect(salesforceIdOf(text), text).to.equal(short);
+      for (const text of [short, `${long}A`, `${short}#`, `${short}6`, `${short}${long.slice(15, 17)}9`, 'L-1'])
+        expect(salesforceIdOf(text), text).to.equal(undefined);
+    }
+  });
 
   it("stores both forms of Salesforce's ids as the one with 15 characters", () => {
     for (const [short, long] of pairs) {

@@ -3,6 +3,7 @@ import type { linkPreviewOutput, waysOutput } from '../../../../shared/admin/sch
 import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import { Problem } from '../parts/page.js';
 import { call } from '../server/call.js';
+import { rememberedPage, rememberPage } from '../server/last-page.js';
 import { tellOtherTabs } from '../server/other-tabs.js';
 import { useLoad } from '../server/use-load.js';
 
@@ -32,6 +33,7 @@ export function SignIn() {
   const ways = useLoad<ShapeOf<typeof waysOutput>>('/session/ways');
   const [preview, setPreview] = useState<ShapeOf<typeof linkPreviewOutput>>();
   const [problem, setProblem] = useState<Error>();
+  useLayoutEffect(rememberPage, []);
   useEffect(() => {
     document.title = 'Sign in – Leadscore';
     let isCurrent = true; // a slow reply for an earlier link must not replace that of a later one
@@ -50,7 +52,7 @@ export function SignIn() {
     call('POST', '/session', { link }).then(() => {
       // They show what the person before may see, and would act as this one.
       tellOtherTabs();
-      location.replace('/');
+      location.replace(rememberedPage());
     }, setProblem);
   return (
     <main class="sign-in">
@@ -78,7 +80,7 @@ export function SignIn() {
         )}
         {/* With a target, the router leaves the link to the browser. */}
         {ways.data?.oidc && (
-          <a class="button" href="/admin/v1/session/oidc" target="_top">
+          <a class="button" href={`/admin/v1/session/oidc?page=${encodeURIComponent(rememberedPage())}`} target="_top">
             Sign in with your company account
           </a>
         )}

@@ -1,4 +1,5 @@
 import type { reconcileUsageOutput, usageCountersOutput } from '../../../../shared/admin/schemas/usage.js';
+import { listRefusedCalls as refusedAction } from '../../../../shared/admin/usage/refused-calls.js';
 import { showUsage as showUsageAction } from '../../../../shared/admin/usage/show-usage.js';
 import { reconcileUsage as reconcileAction, showUsageCounters } from '../../../../shared/admin/usage/usage-counters.js';
 import { usageCsv } from '../../../../shared/admin/usage/usage-days.js';
@@ -78,6 +79,20 @@ const sumOf = (days: readonly { readonly records: number }[]): number =>
 
 const callsText = (calls: number | null | undefined): string =>
   calls === null || calls === undefined ? '-' : countText(calls);
+
+/** Lists refused calls of all keys of an organisation. */
+export async function listRefusedCalls(context: CliContext, organisationId: string): Promise<CommandResult> {
+  const document = await perform(context, refusedAction, { org_id: organisationId });
+  const columns: Columns<(typeof document.calls)[number]> = [
+    ['Time (UTC)', ({ at }) => at.slice(0, 19).replace('T', ' '), 'whole'],
+    ['Key', ({ key_name: name, key_id: id }) => name ?? id],
+    ['Code', ({ code, status }) => `${status} ${code}`, 'whole'],
+    ['Call', ({ route }) => route, 'whole'],
+    ['Request', ({ request_id: id }) => id],
+  ];
+  const none = 'No calls of its keys were refused in the last seven days.';
+  return { document, text: tableOf(document.calls, columns, { width: lineWidth(context.stdout), none }) };
+}
 
 /** Ends expired leases, then sets both counters of a month to the sum of the ledger. */
 export async function reconcileUsage(

@@ -3,7 +3,7 @@ import type { CliContext } from '../../context/cli-context.js';
 import { defineCommand, yearAndMonth } from '../define-command.js';
 import type { UsageOptions } from './usage-actions.js';
 
-/** Adds `usage show` and `usage reconcile`. */
+/** Adds `usage show`, `usage refused` and `usage reconcile`. */
 export function addUsageCommands(program: Command, context: CliContext): void {
   const usage = program.command('usage').description('Usage: records scored by an organisation in a month');
 
@@ -23,6 +23,16 @@ export function addUsageCommands(program: Command, context: CliContext): void {
       const show = options.daily === true || options.csv === true ? showDailyUsage : showUsage;
       await context.present(options, show(context, organisationId, options));
     });
+
+  defineCommand(usage, {
+    usage: 'refused <org>',
+    description: 'List the last 200 calls that were refused or that failed, of the last seven days, latest first',
+    examples: ['usage refused org_4fzyo82mVYHgQ1bT'],
+    notes: 'None of them was counted. Calls without a valid key belong to no organisation.',
+  }).action(async (organisationId: string, options: UsageOptions) => {
+    const { listRefusedCalls } = await import('./usage-actions.js');
+    await context.present(options, listRefusedCalls(context, organisationId));
+  });
 
   defineCommand(usage, {
     usage: 'reconcile <org>',

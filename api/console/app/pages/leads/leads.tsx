@@ -8,6 +8,7 @@ import { Card, Load, Page } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
+import { RecentLeads } from './recent-leads.js';
 
 type Found = ShapeOf<typeof searchLeadsOutput>;
 type FoundLead = Found['leads'][number];
@@ -16,7 +17,7 @@ const minLength = 2;
 const maxLeads = 20;
 const pauseMs = 250;
 
-/** Finds leads by the beginning of their crm_id, with the latest score of each. */
+/** Finds leads by the beginning of their crm_id, with the latest score of each. Without a search, shows recent ones. */
 export function LeadsPage() {
   const { api, base } = useOrganisation();
   const [typed, setTyped] = useState('');
@@ -38,7 +39,7 @@ export function LeadsPage() {
           value={typed}
           set={setTyped}
           maxLength={255}
-          hint="At least two characters. Capital letters count."
+          hint="At least two characters. Capital letters count, except in a Salesforce id of 18 characters."
         />
         {isLong && (
           <Load of={found}>
@@ -53,6 +54,7 @@ export function LeadsPage() {
           </Load>
         )}
       </Card>
+      {!isLong && <RecentLeads />}
     </Page>
   );
 }

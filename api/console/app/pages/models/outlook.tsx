@@ -2,7 +2,7 @@ import { countText, dayText, instantText } from '../../parts/formats.js';
 import { gateTitles, summaryText, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
 import { type Gate, openGate, type Report } from './gates.js';
-import type { Model } from './versions.js';
+import type { Model } from './model-props.js';
 
 const classNames: Readonly<Record<string, string>> = { passed: 'good', failed: 'bad', not_applicable: '' };
 

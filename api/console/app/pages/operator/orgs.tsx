@@ -48,6 +48,10 @@ export function OrganisationsPage() {
               >
                 Next
               </button>
+              <span class="small soft">
+                {cursors.length === 0 && 'This is the first page. '}
+                {next === undefined && 'This is the last page.'}
+              </span>
             </div>
           </Card>
         )}

@@ -1,7 +1,8 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { auditEntrySchema, listAuditOutput } from '../../../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { instantText, wordsOf } from '../../parts/formats.js';
+import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { call } from '../../server/call.js';
 import { useOrganisation } from '../../server/session.js';
@@ -10,43 +11,95 @@ import { useLoad } from '../../server/use-load.js';
 type Entry = ShapeOf<typeof auditEntrySchema>;
 type Entries = ShapeOf<typeof listAuditOutput>;
 
+/** The first words of actions, by what they change. */
+const kinds = [
+  ['', 'Everything'],
+  ['key', 'API keys'],
+  ['model', 'Models'],
+  ['upload', 'Uploads of models'],
+  ['lead', 'Leads'],
+  ['outcomes', 'Outcomes'],
+  ['job', 'Jobs'],
+  ['member', 'Members'],
+  ['link', 'Sign-in links'],
+  ['session', 'Sessions'],
+  ['org', 'Settings'],
+] as const;
+const noFilter = { actor: '', kind: '', from: '', to: '' };
+type Filter = typeof noFilter;
+
 /** Each change, by whom and when, latest first. */
 export function AuditPage() {
   const { api } = useOrganisation();
-  const first = useLoad<Entries>(`${api}/audit`);
-  const [more, setMore] = useState<readonly Entries[]>([]);
-  const [problem, setProblem] = useState<Error>();
-  const loadMore = (before: string) =>
-    call<Entries>('GET', `${api}/audit?before=${encodeURIComponent(before)}`).then((page) => {
-      setProblem(undefined);
-      setMore((pages) => [...pages, page]);
-    }, setProblem);
+  const [filter, setFilter] = useState(noFilter);
+  const [actors, setActors] = useState<readonly string[]>([]);
+  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== ''));
+  const path = `${api}/audit?${query}`;
+  const first = useLoad<Entries>(path);
+  // The names stay while another filter loads.
+  useEffect(() => {
+    if (first.data?.actors) setActors(first.data.actors);
+  }, [first.data]);
   return (
     <Page title="Audit log" about="Each change by people, programs and the command line. Entries cannot be changed.">
-      <Load of={first}>
-        {(data) => {
-          const pages = [data, ...more];
-          const entries = pages.flatMap((page) => page.entries);
-          const next = pages.at(-1)?.next;
-          return (
-            <Card title="Changes">
-              {entries.length === 0 && <p class="soft">No changes yet.</p>}
-              <ul class="rows">
-                {entries.map((entry) => (
-                  <EntryRow key={entry.entry_id} entry={entry} />
-                ))}
-              </ul>
-              {problem && <Problem problem={problem} />}
-              {next && (
-                <button type="button" class="button" onClick={() => loadMore(next)}>
-                  Show earlier changes
-                </button>
-              )}
-            </Card>
-          );
-        }}
-      </Load>
+      <Card title="Changes">
+        <FilterFields of={filter} set={setFilter} actors={actors} />
+        <Load of={first}>{(data) => <EntryList key={path} first={data} path={path} />}</Load>
+      </Card>
     </Page>
+  );
+}
+
+function FilterFields(props: {
+  readonly of: Filter;
+  readonly set: (filter: Filter) => void;
+  readonly actors: readonly string[];
+}) {
+  const { of: filter, set } = props;
+  const change = (name: keyof Filter) => (value: string) => set({ ...filter, [name]: value });
+  const people = [['', 'Everybody'] as const, ...props.actors.map((name) => [name, name] as const)];
+  return (
+    <div class="form">
+      <SelectField label="By" value={filter.actor} set={change('actor')} options={people} />
+      <SelectField label="About" value={filter.kind} set={change('kind')} options={kinds} />
+      <Field label="From (UTC)" type="date" value={filter.from} set={change('from')} />
+      <Field label="To (UTC)" type="date" value={filter.to} set={change('to')} />
+      {filter !== noFilter && (
+        <button type="button" class="button" onClick={() => set(noFilter)}>
+          Show all changes
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The pages of the log so far. */
+function EntryList({ first, path }: { readonly first: Entries; readonly path: string }) {
+  const [more, setMore] = useState<readonly Entries[]>([]);
+  const [problem, setProblem] = useState<Error>();
+  const pages = [first, ...more];
+  const entries = pages.flatMap((page) => page.entries);
+  const next = pages.at(-1)?.next;
+  const loadMore = (before: string) =>
+    call<Entries>('GET', `${path}&before=${encodeURIComponent(before)}`).then((page) => {
+      setProblem(undefined);
+      setMore((loaded) => [...loaded, page]);
+    }, setProblem);
+  return (
+    <>
+      {entries.length === 0 && <p class="soft">{next ? 'None among the latest changes.' : 'No such changes.'}</p>}
+      <ul class="rows">
+        {entries.map((entry) => (
+          <EntryRow key={entry.entry_id} entry={entry} />
+        ))}
+      </ul>
+      {problem && <Problem problem={problem} />}
+      {next && (
+        <button type="button" class="button" onClick={() => loadMore(next)}>
+          Show earlier changes
+        </button>
+      )}
+    </>
   );
 }
 
@@ -55,7 +108,8 @@ function EntryRow({ entry }: { readonly entry: Entry }) {
   return (
     <li class="entry">
       <div>
-        <strong>{wordsOf(entry.action)}</strong> {entry.target && <code>{entry.target}</code>}
+        <strong>{wordsOf(entry.action)}</strong> {entry.target_name}{' '}
+        {entry.target && <code class={entry.target_name ? 'small soft' : undefined}>{entry.target}</code>}
         <p class="small soft">
           {entry.actor.name} by {entry.actor.way}
           {entry.actor.address && ` from ${entry.actor.address}`}, {instantText(entry.at)}

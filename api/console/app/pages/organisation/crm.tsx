@@ -91,9 +91,9 @@ function Calls({ crm, reload }: { readonly crm: Crm; readonly reload: () => void
             columns={['Time', 'Key', 'Bucket', 'Model', 'Records', 'Request']}
             rows={crm.calls.map((call) => [
               instantText(call.at),
-              <code key="key">{call.key_id}</code>,
+              call.key_name ?? <code key="key">{call.key_id}</code>,
               call.bucket,
-              <code key="model">{call.model_id}</code>,
+              call.model_name ?? <code key="model">{call.model_id}</code>,
               countText(call.records),
               <code key="request">{call.request_id}</code>,
             ])}

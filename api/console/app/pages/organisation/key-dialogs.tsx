@@ -127,11 +127,11 @@ export function CreateDialog({ close, created }: { readonly close: () => void; r
   );
 }
 
-/** Changes what a key may do, and until when. */
+/** Changes the name and the rate of a key, what it may do, and until when. */
 export function ChangeDialog(props: { readonly of: Key; readonly close: () => void; readonly changed: () => void }) {
   const { api } = useOrganisation();
   const sender = useSend();
-  const { key_id: id, name, scopes, expires_at: expires } = props.of;
+  const { key_id: id, name, rate_per_second: rate, scopes, expires_at: expires } = props.of;
   const preset = presetOf(scopes);
   const before: Limits = {
     use: preset?.name ?? own,
@@ -139,8 +139,12 @@ export function ChangeDialog(props: { readonly of: Key; readonly close: () => vo
     day: expires === undefined ? '' : new Date(Date.parse(expires) - 1).toISOString().slice(0, 10),
   };
   const [limits, setLimits] = useState(before);
+  const [newName, setName] = useState(name);
+  const [newRate, setRate] = useState(String(rate));
   const change = async () => {
     const body = {
+      ...(newName === name ? {} : { name: newName }),
+      ...(Number(newRate) === rate ? {} : { rate_per_second: Number(newRate) }),
       ...(limits.use === before.use ? {} : { scopes: scopesOf(limits) ?? null }),
       ...(lastDay(limits) === lastDay(before) ? {} : { expires_at: lastDay(limits) ?? null }),
     };
@@ -151,9 +155,16 @@ export function ChangeDialog(props: { readonly of: Key; readonly close: () => vo
   return (
     <Dialog title={`Change ${name}`} close={props.close} submit={change}>
       <p class="small soft">The key itself stays as it is. Calls follow the change within 5 seconds.</p>
+      <Field label="Name" value={newName} set={setName} isRequired hint="The program that uses it, such as HubSpot." />
       <LimitFields of={limits} set={setLimits} ownScopes={preset === undefined ? scopes : undefined} />
+      <Field label="Calls a second" type="number" min={1} max={10_000} value={newRate} set={setRate} isRequired />
       {sender.problem && <Problem problem={sender.problem} />}
-      <DialogButtons action="Change key" close={props.close} isBusy={sender.isBusy} isDisabled={!isComplete(limits)} />
+      <DialogButtons
+        action="Change key"
+        close={props.close}
+        isBusy={sender.isBusy}
+        isDisabled={newName.trim() === '' || !isComplete(limits)}
+      />
     </Dialog>
   );
 }

@@ -9,6 +9,7 @@ import { Table } from '../../parts/table.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { ChangeDialog, CreateDialog, type Key, RevokeDialog } from './key-dialogs.js';
+import { KeyFinder } from './key-finder.js';
 
 /** The API keys of an organisation. */
 export function KeysPage() {
@@ -26,6 +27,7 @@ export function KeysPage() {
   return (
     <Page title="API keys" about="A key identifies a program that scores leads. Test keys are free." actions={actions}>
       <Load of={keys}>{({ keys: all }) => <KeyList keys={all} actions={change} />}</Load>
+      <KeyFinder />
       {isCreating && <CreateDialog close={() => setCreating(false)} created={keys.reload} />}
       {changed && <ChangeDialog of={changed} close={() => setChanged(undefined)} changed={keys.reload} />}
       {revoked && <RevokeDialog of={revoked} close={() => setRevoked(undefined)} revoked={keys.reload} />}

@@ -106,7 +106,7 @@ function AddForm({ added }: { readonly added: () => void }) {
       <Field label="E-mail address" type="email" value={email} set={setEmail} maxLength={254} isRequired />
       <SelectField label="Role of the new member" value={role} set={setRole} options={roleOptions} />
       <div class="row">
-        <button type="submit" class="button" disabled={sender.isBusy || email.trim() === ''}>
+        <button type="submit" class="button" disabled={sender.isBusy}>
           Add member
         </button>
       </div>

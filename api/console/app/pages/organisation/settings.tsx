@@ -146,7 +146,7 @@ function NameCard({ of: organisation, changed }: PartProps) {
           hint={policyHints[policy] ?? ''}
         />
         <div class="row">
-          <button type="submit" class="button main" disabled={sender.isBusy || name.trim() === ''}>
+          <button type="submit" class="button main" disabled={sender.isBusy}>
             Save
           </button>
           <span role="status" class="small soft">
@@ -188,7 +188,7 @@ function LinkCard(props: { readonly organisationId: string; readonly created: (l
         <Field label="Name of the person" value={name} set={setName} isRequired />
         <SelectField label="Role" value={role} set={setRole} options={roles} hint={roleHints[role] ?? ''} />
         <div class="row">
-          <button type="submit" class="button" disabled={sender.isBusy || name.trim() === ''}>
+          <button type="submit" class="button" disabled={sender.isBusy}>
             Create link
           </button>
         </div>

@@ -97,6 +97,9 @@ function ColumnsForm(props: {
         >
           Count the outcomes
         </button>
+        {(columns.crm_id === '' || columns.converted === '') && (
+          <p class="small soft">Choose the columns of the id and of the outcome first.</p>
+        )}
       </form>
     </>
   );

@@ -59,6 +59,7 @@ export function ValuesCard(props: {
         {open > 0 && (
           <span class="small soft">{open === 1 ? '1 value is' : `${countText(open)} values are`} not marked yet.</span>
         )}
+        {open === 0 && rows === 0 && <span class="small soft">All rows are ignored, so there is nothing to send.</span>}
       </div>
       <Remember known={props.known} marked={all} isDisabled={isBusy || open > 0} />
     </Card>
@@ -93,6 +94,7 @@ function Remember(props: {
           Remember these values
         </button>
         <span role="status" class="small soft">
+          {props.isDisabled && 'Mark all values first. '}
           {isSaved ? 'Saved' : 'For the outcome webhook, and as suggestions for the next file.'}
         </span>
       </div>

@@ -64,10 +64,18 @@ export function DialogButtons(props: {
   readonly close: () => void;
   readonly isBusy?: boolean;
   readonly isDisabled?: boolean;
+  /** Says what to do before the button can be pressed. */
+  readonly missing?: string;
   readonly isDanger?: boolean;
 }) {
+  const id = useId();
   return (
     <div class="row end">
+      {props.isDisabled && (
+        <span id={id} class="small soft">
+          {props.missing ?? 'Fill in what is missing above.'}
+        </span>
+      )}
       <button type="button" class="button" onClick={props.close}>
         Cancel
       </button>
@@ -75,6 +83,7 @@ export function DialogButtons(props: {
         type="submit"
         class={props.isDanger ? 'button danger' : 'button main'}
         disabled={props.isBusy || props.isDisabled}
+        aria-describedby={props.isDisabled ? id : undefined}
       >
         {props.action}
       </button>
@@ -147,6 +156,7 @@ export function ConfirmDialog(props: {
         close={props.close}
         isBusy={props.sender.isBusy}
         isDisabled={!isTyped}
+        missing="Type the name first."
         isDanger
       />
     </Dialog>

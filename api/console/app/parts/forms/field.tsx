@@ -20,6 +20,8 @@ export function Field(
     readonly max?: number;
     readonly placeholder?: string;
     readonly autocomplete?: string;
+    /** Some browsers send what is typed to a spelling service. */
+    readonly isSecret?: boolean;
   },
 ) {
   const [id, hintId] = [useId(), useId()];
@@ -37,6 +39,7 @@ export function Field(
         max={props.max}
         placeholder={props.placeholder}
         autocomplete={props.autocomplete ?? 'off'}
+        spellcheck={props.isSecret ? false : undefined}
         aria-describedby={hint || props.warning ? hintId : undefined}
         onInput={(event) => props.set(event.currentTarget.value)}
       />

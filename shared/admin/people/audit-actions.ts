@@ -1,0 +1,54 @@
+import { dayMs } from '../../contract/dates.js';
+import { OrganisationStore } from '../../store/accounts/organisations.js';
+import { type AuditEntry, AuditLog } from '../../store/console/audit-log.js';
+import { defineAction } from '../action.js';
+import { invalid } from '../admin-error.js';
+import { namesOf } from '../names-of.js';
+import { requireOrganisation } from '../organisations/organisation-document.js';
+import { listAuditInput, listAuditOutput } from '../schemas/people.js';
+import { entryDocument } from './access-actions.js';
+
+const entriesPerPage = 50;
+
+export const listAudit = defineAction({
+  name: 'audit.list',
+  description: "List the changes of an organisation's settings, latest first, by person, kind and days.",
+  role: 'viewer',
+  effect: 'read',
+  input: listAuditInput,
+  output: listAuditOutput,
+  async run({ database }, { org_id: organisationId, before, from, to, ...by }) {
+    const log = new AuditLog(database);
+    const range = { from: dayStart('from', from), until: dayStart('to', to, 1) };
+    await requireOrganisation(new OrganisationStore(database), organisationId);
+    const [page, actors] = await Promise.all([
+      log.page(organisationId, { most: entriesPerPage, before, ...range, ...by }),
+      before === undefined ? log.actors(organisationId) : undefined,
+    ]);
+    const names = await namesOf(
+      database,
+      page.entries.flatMap(({ target }) => target ?? []),
+    );
+    const entries = page.entries.map((entry) => {
+      const name = names.get(entry.target ?? '') ?? recordedName(entry);
+      return { ...entryDocument(entry), ...(name === undefined ? {} : { target_name: name }) };
+    });
+    const next = page.next === undefined ? {} : { next: page.next };
+    return { entries, ...next, ...(actors === undefined ? {} : { actors }) };
+  },
+});
+
+/** The name of an object that exists no longer, as the entry has it. */
+function recordedName({ before, after }: AuditEntry): string | undefined {
+  const values = [before, after].flatMap((members) => [members?.name, members?.email, members?.person, members?.file]);
+  return values.find((value): value is string => typeof value === 'string');
+}
+
+/** @throws AdminError invalid_request for a day that is not in the calendar */
+function dayStart(member: string, day: string | undefined, daysLater = 0): Date | undefined {
+  if (day === undefined) return undefined;
+  const at = new Date(`${day}T00:00:00Z`);
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day)
+    throw invalid(member, 'must be a day such as 2026-11-30.');
+  return new Date(at.getTime() + daysLater * dayMs);
+}
