@@ -33,8 +33,8 @@ export async function blockedState(
 }
 
 /**
- * The version that a rollback restores after a change. Another version keeps the one before with its override. An override that is
- * removed is not restored later either.
+ * The version that a rollback restores after a change. Another version keeps the one before with its override. An
+ * override that is removed is not restored later either.
  * @returns nothing to set if the change leaves it as it is, or removes it
  */
 export function previousAfter(
