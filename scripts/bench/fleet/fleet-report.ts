@@ -76,7 +76,7 @@ export function fleetReport(size: FleetSize, figures: FleetFigures): ReportSecti
       ),
     ),
     cache &&
-      `${wholeNumber(cache.calls)} calls of ${size.activeModels} models, ${heldLargeModels} held by each of 4 processes: ${wholeNumber(cache.loads)} loads`,
+      `${wholeNumber(cache.calls)} calls of ${size.activeModels} models, ${heldLargeModels} held by each of 4 processes for singles: ${wholeNumber(cache.loads)} loads`,
     rows.length > 0 && `Other processes took ${(100 * median(busyCores, (cores) => cores)).toFixed(0)} % of a core.`,
     reportTable(goalColumns, goals),
   ];

@@ -30,7 +30,8 @@ const primingCallers = 6;
 /** Models that score the same leads in turn, in two sets without a common one. */
 const rotations = { few: 4, many: 100 } as const;
 const batchRates: Rates = { singlesPerSecond: 0, batchesPerSecond: 10 };
-const cacheWorkers = 4;
+/** Singles have half as many processes, of which each holds a part of the models. */
+const cacheWorkers = 8;
 const cacheRates: Rates = { singlesPerSecond: 20, batchesPerSecond: 0 };
 const cacheLanes = 16;
 /** Processes of the rows with a partition for each. They hold nearly all models of a fleet. */
