@@ -71,11 +71,12 @@ async function announcing<Result>(
   }
 }
 
-async function recordChange(
+/** Appends an entry to the audit log. @param session of the transaction of the change, if there is one */
+export async function recordChange(
   action: string,
   { organisationId, before = {}, after = {}, ...change }: RecordedChange,
   { database, clock, actor, requestId }: AdminContext,
-  session: ClientSession | undefined,
+  session?: ClientSession,
 ): Promise<void> {
   const { name, way, address } = actor;
   const entry = {

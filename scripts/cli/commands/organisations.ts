@@ -24,8 +24,9 @@ import { valueList } from '../outcomes/value-options.js';
 import { countText, readableDate } from '../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../output/table.js';
 import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from './define-command.js';
+import { addExportCommand } from './export-organisation.js';
 
-/** Adds `org create`, `set`, `show`, `list`, `suspend` and `resume`. */
+/** Adds `org create`, `set`, `show`, `list`, `suspend`, `resume` and `export`. */
 export function addOrganisationCommands(program: Command, context: CliContext): void {
   const organisations = program
     .command('org')
@@ -73,6 +74,7 @@ export function addOrganisationCommands(program: Command, context: CliContext): 
   }).action((options: OrganisationOptions) => context.present(options, listOrganisations(context)));
 
   addSuspensionCommands(organisations, context);
+  addExportCommand(organisations, context);
 }
 
 function addSuspensionCommands(organisations: Command, context: CliContext): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, AdminContext } from '../../../shared/admin/action.js';
+import type { Action, AdminContext, RecordedChange } from '../../../shared/admin/action.js';
 import { AdminError } from '../../../shared/admin/admin-error.js';
 import type { Schema, ShapeOf } from '../../../shared/contract/schema.js';
 import { leaseMsOf } from '../../../shared/quota/leases.js';
@@ -27,6 +27,15 @@ export async function perform<Input extends Schema, Output extends Schema, Mater
   });
 }
 
+/**
+ * Appends an entry of a command that is no action of the console.
+ * @param name as those of actions, such as `schema.migrate`
+ */
+export async function recordCommand(context: CliContext, name: string, change: RecordedChange): Promise<void> {
+  const { recordChange } = await import('../../../shared/admin/run-action.js');
+  await recordChange(name, change, await adminContext(context, 'change'));
+}
+
 async function adminContext(
   { config, clock, connections, stderr }: CliContext,
   effect: Action<Schema, Schema>['effect'],
@@ -47,6 +56,7 @@ async function adminContext(
     redis: () => connections.redis(),
     keySettings: async () => ({ brand: config.keyBrand, pepper: await connections.keyPepper() }),
     leaseMs: leaseMsOf(config),
+    auditsReads: config.auditsReads,
     consoleUrl: config.consoleUrl,
     apiUrl: config.baseUrl ?? `http://localhost:${config.port}`,
     notAnnounced: (error) => {

@@ -1,8 +1,7 @@
 import type { Db } from 'mongodb';
-import { compileKnownFields } from '../../messages/field-slots.js';
-import { readStoredRecords, type StoredRecord } from '../../store/calls/lead-lookup.js';
+import { readStoredRecords } from '../../store/calls/lead-lookup.js';
 import type { PastScore } from '../../store/calls/predictions.js';
-import { loadManifest } from '../../store/models/model-versions.js';
+import { cellsOf, slotLabels } from './named-fields.js';
 
 /** A field with another value than before, for people; null for a missing value. */
 interface ChangedField {
@@ -36,7 +35,7 @@ export async function changedFields(
   for (const [id, { model, version }] of versions) labels.set(id, await slotLabels(database, model, version));
   const changed = new Map<string, readonly ChangedField[]>();
   for (const { before, after } of pairs) {
-    const [one, other] = [cellsOf(records.get(before.id)), cellsOf(records.get(after.id))];
+    const [one, other] = [cellsOf(records.get(before.id)?.fields), cellsOf(records.get(after.id)?.fields)];
     const slots = labels.get(`${after.model}:${after.version}`) ?? [];
     if (one === undefined || other === undefined) continue;
     const differing = slots.flatMap(({ field, label }, slot) => {
@@ -51,20 +50,6 @@ export async function changedFields(
 /** The score before another one under the same model, on the same page. */
 export const earlierOf = (scores: readonly PastScore[], index: number): PastScore | undefined =>
   scores.slice(index + 1).find(({ model }) => model === scores[index]?.model);
-
-/** The field and the label of each slot of a version. */
-async function slotLabels(database: Db, model: string, version: string) {
-  const manifest = await loadManifest(database, model, version);
-  if (manifest === undefined) return [];
-  const labels = new Map(manifest.features.map(({ field, label }) => [field, label]));
-  return compileKnownFields(manifest).slotNames.map((field) => ({ field, label: labels.get(field) ?? field }));
-}
-
-function cellsOf(record: StoredRecord | undefined): readonly unknown[] | undefined {
-  if (record?.fields === undefined) return undefined;
-  const cells: unknown = JSON.parse(record.fields);
-  return Array.isArray(cells) ? cells : undefined;
-}
 
 function textOf(cell: unknown): string | null {
   // A sent null is stored as an empty array.

@@ -164,6 +164,12 @@ export class ErasureStore {
     else await this.collection.deleteOne({ _id, erased_at });
   }
 
+  /** Erasures of an organisation's leads that began, ended or may have ended since a time, by Redis's clock. */
+  async countSince(org: string, since: Date): Promise<number> {
+    const ended = { erased_at: { $gte: since } };
+    return await this.collection.countDocuments({ org, $or: [ended, { due_at: { $gte: since } }] });
+  }
+
   /** All erasures of leads of which anything was stored, by the hash of the lead. */
   remembered(): AsyncIterable<RememberedErasure> {
     return this.collection.find({ was_known: true }).project<RememberedErasure>({ org: 1, erased_at: 1 });

@@ -18,10 +18,12 @@ export async function callCli(
   shown: readonly ('stdout' | 'stderr')[] = ['stdout', 'stderr'],
 ): Promise<CliResult> {
   const isTTY = typed !== undefined;
+  // Without this, an output above 32 kB would wait for a reader, and be read in part.
+  const unlimited = { highWaterMark: 64 * 1024 * 1024 };
   const stdin = Object.assign(new PassThrough(), { isTTY });
   stdin.end(typed);
-  const stdout = Object.assign(new PassThrough(), { isTTY: isTTY && shown.includes('stdout') });
-  const stderr = Object.assign(new PassThrough(), { isTTY: isTTY && shown.includes('stderr') });
+  const stdout = Object.assign(new PassThrough(unlimited), { isTTY: isTTY && shown.includes('stdout') });
+  const stderr = Object.assign(new PassThrough(unlimited), { isTTY: isTTY && shown.includes('stderr') });
   const exitCode = await runCli(words, { stdin, stdout, stderr, readConfig: () => readOperatorConfig(settings) });
   return { exitCode, stdout: readAll(stdout), stderr: readAll(stderr) };
 }
