@@ -98,8 +98,9 @@ export const msUntil = (deadline: Pick<Deadline, 'monotonicMs'>): number =>
 const fenceMs = 250;
 const timerSlackMs = 5; // timers may fire a little early
 
-/** Milliseconds until the fence. */
-export const msUntilFence = (deadline: Deadline): number => deadline.monotonicMs + fenceMs - performance.now();
+/** Milliseconds until the fence; at least 1, because Node warns of a timer in the past. */
+export const msUntilFence = (deadline: Deadline): number =>
+  Math.max(1, deadline.monotonicMs + fenceMs - performance.now());
 
 /** Whether the fence has answered a call, or is about to. */
 export const isPastFence = (deadline: Deadline): boolean => msUntilFence(deadline) <= timerSlackMs;
