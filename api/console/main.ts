@@ -114,6 +114,7 @@ function adminContext(
     ...{ client: mongo.client, database: mongo.database, consoleUrl, clock },
     apiUrl: apiUrl(config),
     leaseMs: leaseMsOf(config),
+    auditsReads: config.auditsReads,
     redis: async () => commands,
     keySettings: async () => ({ brand: config.keyBrand, pepper: config.keyPepper }),
     notAnnounced: (error) => logger.warn({ error }, 'a change was not announced: processes see it within 5 seconds'),

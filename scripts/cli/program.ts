@@ -1,5 +1,6 @@
 import { Command, Help } from 'commander';
 import { ownRelease } from '../../shared/process/release.js';
+import { addAuditCommand } from './commands/audit.js';
 import { addConsoleCommands } from './commands/console.js';
 import { addDoctorCommand } from './commands/fleet/doctor.js';
 import { addLeadIndexCommand } from './commands/fleet/lead-index.js';
@@ -7,6 +8,7 @@ import { addMigrateCommand } from './commands/fleet/migrate.js';
 import { addStatusCommand } from './commands/fleet/status.js';
 import { addJobCommands } from './commands/jobs/job-commands.js';
 import { addKeyCommands } from './commands/keys.js';
+import { addLeadCommands } from './commands/leads.js';
 import { addModelCommands } from './commands/models/model-commands.js';
 import { addOrganisationCommands } from './commands/organisations.js';
 import { addOutcomesCommands } from './commands/outcomes.js';
@@ -44,9 +46,11 @@ export function createProgram(context: CliContext): Command {
   addKeyCommands(program, context);
   addModelCommands(program, context);
   addUsageCommands(program, context);
+  addLeadCommands(program, context);
   addOutcomesCommands(program, context);
   addValidationCommands(program, context);
   addConsoleCommands(program, context);
+  addAuditCommand(program, context);
   addStatusCommand(program, context);
   addDoctorCommand(program, context);
   addRestoreCommands(program, context);

@@ -44,6 +44,7 @@ export const notInherited: Settings = Object.fromEntries(
   [
     ...['HOST', 'BASE_URL', 'DOCS_URL', 'KEY_BRAND', 'REQUEST_TIMEOUT_MS', 'WEBHOOK_TIMEOUT_MS', 'BODY_TIMEOUT_MS'],
     ...['MAX_BODY_BYTES', 'LEGACY_ALIASES', 'RETENTION_DAYS', 'JOB_RETENTION_DAYS', 'TRUSTED_PROXIES'],
+    ...['AUDIT_RETENTION_DAYS', 'AUDIT_READS'],
     ...['LANES', 'BULK_WORKERS', 'CLOCK_OFFSET_MS', 'TEST_TIMINGS_PERCENT'],
   ].map((name) => [name, undefined]),
 );

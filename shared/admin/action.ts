@@ -34,6 +34,8 @@ export interface AdminContext {
   readonly keySettings: () => Promise<KeySettings>;
   /** The length of the leases of quota. */
   readonly leaseMs: number;
+  /** Whether reads of leads leave an entry in the audit log. */
+  readonly auditsReads: boolean;
   /** Where people open the console, without a trailing slash. Undefined: where the last one was started. */
   readonly consoleUrl: string | undefined;
   /** Where CRMs send calls, without a trailing slash. */

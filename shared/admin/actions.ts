@@ -4,6 +4,7 @@ import { showFleet } from './fleet.js';
 import { listJobs } from './jobs/list-jobs.js';
 import { showCrm } from './leads/crm.js';
 import { eraseLead } from './leads/erase-lead.js';
+import { exportLead } from './leads/export-lead.js';
 import { searchLeads, showLead } from './leads/read-leads.js';
 import { recentLeads } from './leads/recent-leads.js';
 import { dropCandidate, setCandidate } from './models/candidates/candidates.js';
@@ -22,7 +23,7 @@ import { showStanding } from './organisations/show-standing.js';
 import { resumeOrganisation, suspendOrganisation } from './organisations/suspension.js';
 import { setOutcomes, showOutcomes } from './outcomes/outcome-actions.js';
 import { createLink, createToken, listTokens, revokeToken } from './people/access-actions.js';
-import { listAudit } from './people/audit-actions.js';
+import { listAudit, listOperatorAudit } from './people/audit-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
 import {
   endOperatorSession,
@@ -85,6 +86,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/recent-leads', recentLeads),
   route('get', '/orgs/:org_id/leads', searchLeads),
   route('get', '/orgs/:org_id/leads/:crm_id', showLead),
+  route('get', '/orgs/:org_id/leads/:crm_id/export', exportLead),
   route('delete', '/orgs/:org_id/leads/:crm_id', eraseLead),
   route('get', '/orgs/:org_id/jobs', listJobs),
   route('get', '/orgs/:org_id/outcomes', showOutcomes),
@@ -103,6 +105,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/sessions/operators', listOperatorSessions),
   route('delete', '/sessions/operators/:session_id', endOperatorSession),
   route('post', '/links', createLink),
+  route('get', '/audit', listOperatorAudit),
   route('get', '/fleet', showFleet),
   route('get', '/tokens', listTokens),
   route('post', '/tokens', createToken),

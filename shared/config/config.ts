@@ -65,6 +65,10 @@ export interface WorkerConfig {
   readonly legacyAliases: 'serve' | 'gone';
   readonly logLevel: string;
   readonly retentionDays: number;
+  /** Whether reads of leads leave an entry in the audit log. */
+  readonly auditsReads: boolean;
+  /** Days after which an entry of the audit log is removed. Undefined when not set: it stays. */
+  readonly auditRetentionDays: number | undefined;
   /** Days after which an ended bulk job is removed with its files. */
   readonly jobRetentionDays: number;
   /** Production values, except in tests. */
@@ -140,6 +144,8 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     legacyAliases: read.choice('LEGACY_ALIASES', ['serve', 'gone'] as const),
     logLevel: read.choice('LOG_LEVEL', ['info', 'silent', 'fatal', 'error', 'warn', 'debug', 'trace'] as const),
     retentionDays: read.integer('RETENTION_DAYS', 760, 1, 36_500),
+    auditsReads: read.choice('AUDIT_READS', ['yes', 'no'] as const) === 'yes',
+    auditRetentionDays: read.optionalInteger('AUDIT_RETENTION_DAYS', 90, 36_500),
     jobRetentionDays: read.integer('JOB_RETENTION_DAYS', 7, 1, 365),
     timings: timingsAt(read.integer('TEST_TIMINGS_PERCENT', 100, 5, 100)),
     clockOffsetMs: read.integer('CLOCK_OFFSET_MS', 0, -3_200_000_000_000, 3_200_000_000_000),
@@ -206,6 +212,11 @@ class Reader {
     const value = Number(text);
     if (/^-?\d+$/.test(text) && value >= min && value <= max) return value;
     throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, but is "${text}"`);
+  }
+
+  /** A whole number; undefined when not set. */
+  optionalInteger(name: string, min: number, max: number): number | undefined {
+    return this.text(name, '') === '' ? undefined : this.integer(name, min, min, max);
   }
 
   choice<const Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
@@ -261,12 +262,22 @@ describe('the story of a new admin in a browser', function () {
     await eventually(async () => expect((await score(call)).status).to.equal(403));
   });
 
-  it('finds the lead, sees its history, and erases it after typing its id', async () => {
+  it('finds the lead, sees its history, downloads its data, and erases it after typing its id', async () => {
     await choose('Leads');
     await page.getByLabel('crm_id begins with').fill('LEAD');
     await page.getByRole('link', { name: 'LEAD-1' }).click();
     await page.getByRole('cell', { name: /^Company size: / }).waitFor();
     await opened.check('lead-history');
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download all data' }).click();
+    const download = await saved;
+    expect(download.suggestedFilename()).to.equal('LEAD-1.json');
+    const exported = JSON.parse(await readFile(await download.path(), 'utf8'));
+    expect(exported).to.include({ crm_id: 'LEAD-1' });
+    expect(exported.scores.map(({ fields }: { fields: object }) => fields)).to.deep.equal([
+      [{ field: 'company_size', value: 60 }],
+      [{ field: 'company_size', value: 20 }],
+    ]);
     await page.getByRole('button', { name: 'Erase person' }).click();
     const erase = page.getByRole('dialog').getByRole('button', { name: 'Erase person' });
     expect(await erase.isDisabled()).to.equal(true);

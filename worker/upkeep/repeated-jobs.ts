@@ -1,5 +1,7 @@
+import { dayMs } from '../../shared/contract/dates.js';
 import { redisNowMs } from '../../shared/redis/connect.js';
 import { ErasureStore, erasingStores } from '../../shared/store/calls/erasures.js';
+import { AuditLog } from '../../shared/store/console/audit-log.js';
 import type { UpkeepConnections } from './connect.js';
 import type { UpkeepJob } from './jobs.js';
 import { removeUnscoredOutcomes } from './outcome-retention.js';
@@ -17,6 +19,8 @@ export const upkeepTimings = {
 export interface JobListOptions {
   readonly timings: Readonly<typeof upkeepTimings>;
   readonly retentionDays: number;
+  /** Undefined: entries of the audit log stay. */
+  readonly auditRetentionDays: number | undefined;
   /** Ends the jobs that are running. */
   readonly signal: AbortSignal;
 }
@@ -24,7 +28,7 @@ export interface JobListOptions {
 /** The repeated jobs of upkeep. */
 export function upkeepJobs(
   { redis, mongo, clock, ledger, quota, latest, logger }: UpkeepConnections,
-  { timings, retentionDays, signal }: JobListOptions,
+  { timings, retentionDays, auditRetentionDays, signal }: JobListOptions,
 ): readonly UpkeepJob[] {
   const { database } = mongo;
   const erasureDeps = { erasures: new ErasureStore(database), latest, ...erasingStores(database), logger };
@@ -53,6 +57,15 @@ export function upkeepJobs(
       run: async () => {
         const removed = await removeOldJobs({ database, nowMs: clock.now(), signal });
         if (removed > 0) logger.info({ removed }, 'old bulk jobs removed');
+      },
+    },
+    {
+      name: 'audit-retention',
+      when: atRetention,
+      run: async () => {
+        if (auditRetentionDays === undefined) return;
+        const removed = await new AuditLog(database).removeBefore(new Date(clock.now() - auditRetentionDays * dayMs));
+        if (removed > 0) logger.info({ removed, auditRetentionDays }, 'old entries of the audit log removed');
       },
     },
     {

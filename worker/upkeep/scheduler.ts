@@ -26,13 +26,13 @@ export async function startScheduler(
   { timings, logger, onSwept }: SchedulerOptions,
 ): Promise<Stoppable> {
   const { sweepEveryMs, scheduleCheckMs } = timings;
-  const { partitions, retentionDays } = config;
+  const { partitions, retentionDays, auditRetentionDays } = config;
   const connections = await connectUpkeep(config, logger);
   const { redis, blocking, clock } = connections;
   const { database } = connections.mongo;
   const sweeper = startSweeps(connections, { sweepEveryMs, partitions, onSwept });
   const stopping = new AbortController();
-  const jobs = upkeepJobs(connections, { timings, retentionDays, signal: stopping.signal });
+  const jobs = upkeepJobs(connections, { timings, retentionDays, auditRetentionDays, signal: stopping.signal });
   const upkeep = await startUpkeep({ redis: blocking, jobs, scheduleCheckMs, logger });
   const grading = await startGradingLane({ database, clock, redis, blocking, logger });
   const bundleChecks = await startBundleChecks({ database, clock, blocking, logger });

@@ -84,6 +84,12 @@ export function expiryDate(text: string): string {
   throw new InvalidArgumentError('It must be a date such as 2027-06-30 or 2027-06-30T12:00:00Z, or never.');
 }
 
+/** A day of the calendar in the form `YYYY-MM-DD`. */
+export function calendarDay(text: string): string {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && isCalendarDay(text)) return text;
+  throw new InvalidArgumentError('It must be a day such as 2026-12-31.');
+}
+
 /** A month in the form `YYYY-MM`. */
 export function yearAndMonth(text: string): string {
   if (/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) return text;

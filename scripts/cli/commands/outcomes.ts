@@ -13,6 +13,7 @@ import { addAccessOptions, readKey, readUrl } from '../context/api-access.js';
 import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
 import { runThroughFile } from '../context/file-run.js';
+import { recordCommand } from '../context/perform.js';
 import { type InputFile, namedFault, openInput } from '../files/input-file.js';
 import { ServiceSink } from '../outcomes/service-sink.js';
 import { convertedValues, optionText, valueList } from '../outcomes/value-options.js';
@@ -130,6 +131,10 @@ async function importOutcomesFile(
     }).catch((error: unknown) => {
       throw namedFault(error, file);
     });
+    if (organisationId !== undefined) {
+      const { rows, accepted, converted } = report;
+      await recordCommand(context, 'outcomes.import', { organisationId, after: { rows, accepted, converted } });
+    }
     const grading = report.complete ? await destination.grade() : undefined;
     return resultOf(report, { file, grading, document: destination.document, context });
   });

@@ -12,6 +12,7 @@ import type { Db } from '../../../shared/store/connection/connect.js';
 import { installationId } from '../../../shared/store/connection/installation-id.js';
 import type { CliContext, CommandResult } from '../context/cli-context.js';
 import { CliError } from '../context/cli-error.js';
+import { recordCommand } from '../context/perform.js';
 import { Progress, type ProgressState } from '../output/progress.js';
 import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
@@ -72,10 +73,11 @@ async function* changesOf(database: Db): AsyncGenerator<LostChange> {
 }
 
 async function finishRestore(
-  { config, connections, stderr }: CliContext,
+  context: CliContext,
   path: string | undefined,
   { json, yes }: FinishOptions,
 ): Promise<CommandResult> {
+  const { config, connections, stderr } = context;
   const keyPepper = await connections.keyPepper();
   if (!config.keyPepperChanged)
     await requireKeySettings(await connections.database(), { brand: config.keyBrand, pepper: keyPepper });
@@ -90,6 +92,7 @@ async function finishRestore(
   const onProgress = (state: ProgressState): void => progress?.update(state);
   const leads = await eraseRestored(database, { keyPepper, onProgress }).finally(() => progress?.stop());
   const dropped = await dropDerived(redis);
+  await recordCommand(context, 'restore.finish', { after: { ...repeated, leads_erased: leads } });
   return {
     document: { file: path ?? null, ...repeated, leads_erased: leads, redis_keys_dropped: dropped },
     text: renderFields([

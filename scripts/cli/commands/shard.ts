@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Document } from 'mongodb';
 import type { CliContext, CommandResult } from '../context/cli-context.js';
 import { CliError } from '../context/cli-error.js';
+import { recordCommand } from '../context/perform.js';
 import { defineCommand, type JsonOption } from './define-command.js';
 
 interface ShardOptions extends JsonOption {
@@ -21,7 +22,8 @@ export function addShardCommand(program: Command, context: CliContext): void {
     .action((options: ShardOptions) => context.present(options, shard(context, options)));
 }
 
-async function shard({ connections }: CliContext, { apply = false }: ShardOptions): Promise<CommandResult> {
+async function shard(context: CliContext, { apply = false }: ShardOptions): Promise<CommandResult> {
+  const { connections } = context;
   const { readCluster, shardCommands } = await import('../../../shared/store/connection/sharding.js');
   const database = await connections.database();
   const cluster = await readCluster(database);
@@ -29,7 +31,10 @@ async function shard({ connections }: CliContext, { apply = false }: ShardOption
   // Collections are created first: those of calls and outcomes are clustered.
   if (apply) await connections.preparedDatabase();
   const commands = shardCommands(database.databaseName, cluster);
-  if (apply) for (const command of commands) await database.client.db('admin').command(command);
+  if (apply) {
+    await recordCommand(context, 'shard.apply', { after: { commands: commands.length } });
+    for (const command of commands) await database.client.db('admin').command(command);
+  }
   const lines = commands.map((command) => `db.adminCommand(${inShell(command)})`);
   return { document: { applied: apply, commands: lines }, text: lines.join('\n') };
 }

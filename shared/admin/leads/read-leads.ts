@@ -7,13 +7,14 @@ import { readRecentScores } from '../../store/calls/recent-scores.js';
 import { scoredAmong } from '../../store/calls/scored-leads.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
 import { leadIndexOf } from '../../store/lead-index/lead-index.js';
-import { outcomeId, type StoredOutcome } from '../../store/validation/outcomes.js';
+import { OutcomeStore } from '../../store/validation/outcomes.js';
 import { defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { leadInput, leadSchema, searchLeadsInput, searchLeadsOutput } from '../schemas/leads.js';
 import { changedFields, earlierOf } from './changed-fields.js';
 import { modelNames } from './model-names.js';
+import { noteRead } from './note-read.js';
 
 const leadsShown = 20;
 const scoresPerLead = 5;
@@ -30,13 +31,15 @@ export const searchLeads = defineAction({
   effect: 'read',
   input: searchLeadsInput,
   output: searchLeadsOutput,
-  async run({ database }, { org_id: organisationId, prefix }) {
+  async run(context, { org_id: organisationId, prefix }) {
+    const { database } = context;
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const crmIds = await leadsOf(database, organisationId, prefix);
     const [recent, names] = await Promise.all([
       readRecentScores(database, { organisationId, crmIds, mostScores: scoresPerLead, timeoutMs }),
       modelNames(database, organisationId),
     ]);
+    await noteRead(context, 'lead.search', { organisationId, found: crmIds.length });
     return {
       leads: crmIds.map((crm_id) => {
         const found = recent.get(crm_id);
@@ -96,20 +99,20 @@ export const showLead = defineAction({
   effect: 'read',
   input: leadInput,
   output: leadSchema,
-  async run({ database }, { org_id: organisationId, crm_id: named, before }) {
+  async run(context, { org_id: organisationId, crm_id: named, before }) {
+    const { database } = context;
     const crmId = storedCrmId(named);
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const predictions = new PredictionStore(database);
     const page = { organisationId, crmId, modelId: undefined, before, limit: scoresPerPage, timeoutMs };
     const [{ scores, isLast }, outcome, names] = await Promise.all([
       predictions.history(page),
-      database
-        .collection<StoredOutcome>('outcomes')
-        .findOne({ _id: outcomeId(organisationId, crmId), org: organisationId }, { hint: { _id: 1 } }),
+      new OutcomeStore(database).find(organisationId, crmId),
       modelNames(database, organisationId),
     ]);
-    if (scores.length === 0 && outcome === null && before === undefined)
+    if (scores.length === 0 && outcome === undefined && before === undefined)
       throw new AdminError('not_found', 'Nothing has been scored under this crm_id.');
+    await noteRead(context, 'lead.show', { organisationId, crmId });
     const changed = await changedFields(database, scores);
     const last = scores.at(-1);
     return {
@@ -128,7 +131,7 @@ export const showLead = defineAction({
           ...(fields === undefined ? {} : { changed: fields }),
         };
       }),
-      ...(outcome === null ? {} : { outcome: { converted: outcome.converted, at: outcome.at.toISOString() } }),
+      ...(outcome === undefined ? {} : { outcome: { converted: outcome.converted, at: outcome.at.toISOString() } }),
       ...(isLast || last === undefined ? {} : { next: last.id }),
     };
   },

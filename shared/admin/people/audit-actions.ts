@@ -1,11 +1,15 @@
+import { storedCrmId } from '../../contract/crm-id.js';
 import { dayMs } from '../../contract/dates.js';
+import type { ShapeOf } from '../../contract/schema.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import { type AuditEntry, AuditLog } from '../../store/console/audit-log.js';
-import { defineAction } from '../action.js';
+import { type AuditEntry, AuditLog, type AuditQuery } from '../../store/console/audit-log.js';
+import { type ActionContext, defineAction } from '../action.js';
 import { invalid } from '../admin-error.js';
+import { readTarget } from '../leads/note-read.js';
 import { namesOf } from '../names-of.js';
+import { checkedKeySettings } from '../organisations/key-settings.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
-import { listAuditInput, listAuditOutput } from '../schemas/people.js';
+import { listAuditInput, listAuditOutput, listOperatorAuditInput } from '../schemas/people.js';
 import { entryDocument } from './access-actions.js';
 
 const entriesPerPage = 50;
@@ -17,13 +21,15 @@ export const listAudit = defineAction({
   effect: 'read',
   input: listAuditInput,
   output: listAuditOutput,
-  async run({ database }, { org_id: organisationId, before, from, to, ...by }) {
+  async run(context, { org_id: organisationId, lead, ...filters }) {
+    const { database } = context;
     const log = new AuditLog(database);
-    const range = { from: dayStart('from', from), until: dayStart('to', to, 1) };
+    const query = queryOf(filters);
     await requireOrganisation(new OrganisationStore(database), organisationId);
+    const target = lead === undefined ? undefined : await targetOfLead(context, organisationId, lead);
     const [page, actors] = await Promise.all([
-      log.page(organisationId, { most: entriesPerPage, before, ...range, ...by }),
-      before === undefined ? log.actors(organisationId) : undefined,
+      log.page(organisationId, { ...query, target }),
+      filters.before === undefined ? log.actors(organisationId) : undefined,
     ]);
     const names = await namesOf(
       database,
@@ -37,6 +43,30 @@ export const listAudit = defineAction({
     return { entries, ...next, ...(actors === undefined ? {} : { actors }) };
   },
 });
+
+/** The entries that belong to no organisation, such as a token of the operator or a migration. */
+export const listOperatorAudit = defineAction({
+  name: 'audit.list_operator',
+  description: 'List the changes that belong to no organisation, latest first, by person, kind and days.',
+  role: 'operator',
+  effect: 'read',
+  input: listOperatorAuditInput,
+  output: listAuditOutput,
+  async run({ database }, filters) {
+    const { entries, next } = await new AuditLog(database).page(undefined, queryOf(filters));
+    return { entries: entries.map(entryDocument), ...(next === undefined ? {} : { next }) };
+  },
+});
+
+const queryOf = ({ from, to, ...by }: ShapeOf<typeof listOperatorAuditInput>): AuditQuery => ({
+  ...{ most: entriesPerPage, ...by },
+  ...{ from: dayStart('from', from), until: dayStart('to', to, 1) },
+});
+
+async function targetOfLead(context: ActionContext, organisationId: string, crmId: string): Promise<string> {
+  const { pepper } = await checkedKeySettings(context, 'reads of this lead would not be found');
+  return readTarget(organisationId, storedCrmId(crmId), pepper);
+}
 
 /** The name of an object that exists no longer, as the entry has it. */
 function recordedName({ before, after }: AuditEntry): string | undefined {

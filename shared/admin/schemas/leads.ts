@@ -90,6 +90,28 @@ export const leadSchema = closedObject({
   'next?': text,
 });
 
+/** All that is stored of a lead, latest score first. `next` is absent on the last page. */
+export const exportLeadOutput = closedObject({
+  crm_id: text,
+  scores: list(
+    closedObject({
+      call_id: text,
+      /** The bulk job of the call, while the job is kept. */
+      'job_id?': text,
+      model_id: text,
+      model_name: textOrNull,
+      version: text,
+      score,
+      conversion_likelihood: share,
+      scored_at: instant,
+      /** The values that the score was made from, also those that came from an earlier one. Any JSON. */
+      fields: list(closedObject({ field: text, value: {} })),
+    }),
+  ),
+  'outcome?': closedObject({ converted: flag, at: instant, received_at: instant }),
+  'next?': text,
+});
+
 export const eraseLeadInput = closedObject({ org_id: organisationId, crm_id: crmId });
 export const eraseLeadOutput = closedObject({ crm_id: text, erased_at: instant });
 

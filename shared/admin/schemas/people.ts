@@ -1,6 +1,6 @@
 import { ownRoles, roles, ways } from '../../contract/roles.js';
 import { closedObject, flag, instant, instantOrNull, list, record, text, textOrNull } from '../../contract/schema.js';
-import { cursor, day, name, organisationId } from './members.js';
+import { crmId, cursor, day, name, organisationId } from './members.js';
 
 const role = { type: 'string', enum: roles } as const;
 const ownRole = { type: 'string', enum: ownRoles } as const;
@@ -103,8 +103,7 @@ export const auditEntrySchema = closedObject({
   'reason?': text,
   request_id: text,
 });
-export const listAuditInput = closedObject({
-  org_id: organisationId,
+const auditFilters = {
   'before?': cursor,
   /** The name of a person or a program. */
   'actor?': name,
@@ -113,7 +112,13 @@ export const listAuditInput = closedObject({
   /** The first and the last day, UTC. */
   'from?': day,
   'to?': day,
-});
+  /** The name of an action, such as `key.revoke`. */
+  'action?': { type: 'string', minLength: 1, maxLength: 100 },
+} as const;
+/** `lead`: only reads of this one, in any form of its crm_id. */
+export const listAuditInput = closedObject({ org_id: organisationId, ...auditFilters, 'lead?': crmId });
+/** Of the entries that belong to no organisation. */
+export const listOperatorAuditInput = closedObject(auditFilters);
 /**
  * Latest first. `next` is absent on the last page. By a person or a kind, a page reads 5,000 entries: it may have few
  * entries or none, and a next one.

@@ -22,7 +22,7 @@ export interface AuditEntry {
   readonly request_id: string;
 }
 
-/** Which entries of an organisation are wanted. */
+/** Which entries are wanted. */
 export interface AuditQuery {
   /** At most so many. */
   readonly most: number;
@@ -36,6 +36,10 @@ export interface AuditQuery {
   readonly actor?: string | undefined;
   /** The first word of actions, such as `key`. */
   readonly kind?: string | undefined;
+  /** The name of an action, such as `key.revoke`. */
+  readonly action?: string | undefined;
+  /** The id of the changed object, or that of a lead that was read. */
+  readonly target?: string | undefined;
 }
 
 /** Some entries, latest first, and the id of the last one that was read if the log goes on. */
@@ -82,11 +86,17 @@ export class AuditLog {
     return [...(await this.page(organisationId, { most })).entries];
   }
 
+  /** Removes the entries of earlier times. @returns their number */
+  async removeBefore(at: Date): Promise<number> {
+    return (await this.collection.deleteMany({ _id: { $lt: timePart(at) } })).deletedCount;
+  }
+
   /**
-   * Entries of an organisation. A page of a filtered log may have few or none, and a next one: it ends after
+   * Entries of an organisation, or with undefined those of none. A page of a filtered log may have few or none, and a next one: it ends after
    * `mostEntriesRead`.
    */
-  async page(organisationId: string, { most, before, from, until, actor, kind }: AuditQuery): Promise<AuditPage> {
+  async page(organisationId: string | undefined, query: AuditQuery): Promise<AuditPage> {
+    const { most, before, from, until, actor, kind, action, target } = query;
     const above = from === undefined ? '' : timePart(from);
     const below = [before, until && timePart(until)].filter((id) => id !== undefined).sort()[0];
     const within: IdRange = { $gte: above, ...(below === undefined ? {} : { $lt: below }) };
@@ -94,12 +104,15 @@ export class AuditLog {
       ...(actor === undefined ? {} : { 'actor.name': actor }),
       // In ASCII the slash follows the full stop.
       ...(kind === undefined ? {} : { action: { $gt: `${kind}.`, $lt: `${kind}/` } }),
+      ...(action === undefined ? {} : { action }),
+      ...(target === undefined ? {} : { target }),
     };
     const isFiltered = Object.keys(filter).length > 0;
     const latestFirst = { org: 1, _id: -1 } as const;
+    const org = organisationId ?? { $exists: false };
     return await withMongoTimeout(timeoutMs, async (signal) => {
       const find = (ids: IdRange, others: object = {}) =>
-        this.collection.find({ org: organisationId, _id: ids, ...others }, { signal }).sort(latestFirst);
+        this.collection.find({ org, _id: ids, ...others }, { signal }).sort(latestFirst);
       const [last] = isFiltered
         ? await find(within)
             .project<{ _id: string }>({ _id: 1 })

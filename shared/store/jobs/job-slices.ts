@@ -214,6 +214,15 @@ export class SliceStore {
     return await this.idsMatching(ofCalls);
   }
 
+  /** By call, the id of the job whose slice it has scored. */
+  async jobsOfCalls(organisationId: string, callIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const ofCalls = { 'outcome.call_id': { $in: [...callIds] }, _id: idsOfOrganisation(organisationId) };
+    const slices = this.slices.find(ofCalls, { projection: { 'outcome.call_id': 1 } });
+    return new Map(
+      await slices.map(({ _id, outcome }) => [outcome?.call_id ?? '', jobOfSlice(_id)] as const).toArray(),
+    );
+  }
+
   /** Ids of a job's slices that have a call. */
   async withCalls(jobId: string): Promise<string[]> {
     return await this.idsMatching({ _id: idsOfJob(jobId), 'outcome.call_id': { $exists: true } });

@@ -74,6 +74,11 @@ export class OutcomeStore {
     await this.collection.createIndex(outcomeIndex);
   }
 
+  /** The outcome of a lead. @param crmId as it is stored */
+  async find(organisationId: string, crmId: string): Promise<StoredOutcome | undefined> {
+    return (await this.collection.findOne(ofLead(organisationId, crmId), byId)) ?? undefined;
+  }
+
   /**
    * Stores reports on leads. The last of several reports on one lead wins, but of several conversions the earliest. A
    * report that the lead has not converted ends them. Idempotent.

@@ -179,7 +179,8 @@ describe('every command', () => {
 
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
-      ...['org create', 'org set', 'org show', 'org list', 'org suspend', 'org resume'],
+      ...['org create', 'org set', 'org show', 'org list', 'org suspend', 'org resume', 'org export'],
+      ...['audit', 'lead export'],
       ...['key create', 'key list', 'key find', 'key set', 'key revoke'],
       'model import',
       ...[

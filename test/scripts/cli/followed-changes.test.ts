@@ -25,6 +25,7 @@ const others = [
     'org create',
     'org show',
     'org list',
+    'org export',
     'key create',
     'key list',
     'key find',
@@ -35,6 +36,7 @@ const others = [
     'model check',
   ],
   ...[
+    'audit',
     'status',
     'doctor',
     'migrate',
@@ -42,6 +44,7 @@ const others = [
     'usage show',
     'usage refused',
     'usage reconcile',
+    'lead export',
     'outcomes import',
     'validation show',
     'validation simulate',

@@ -53,7 +53,7 @@ export async function adminDesk(given: Partial<AdminContext> = {}, databases = f
   await prepareDatabase(database);
   const redis = new Redis(redisUrl);
   const context: AdminContext = {
-    ...{ client, database, actor: operator, leaseMs: 30_000 },
+    ...{ client, database, actor: operator, leaseMs: 30_000, auditsReads: true },
     clock: machineClock(),
     requestId: randomUUID(),
     redis: async () => redis,

@@ -5,6 +5,7 @@ import type { Db } from '../../../../shared/store/connection/connect.js';
 import type { SchemaStep } from '../../../../shared/store/schema/schema-steps.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
 import { CliError } from '../../context/cli-error.js';
+import { recordCommand } from '../../context/perform.js';
 import { countText, readableBytes } from '../../output/readable-numbers.js';
 import { defineCommand, type JsonOption } from '../define-command.js';
 
@@ -46,6 +47,8 @@ async function migrate(context: CliContext, options: MigrateOptions): Promise<Co
   const done = await run(context, options, database);
   const document = { ...found, steps: done.map(({ level, name }) => ({ level, name })) };
   if (done.length === 0) return { document, text: upToDate };
+  const steps = done.map(({ name }) => name);
+  await recordCommand(context, 'schema.migrate', { before: { at: before }, after: { at: ownLevel, steps } });
   return { document, text: `The database has schema ${ownLevel}, as this release needs.` };
 }
 

@@ -8,6 +8,7 @@ import {
   versionsToGrade,
 } from '../../../../worker/grading/job/versions-to-grade.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+import { recordCommand } from '../../context/perform.js';
 import { Progress } from '../../output/progress.js';
 import { type Columns, tableOf } from '../../output/table.js';
 import { wrapText } from '../../output/wrap-text.js';
@@ -35,6 +36,11 @@ export async function runValidation(
   const database = await context.connections.preparedDatabase();
   const model = modelId === undefined ? undefined : await requireModel(new ModelStore(database), modelId);
   const graded = await gradeAll(context, database, { modelId, options });
+  if (graded.some(({ isRehearsal }) => !isRehearsal)) {
+    const of = model === undefined ? {} : { organisationId: model.organisation_id, target: model._id };
+    const asOf = options.asOf === undefined ? {} : { as_of: options.asOf.toISOString() };
+    await recordCommand(context, 'validation.run', { ...of, after: { versions: graded.length, ...asOf } });
+  }
   return {
     document: { graded: graded.map(documentOf) },
     text: describe(context, { graded, model, asOf: options.asOf }),

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
-import type { leadSchema } from '../../../../../shared/admin/schemas/leads.js';
+import type { exportLeadOutput, leadSchema } from '../../../../../shared/admin/schemas/leads.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { ScoreLine } from '../../charts/score-line.js';
 import { instantText, percentText } from '../../parts/formats.js';
@@ -13,6 +13,7 @@ import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 
 type Lead = ShapeOf<typeof leadSchema>;
+type Exported = ShapeOf<typeof exportLeadOutput>;
 type Score = Lead['scores'][number];
 
 /** The scores of one lead, latest first, and its erasure. */
@@ -23,10 +24,15 @@ export function LeadPage() {
   const path = `${api}/leads/${encodeURIComponent(id)}`;
   const lead = useLoad<Lead>(path);
   const [isErasing, setErasing] = useState(false);
-  const actions = may('owner') && lead.data && (
-    <button type="button" class="button danger" onClick={() => setErasing(true)}>
-      Erase person…
-    </button>
+  const actions = lead.data && (
+    <>
+      <Download crmId={id} path={path} />
+      {may('owner') && (
+        <button type="button" class="button danger" onClick={() => setErasing(true)}>
+          Erase person…
+        </button>
+      )}
+    </>
   );
   return (
     <Page title={`Lead ${id}`} actions={actions}>
@@ -34,6 +40,50 @@ export function LeadPage() {
       {isErasing && <EraseDialog crmId={id} path={path} close={() => setErasing(false)} />}
     </Page>
   );
+}
+
+/** Saves all that is stored of the person as a file. */
+function Download({ crmId, path }: { readonly crmId: string; readonly path: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Error>();
+  const run = async () => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      save(`${crmId}.json`, await exportOf(path));
+    } catch (error) {
+      setProblem(error as Error);
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      {problem && <Problem problem={problem} />}
+      <button type="button" class="button" disabled={isBusy} onClick={run}>
+        {isBusy ? 'Reading…' : 'Download all data'}
+      </button>
+    </>
+  );
+}
+
+/** Reads every page of an export. */
+async function exportOf(path: string): Promise<object> {
+  const { next, ...first } = await call<Exported>('GET', `${path}/export`);
+  const scores = [...first.scores];
+  for (let before = next; before !== undefined; ) {
+    const page: Exported = await call<Exported>('GET', `${path}/export?before=${encodeURIComponent(before)}`);
+    scores.push(...page.scores);
+    before = page.next;
+  }
+  return { exported_at: new Date().toISOString(), ...first, scores };
+}
+
+/** Gives the browser a file to save. */
+function save(name: string, document_: object) {
+  const url = URL.createObjectURL(new Blob([JSON.stringify(document_, undefined, 2)], { type: 'application/json' }));
+  const link = Object.assign(document.createElement('a'), { href: url, download: name });
+  link.click();
+  URL.revokeObjectURL(url);
 }
 
 function History({ first, path }: { readonly first: Lead; readonly path: string }) {
