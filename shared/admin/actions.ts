@@ -62,7 +62,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('delete', '/orgs/:org_id/suspension', resumeOrganisation),
   route('get', '/orgs/:org_id/keys', listKeys),
   route('post', '/orgs/:org_id/keys', createKey),
-  route('post', '/orgs/:org_id/keys/find', findKey),
+  route('post', '/orgs/:org_id/key-search', findKey),
   route('patch', '/orgs/:org_id/keys/:key_id', setKey),
   route('delete', '/orgs/:org_id/keys/:key_id', revokeKey),
   route('get', '/orgs/:org_id/models', listModels),

@@ -13,9 +13,10 @@ export function addExportCommand(organisations: Command, context: CliContext): v
     description: 'Write all that is stored of an organisation to an archive (.tar.gz)',
     examples: ['org export org_4fzyo82mVYHgQ1bT acme.tar.gz'],
     notes: `
-JSON Lines in members of at most 8 MiB: calls, records with the names of their
-fields, outcomes, models with their bundles, verdicts, jobs, keys without their
-hashes, members, usage and the audit log. members.json has counts and SHA-256.
+Its members are JSON Lines of at most 8 MiB. They have calls, records with the
+names of their fields, outcomes, models, verdicts and jobs. They also have keys
+without their hashes, members, usage and the audit log. Bundles are in a folder.
+members.json has counts and SHA-256.
 It has all calls from before its start. When leads are erased meanwhile, it fails
 at its end, and no file is left.`.trim(),
   }).action((organisationId: string, path: string, options: JsonOption) =>

@@ -58,7 +58,7 @@ export async function exportOrganisation(options: ExportOptions): Promise<Export
   }
 }
 
-/** Calls as they are counted, and their records with the names of the fields. Deleted and voided ones have no records. */
+/** Calls as they are counted, and their records with the names of the fields. Voided calls have no records. */
 async function exportCalls(
   archive: ArchiveFile,
   { database, organisationId: org, onProgress }: ExportOptions,

@@ -22,8 +22,8 @@ const byId = (organisationId: string): Document => ({
 });
 
 /**
- * The collections of an export besides calls. Left out are the files of bulk jobs and uploads, which expire within
- * days, replies to calls, sessions and links, and the hashes of erased leads.
+ * The collections of an export besides calls. Left out are replies to calls, sessions, links and the hashes of
+ * erased leads. So are the files of bulk jobs and uploads, which expire within days.
  */
 export const exportedCollections: readonly Exported[] = [
   { name: 'organisation', collection: 'orgs', of: (organisationId) => ({ _id: organisationId }) },

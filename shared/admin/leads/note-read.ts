@@ -7,13 +7,13 @@ const minute = 60_000;
 /** Reads of one person and lead within this time have one entry. */
 const joinedMs = 10 * minute;
 
-/** What reads of one lead have as their target: without the pepper it does not tell which lead it is. */
+/** The target of entries about reads of one lead: without the pepper it does not tell which lead it is. */
 export const readTarget = (organisationId: string, crmId: string, pepper: string): string =>
   `lead_${hashSecret(`read ${organisationId} ${crmId}`, pepper).slice(0, 32)}`;
 
 /**
- * Leaves an entry of the audit log for a read of leads, before its result leaves the service: one for each person,
- * action, lead and ten minutes. The entry names the lead by a hash. Does nothing with AUDIT_READS=no.
+ * Leaves an entry of the audit log for a read of leads, before its result leaves the service. There is one for each
+ * person, action, lead and ten minutes. It names the lead by a hash. Does nothing with AUDIT_READS=no.
  * @param action such as `lead.show`
  * @param read.crmId as it is stored; absent for a search
  * @param read.found number of leads that a search has found

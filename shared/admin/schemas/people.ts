@@ -117,7 +117,7 @@ const auditFilters = {
 } as const;
 /** `lead`: only reads of this one, in any form of its crm_id. */
 export const listAuditInput = closedObject({ org_id: organisationId, ...auditFilters, 'lead?': crmId });
-/** Of the entries that belong to no organisation. */
+/** Selects entries that belong to no organisation. */
 export const listOperatorAuditInput = closedObject(auditFilters);
 /**
  * Latest first. `next` is absent on the last page. By a person or a kind, a page reads 5,000 entries: it may have few

@@ -92,8 +92,8 @@ export class AuditLog {
   }
 
   /**
-   * Entries of an organisation, or with undefined those of none. A page of a filtered log may have few or none, and a next one: it ends after
-   * `mostEntriesRead`.
+   * Entries of an organisation, or with undefined those of none. A page of a filtered log may have few or none, and a
+   * next one: it ends after `mostEntriesRead`.
    */
   async page(organisationId: string | undefined, query: AuditQuery): Promise<AuditPage> {
     const { most, before, from, until, actor, kind, action, target } = query;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
-import { type JobSlice, sliceId } from '../../../shared/store/jobs/job-documents.js';
-import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
-import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
+import { type JobSlice, sliceId } from '../../../../shared/store/jobs/job-documents.js';
+import { OutcomeStore } from '../../../../shared/store/validation/outcomes.js';
+import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
 const nowMs = Date.UTC(2026, 10, 23, 12);
 const person = '00Q5g00000AbCdE';

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
-import { eraseLead } from '../../../shared/admin/leads/erase-lead.js';
-import { searchLeads } from '../../../shared/admin/leads/read-leads.js';
-import { mostRead, recentLeads, recentPipeline } from '../../../shared/admin/leads/recent-leads.js';
-import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
-import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { callsCollection, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
-import { createModel } from '../../../shared/store/models/store-version.js';
-import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
-import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { eraseLead } from '../../../../shared/admin/leads/erase-lead.js';
+import { searchLeads } from '../../../../shared/admin/leads/read-leads.js';
+import { mostRead, recentLeads, recentPipeline } from '../../../../shared/admin/leads/recent-leads.js';
+import { createOrganisation } from '../../../../shared/admin/organisations/change-organisations.js';
+import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { callsCollection, segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
+import { createModel } from '../../../../shared/store/models/store-version.js';
+import { type AdminDesk, adminDesk } from '../../../support/admin/admin-desk.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
 
 type Scored = readonly (readonly [crmId: string | null, score: number])[];
 

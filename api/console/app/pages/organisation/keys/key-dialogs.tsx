@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
-import type { createKeyOutput, listKeysOutput } from '../../../../../shared/admin/schemas/keys.js';
-import { presetOf, type Scope, scopePresets } from '../../../../../shared/contract/roles.js';
-import type { ShapeOf } from '../../../../../shared/contract/schema.js';
-import { ConfirmDialog, Dialog, DialogButtons, SecretDialog } from '../../parts/forms/dialog.js';
-import { Field, SelectField } from '../../parts/forms/field.js';
-import { Problem } from '../../parts/page.js';
-import { useOrganisation } from '../../server/session.js';
-import { useSend } from '../../server/use-send.js';
+import type { createKeyOutput, listKeysOutput } from '../../../../../../shared/admin/schemas/keys.js';
+import { presetOf, type Scope, scopePresets } from '../../../../../../shared/contract/roles.js';
+import type { ShapeOf } from '../../../../../../shared/contract/schema.js';
+import { ConfirmDialog, Dialog, DialogButtons, SecretDialog } from '../../../parts/forms/dialog.js';
+import { Field, SelectField } from '../../../parts/forms/field.js';
+import { Problem } from '../../../parts/page.js';
+import { useOrganisation } from '../../../server/session.js';
+import { useSend } from '../../../server/use-send.js';
 
 export type Key = ShapeOf<typeof listKeysOutput>['keys'][number];
 type NewKey = ShapeOf<typeof createKeyOutput>;

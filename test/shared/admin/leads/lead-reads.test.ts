@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { eraseLead } from '../../../shared/admin/leads/erase-lead.js';
-import { exportLead } from '../../../shared/admin/leads/export-lead.js';
-import { searchLeads, showLead } from '../../../shared/admin/leads/read-leads.js';
-import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
-import { listAudit } from '../../../shared/admin/people/audit-actions.js';
-import { runAction } from '../../../shared/admin/run-action.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { type PredictionSegment, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
-import { AuditLog } from '../../../shared/store/console/audit-log.js';
-import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
+import { eraseLead } from '../../../../shared/admin/leads/erase-lead.js';
+import { exportLead } from '../../../../shared/admin/leads/export-lead.js';
+import { searchLeads, showLead } from '../../../../shared/admin/leads/read-leads.js';
+import { createOrganisation } from '../../../../shared/admin/organisations/change-organisations.js';
+import { listAudit } from '../../../../shared/admin/people/audit-actions.js';
+import { runAction } from '../../../../shared/admin/run-action.js';
+import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { type PredictionSegment, segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
+import { AuditLog } from '../../../../shared/store/console/audit-log.js';
+import { type AdminDesk, adminDesk } from '../../../support/admin/admin-desk.js';
 
 const startMs = Date.UTC(2026, 10, 23, 12);
 const minute = 60_000;

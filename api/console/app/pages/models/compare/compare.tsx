@@ -1,13 +1,13 @@
 import { useLocation, useRoute } from 'preact-iso';
-import { countText, instantText } from '../../parts/formats.js';
-import { SelectField } from '../../parts/forms/field.js';
-import { Card, Load, Page } from '../../parts/page.js';
-import { useOrganisation } from '../../server/session.js';
-import { useLoad } from '../../server/use-load.js';
+import { countText, instantText } from '../../../parts/formats.js';
+import { SelectField } from '../../../parts/forms/field.js';
+import { Card, Load, Page } from '../../../parts/page.js';
+import { useOrganisation } from '../../../server/session.js';
+import { useLoad } from '../../../server/use-load.js';
+import type { Report } from '../gates.js';
+import type { Model, ModelProps } from '../model-props.js';
+import { CandidateNote } from '../promotion.js';
 import { Comparison } from './comparison.js';
-import type { Report } from './gates.js';
-import type { Model, ModelProps } from './model-props.js';
-import { CandidateNote } from './promotion.js';
 
 /** Versions that a list offers. Links of the model's page choose any other. */
 const offered = 50;

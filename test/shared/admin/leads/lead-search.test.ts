@@ -1,18 +1,22 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
-import { eraseLead } from '../../../shared/admin/leads/erase-lead.js';
-import { searchLeads } from '../../../shared/admin/leads/read-leads.js';
-import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
-import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { callsCollection, type PredictionSegment, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
-import { readRecentScores } from '../../../shared/store/calls/recent-scores.js';
-import { type Model, ModelStore } from '../../../shared/store/models/models.js';
-import { createModel } from '../../../shared/store/models/store-version.js';
-import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
-import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { removePredictions } from '../../support/service/prediction-rows.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { eraseLead } from '../../../../shared/admin/leads/erase-lead.js';
+import { searchLeads } from '../../../../shared/admin/leads/read-leads.js';
+import { createOrganisation } from '../../../../shared/admin/organisations/change-organisations.js';
+import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import {
+  callsCollection,
+  type PredictionSegment,
+  segmentsOf,
+} from '../../../../shared/store/calls/prediction-segment.js';
+import { readRecentScores } from '../../../../shared/store/calls/recent-scores.js';
+import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
+import { createModel } from '../../../../shared/store/models/store-version.js';
+import { type AdminDesk, adminDesk } from '../../../support/admin/admin-desk.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
+import { removePredictions } from '../../../support/service/prediction-rows.js';
+import { ownDatabases } from '../../../support/service/servers.js';
 
 const mebibyte = 1024 * 1024;
 const timeoutMs = 10_000;

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import type { findKeyOutput } from '../../../../../shared/admin/schemas/keys.js';
-import type { ShapeOf } from '../../../../../shared/contract/schema.js';
-import { instantText, shortDayText } from '../../parts/formats.js';
-import { Field } from '../../parts/forms/field.js';
-import { Card, Problem } from '../../parts/page.js';
-import { useOrganisation } from '../../server/session.js';
-import { useSend } from '../../server/use-send.js';
+import type { findKeyOutput } from '../../../../../../shared/admin/schemas/keys.js';
+import type { ShapeOf } from '../../../../../../shared/contract/schema.js';
+import { instantText, shortDayText } from '../../../parts/formats.js';
+import { Field } from '../../../parts/forms/field.js';
+import { Card, Problem } from '../../../parts/page.js';
+import { useOrganisation } from '../../../server/session.js';
+import { useSend } from '../../../server/use-send.js';
 
 type Found = ShapeOf<typeof findKeyOutput>;
 
@@ -18,7 +18,7 @@ export function KeyFinder() {
   const find = async (event: Event) => {
     event.preventDefault();
     setFound(undefined);
-    const reply = await sender.send<Found>('POST', `${api}/keys/find`, { secret });
+    const reply = await sender.send<Found>('POST', `${api}/key-search`, { secret });
     if (reply === undefined) return;
     setFound(reply);
     // The page must not show it any longer than needed.

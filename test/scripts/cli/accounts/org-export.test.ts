@@ -8,12 +8,12 @@ import { createGunzip } from 'node:zlib';
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
 import { extract } from 'tar-stream';
-import { exportedCollections } from '../../../scripts/cli/export/exported-collections.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { callDocuments } from '../../../shared/store/calls/call-documents.js';
-import { segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
-import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
-import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+import { exportedCollections } from '../../../../scripts/cli/export/exported-collections.js';
+import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { callDocuments } from '../../../../shared/store/calls/call-documents.js';
+import { segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
+import { OutcomeStore } from '../../../../shared/store/validation/outcomes.js';
+import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
 /** Collections whose documents no export has, with the reason. */
 const leftOut: Readonly<Record<string, string>> = {

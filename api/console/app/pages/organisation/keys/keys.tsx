@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import type { listKeysOutput } from '../../../../../shared/admin/schemas/keys.js';
-import { presetOf } from '../../../../../shared/contract/roles.js';
-import type { ShapeOf } from '../../../../../shared/contract/schema.js';
-import { countText, instantText, shortDayText } from '../../parts/formats.js';
-import { Card, Load, Page } from '../../parts/page.js';
-import { useSome } from '../../parts/some.js';
-import { Table } from '../../parts/table.js';
-import { useOrganisation } from '../../server/session.js';
-import { useLoad } from '../../server/use-load.js';
+import type { listKeysOutput } from '../../../../../../shared/admin/schemas/keys.js';
+import { presetOf } from '../../../../../../shared/contract/roles.js';
+import type { ShapeOf } from '../../../../../../shared/contract/schema.js';
+import { countText, instantText, shortDayText } from '../../../parts/formats.js';
+import { Card, Load, Page } from '../../../parts/page.js';
+import { useSome } from '../../../parts/some.js';
+import { Table } from '../../../parts/table.js';
+import { useOrganisation } from '../../../server/session.js';
+import { useLoad } from '../../../server/use-load.js';
 import { ChangeDialog, CreateDialog, type Key, RevokeDialog } from './key-dialogs.js';
 import { KeyFinder } from './key-finder.js';
 

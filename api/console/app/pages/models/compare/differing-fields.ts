@@ -1,5 +1,5 @@
-import { typeNote } from './fields.js';
-import type { Report } from './gates.js';
+import { typeNote } from '../fields.js';
+import type { Report } from '../gates.js';
 
 type Field = Report['fields'][number];
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { hashSecret, newSecret, parseSecret } from '../../../shared/contract/identifiers.js';
-import { ProcessRegister } from '../../../shared/redis/process-register.js';
-import { KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
-import { CallDayStore, dayOf } from '../../../shared/store/console/call-days.js';
-import { callCli } from './cli-call.js';
-import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+import { hashSecret, newSecret, parseSecret } from '../../../../shared/contract/identifiers.js';
+import { ProcessRegister } from '../../../../shared/redis/process-register.js';
+import { KeySettingsStore } from '../../../../shared/store/accounts/key-settings.js';
+import { CallDayStore, dayOf } from '../../../../shared/store/console/call-days.js';
+import { callCli } from '../cli-call.js';
+import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
 describe('leadscore key', () => {
   let desk: OperatorDesk;

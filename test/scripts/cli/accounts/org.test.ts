@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { callCli } from './cli-call.js';
-import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+import { callCli } from '../cli-call.js';
+import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
 describe('leadscore org', () => {
   let desk: OperatorDesk;
