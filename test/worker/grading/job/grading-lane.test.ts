@@ -112,6 +112,9 @@ describe('startGradingLane', () => {
       await gradeAndPublish({ database: mongo.database, clock: { now: () => firstMs }, redis }, { model, ...ids });
       await new RecordedWorld(mongo.database, ids).call(nowMs, [{ crmId: 'a', score: 10 }]);
     }
+    // The start of the lane would else grade both: it checks models of too few leads in the daytime, too.
+    const pastTheFirst = { $set: { failing_gate: 'outcomes_observed' } };
+    await mongo.database.collection('model_validation').updateMany({}, pastTheFirst);
     await startLane();
     await requestGrading(redis, organisation);
     await eventually(async () => expect((await verdictOf(own))?.graded_at.getTime()).to.equal(nowMs), 10_000);
