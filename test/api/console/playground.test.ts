@@ -120,6 +120,7 @@ describe('the playground', () => {
       bundle: checkBundle(sampleBundle({ name: 'Dated', features: [...sampleFeatures, date] })),
       now: new Date(),
     });
+    await service.act(setOrganisation, { org_id: organisationId, policy: 'warn' });
     const last_activity = new Date(Date.now() - 40.1 * dayMs).toISOString();
     const { status, body } = await score(admin, { last_activity }, dated._id);
     expect(status, JSON.stringify(body)).to.equal(200);

@@ -23,7 +23,7 @@ const measure = `() => {
   const tolerance = ${tolerance};
   const controls = 'a.button, button, input:not(.visually-hidden), select, textarea, summary, .switch span';
   const isShown = (element) =>
-    element.checkVisibility({ visibilityProperty: true }) && !element.closest('.visually-hidden');
+    element.checkVisibility({ visibilityProperty: true }) && !element.closest('.visually-hidden, .skip:not(:focus)');
   const quoted = (text) => JSON.stringify(text.replace(/\\s+/g, ' ').trim().slice(0, 60));
   const nameOf = (element) => element.tagName.toLowerCase() + ' ' + quoted(element.textContent || element.id);
 
