@@ -148,8 +148,9 @@ function withAge(verdict: Verdict, { graded_at: gradedAt }: StoredVerdict): Verd
 function withNextGrade(verdict: Verdict, stored: StoredVerdict, nowMs: number): Verdict {
   if (verdict.state !== 'too_early_to_grade' || stored.grade === undefined) return verdict;
   const isDue = stored.checked?.hasNews === true || lastCheckMs(stored) < lastNightMs(nowMs);
-  const news = verdict.failing_gate === 'predictions_recorded' ? 'predictions or outcomes' : 'outcomes';
-  const next = isDue ? 'that is due now' : `after ${minuteText(nextNightMs(nowMs))}, or half an hour after new ${news}`;
+  const next = isDue
+    ? 'that is due now'
+    : `after ${minuteText(nextNightMs(nowMs))}, or half an hour after new outcomes`;
   const counted = `; data until ${minuteText(stored.grade.as_of.getTime())} counts, newer data from the grade ${next}.`;
   return { ...verdict, summary: verdict.summary.replace(/\.$/, '') + counted };
 }

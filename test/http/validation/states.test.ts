@@ -70,8 +70,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
         ? ''
         : `; a verdict is possible from ${dayText(dayNumber(thenMs(service) + verdictDays * dayMs))}`;
     const next = minuteText(nextNightMs(service.clock.now()));
-    const news = verdict.failing_gate === 'predictions_recorded' ? 'predictions or outcomes' : 'outcomes';
-    const counted = `; data until ${minuteText(Date.parse(as_of))} counts, newer data from the grade after ${next}, or half an hour after new ${news}.`;
+    const counted = `; data until ${minuteText(Date.parse(as_of))} counts, newer data from the grade after ${next}, or half an hour after new outcomes.`;
     return { ...verdict, summary: verdict.summary.replace(/\.$/, possible + counted) };
   }
 

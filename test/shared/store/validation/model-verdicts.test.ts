@@ -136,8 +136,6 @@ describe('the verdict on a model', () => {
     expect(await summaryOf(yesterday)).to.equal(`${start}; data until 2026-02-10 01:00 UTC counts, ${due}`);
     const checked = { ...yesterday, checked: { at: new Date(nowMs - 9 * hourMs), hasNews: false } };
     expect(await summaryOf(checked)).to.equal(`${start}; data until 2026-02-10 01:00 UTC counts, ${tonight}`);
-    const fewLeads = { failing_gate: 'predictions_recorded' } as const;
-    expect(await summaryOf(fewLeads)).to.match(/or half an hour after new predictions or outcomes\.$/);
     const hasNews = { checked: { at: new Date(nowMs), hasNews: true } };
     expect(await summaryOf(hasNews)).to.equal(`${start}; data until 2026-02-10 11:00 UTC counts, ${due}`);
   });
