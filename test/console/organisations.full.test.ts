@@ -153,7 +153,16 @@ describe('the organisation menu of the console', function () {
     expect(new URL(page.url()).pathname, 'a viewer has no page of keys').to.equal(`/o/${beta}/`);
     await eventually(async () => expect(await focused()).to.equal('Overview'));
     const pages = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
-    expect(pages).to.deep.equal(['Overview', 'Models', 'CRM set-up', 'Usage', 'Settings', 'Sessions', 'Audit log']);
+    expect(pages).to.deep.equal([
+      'Overview',
+      'Models',
+      'CRM set-up',
+      'Refused calls',
+      'Usage',
+      'Settings',
+      'Sessions',
+      'Audit log',
+    ]);
     await menuOf(page).click();
     await page.getByRole('heading', { name: 'Overview' }).click();
     await choices(page).waitFor({ state: 'detached' });

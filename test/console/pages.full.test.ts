@@ -205,7 +205,16 @@ describe('the pages of the console', function () {
     expect(await page.getByRole('switch').count()).to.equal(0);
     expect(await page.getByText('Upload a bundle').count()).to.equal(0);
     const menu = await page.getByRole('navigation').getByRole('link').allTextContents();
-    expect(menu).to.deep.equal(['Overview', 'Models', 'CRM set-up', 'Usage', 'Settings', 'Sessions', 'Audit log']);
+    expect(menu).to.deep.equal([
+      'Overview',
+      'Models',
+      'CRM set-up',
+      'Refused calls',
+      'Usage',
+      'Settings',
+      'Sessions',
+      'Audit log',
+    ]);
     await page.goto(`${service.url}/keys`);
     await page.getByText('No such page').waitFor();
     await page.goto(`${service.url}/settings`);
