@@ -91,9 +91,12 @@ function unseenIndexes(explained: ExplainedRows): ReadonlySet<number> {
 }
 
 /** States a fact and the direction of the score. It never claims a cause. */
-function reasonOf(driver: Driver, label: string): string {
-  return `${label} ${stateOf(driver)} (${driver.contribution < 0 ? 'lowers' : 'raises'} the score)`;
-}
+const reasonOf = (driver: Driver, label: string): string =>
+  reasonText(`${label} ${stateOf(driver)}`, driver.contribution < 0);
+
+/** A fact of a record with the direction of the score. */
+export const reasonText = (fact: string, lowers: boolean): string =>
+  `${fact} (${lowers ? 'lowers' : 'raises'} the score)`;
 
 function stateOf({ value, isUnseen, isHidden }: Driver): string {
   if (isHidden) return 'has a stored value';

@@ -12,7 +12,7 @@ import type { ShapeOf } from '../../shared/contract/schema.js';
 import { redisNowMs } from '../../shared/redis/connect.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 import { loadStoredManifest } from '../../shared/store/models/model-versions.js';
-import { scoreReplyWriter } from '../call/score-reply.js';
+import { reasonText, scoreReplyWriter } from '../call/score-reply.js';
 import { answerInTime, type ScoringCall } from '../call/scoring-call.js';
 import type { Connections, ScoringProcess } from '../connections.js';
 import { scoreRecords } from '../score-records.js';
@@ -114,7 +114,7 @@ async function documentOf(
       const driver = row.drivers?.[rank];
       const age = driver && ageOf(driver);
       if (driver === undefined || age === undefined) return reason;
-      return `${driver.label}: ${age} (${driver.direction === 'negative' ? 'lowers' : 'raises'} the score)`;
+      return reasonText(`${driver.label}: ${age}`, driver.direction === 'negative');
     }),
     warnings: row.warnings ?? [],
     input: inputOf(row.input),

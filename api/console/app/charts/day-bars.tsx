@@ -15,18 +15,14 @@ const [height, left, bottom] = [200, 40, 24];
  * @param since an instant; empty days before it have neither a bar nor a row
  */
 export function DayBars({ days: all, since }: { readonly days: readonly Day[]; readonly since: string }) {
-  const first = all.findIndex(({ day, records }) => records > 0 || day >= since.slice(0, 10));
-  const days = first === -1 ? [] : all.slice(first);
+  const days = all.filter(({ day, records }) => records > 0 || day >= since.slice(0, 10));
   const peak = max(days, ({ records }) => records) ?? 0;
   const marks = ticks(0, Math.max(peak, 4), 5);
   const top = Math.max(marks.at(-1) ?? 1, peak);
   const yOf = (value: number) => 8 + (height - bottom - 8) * (1 - value / top);
   const today = new Date().toISOString().slice(0, 10);
-  const shown = [
-    ...daysBefore(days),
-    ...days.map((each) => ({ ...each, className: each.day === today ? 'bar pale' : 'bar' })),
-    ...restOf(days),
-  ];
+  const classOf = (each: Day) => (!days.includes(each) ? '' : each.day === today ? 'bar pale' : 'bar');
+  const shown = [...all.map((each) => ({ ...each, className: classOf(each) })), ...restOf(all)];
   return (
     <>
       <Chart label="Records by day" height={height}>
@@ -68,14 +64,6 @@ export function DayBars({ days: all, since }: { readonly days: readonly Day[]; r
       />
     </>
   );
-}
-
-/** The days of the month before the first one, which have no bar. */
-function daysBefore([first]: readonly Day[]): (Day & { readonly className: string })[] {
-  const date = Number(first?.day.slice(8) ?? 1);
-  return Array.from({ length: date - 1 }, (_, index) => {
-    return { day: `${first?.day.slice(0, 8)}${String(index + 1).padStart(2, '0')}`, records: 0, className: '' };
-  });
 }
 
 /** The days of the month that have not begun. */

@@ -52,7 +52,7 @@ export function SignIn() {
     call('POST', '/session', { link }).then(() => {
       // They show what the person before may see, and would act as this one.
       tellOtherTabs();
-      location.replace(rememberedPage());
+      location.replace(location.origin + rememberedPage());
     }, setProblem);
   return (
     <main class="sign-in">

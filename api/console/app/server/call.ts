@@ -14,7 +14,7 @@ export class Refusal extends Error {
 
 const listeners = new Set<() => void>();
 /** These are sent as POST for their body alone. */
-const changesNothing = /\/(playground|preview|keys\/find)(\?|$)/;
+const changesNothing = /\/(playground|preview|key-search)(\?|$)/;
 const packedCsv = { 'content-type': 'text/csv', 'content-encoding': 'gzip' } as const;
 
 /** Calls a function after each change that this page makes. @returns ends it */

@@ -7,6 +7,7 @@ export function rememberPage(): void {
   if (location.pathname !== signIn) sessionStorage.setItem(name, location.pathname + location.search);
 }
 
+/** Its path and query. It may begin with two slashes, which an address on its own would take for another host. */
 export const rememberedPage = (): string => sessionStorage.getItem(name) ?? '/';
 
 /** A later sign-in, such as after a sign-out, begins at the overview. */

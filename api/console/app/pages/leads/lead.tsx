@@ -11,6 +11,7 @@ import { call } from '../../server/call.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
+import { Delta } from './delta.js';
 
 type Lead = ShapeOf<typeof leadSchema>;
 type Exported = ShapeOf<typeof exportLeadOutput>;
@@ -116,7 +117,7 @@ function History({ first, path }: { readonly first: Lead; readonly path: string 
             rows={scores.map((score) => [
               instantText(score.scored_at),
               <strong key="score">{score.score}</strong>,
-              <Delta key="delta" of={score} />,
+              <Delta key="delta" of={score.delta} none="first" />,
               percentText(score.conversion_likelihood),
               `${score.model_name ?? score.model_id}, ${score.version}`,
               <Changes key="changes" of={score} />,
@@ -132,12 +133,6 @@ function History({ first, path }: { readonly first: Lead; readonly path: string 
       </Card>
     </>
   );
-}
-
-function Delta({ of: { delta } }: { readonly of: Score }) {
-  if (delta === undefined) return <span class="soft">first</span>;
-  const className = delta > 0 ? 'good' : delta < 0 ? 'bad' : '';
-  return <span class={`badge ${className}`}>{delta > 0 ? `+${delta}` : delta}</span>;
 }
 
 function Changes({ of: { changed = [] } }: { readonly of: Score }) {

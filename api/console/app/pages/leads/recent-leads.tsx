@@ -7,24 +7,24 @@ import { Card, Load } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
+import { Delta } from './delta.js';
 
 type Recent = ShapeOf<typeof recentLeadsOutput>;
 
-const orders = { newest: 'newest', highest: 'highest', 'most changed': 'changed' } as const;
-type Order = keyof typeof orders;
+const orders = ['newest', 'highest', 'changed'] as const;
 
 /** The leads with which the page begins. */
 export function RecentLeads() {
   const { api } = useOrganisation();
   const recent = useLoad<Recent>(`${api}/recent-leads`);
-  const [order, setOrder] = useState<Order>('newest');
+  const [order, setOrder] = useState<(typeof orders)[number]>('newest');
   return (
     <Load of={recent}>
       {(data) => (
         <Card title="Recent leads" about={aboutText(data)}>
-          <Choice label="Order" options={Object.keys(orders) as Order[]} chosen={order} choose={setOrder} />
+          <Choice label="Order" options={orders} chosen={order} choose={setOrder} />
           <div role="status">
-            <LeadTable label={`Leads, ${order}`} leads={data[orders[order]]} isChange={order === 'most changed'} />
+            <LeadTable label={`Leads, ${order}`} leads={data[order]} isChange={order === 'changed'} />
           </div>
         </Card>
       )}
@@ -50,13 +50,10 @@ function LeadTable(props: { readonly label: string; readonly leads: Recent['newe
           <code>{id}</code>
         </a>,
         <strong key="score">{score}</strong>,
-        deltaText(delta),
+        <Delta key="delta" of={delta} none="–" />,
         instantText(at),
         name ?? <code key="model">{model}</code>,
       ])}
     />
   );
 }
-
-const deltaText = (delta: number | undefined): string =>
-  delta === undefined ? '–' : delta < 0 ? `−${-delta}` : `+${delta}`;

@@ -1,5 +1,6 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { modelSchema } from '../../../../../shared/admin/schemas/models.js';
+import { daysAgoText } from '../../../../../shared/contract/figures.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { Choice } from '../../parts/choice.js';
 import { Field, Hint, SelectField } from '../../parts/forms/field.js';
@@ -77,6 +78,8 @@ export function RecordForm(props: RecordFormProps) {
 }
 
 const isoDay = /^\d{4}-\d{2}-\d{2}$/;
+/** A day, or a time with its zone. A time without one would be that of the browser. */
+const isoDate = /^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/;
 
 function ValueField({
   field,
@@ -139,6 +142,7 @@ function ValueField({
       type={type === 'date' && (value === undefined || isoDay.test(String(value))) ? 'date' : 'text'}
       value={String(value ?? '')}
       set={put}
+      hint={type === 'date' ? dateHint(String(value ?? '')) : undefined}
       warning={warning}
       maxLength={1_000}
     />
@@ -196,4 +200,10 @@ function compact(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Says of a field that it takes a date, and how long ago the entered one was. */
+function dateHint(value: string): string {
+  const atMs = isoDate.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(atMs) ? 'A date' : `A date, ${daysAgoText(atMs, Date.now())}`;
 }

@@ -1,3 +1,4 @@
+import { firstGradeWithinMinutes, horizonDaysOf, requiredPredictions } from '../../../../../shared/contract/verdict.js';
 import { countText, dayText, instantText } from '../../parts/formats.js';
 import { gateTitles, summaryText, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
@@ -75,13 +76,16 @@ const asksOutcomes = ({ gate }: Gate): boolean =>
 
 function earlyAdvice({ gate, figures }: Gate, { outlook }: Report): string {
   if (gate === 'predictions_recorded') {
-    const missing = (figures.required ?? 200) - (figures.cohort ?? 0);
+    const { cohort, required = requiredPredictions } = figures;
+    if (cohort === undefined)
+      return `Score leads with a live key and a crm_id. A verdict needs ${countText(required)} of them.`;
+    const missing = required - cohort;
     return `Score ${countText(missing)} more ${missing === 1 ? 'lead' : 'leads'} with a live key and a crm_id.`;
   }
   if (gate === 'cohort_reconciles')
     return 'Report the outcome of each scored lead, also of those that did not convert.';
   if (gate === 'matured_cohort')
-    return `Wait until the leads are ${countText(outlook?.horizon_days ?? 90)} days old, and go on reporting outcomes.`;
+    return `Wait until the leads are ${countText(outlook?.horizon_days ?? horizonDaysOf(undefined))} days old, and go on reporting outcomes.`;
   return 'Go on scoring leads, and report each outcome.';
 }
 
@@ -93,5 +97,7 @@ function failedAdvice(gate: Gate['gate']): string {
 
 function nextCountText({ gate, state }: Gate): string {
   if (gate !== 'predictions_recorded') return 'The next count is at 2:00 UTC, or half an hour after new outcomes.';
-  return state === 'not_reached' ? 'The first count comes within 15 minutes.' : 'New leads count within half an hour.';
+  return state === 'not_reached'
+    ? `The first count comes within ${firstGradeWithinMinutes} minutes.`
+    : 'New leads count within half an hour.';
 }

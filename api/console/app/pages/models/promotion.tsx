@@ -58,7 +58,7 @@ export function PreviousNote({ model, changed }: ModelProps) {
   return (
     <div class="note">
       <p>
-        <strong>Before</strong> version {previous.version} scored calls.
+        Version {previous.version} scored calls <strong>before</strong>.
       </p>
       <button type="button" class="button" onClick={() => setOpen(true)}>
         Roll back…
@@ -73,7 +73,7 @@ interface DialogProps extends ModelProps {
 }
 
 /** The reason that a person gives for something that was refused without one. */
-function useReason(code: string, problem: Error | undefined) {
+export function useReason(code: string, problem: Error | undefined) {
   const [reason, setReason] = useState('');
   const isAsked = reason !== '' || (problem instanceof Refusal && problem.code === code);
   const given = reason.trim() === '' ? undefined : { reason };

@@ -4,11 +4,10 @@ import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/forms/dialog.j
 import { Field } from '../../parts/forms/field.js';
 import { Card, Problem } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
-import { Refusal } from '../../server/call.js';
 import { useOrganisation } from '../../server/session.js';
 import { useSend } from '../../server/use-send.js';
 import type { Model, ModelProps } from './model-props.js';
-import { CandidateNote, OverrideField, PreviousNote } from './promotion.js';
+import { CandidateNote, OverrideField, PreviousNote, useReason } from './promotion.js';
 
 /** The versions of a model, its override and its name. */
 export function Versions({ model, changed }: ModelProps) {
@@ -163,11 +162,10 @@ function RenameDialog({ model, close, done }: DialogProps) {
 function ServeDialog({ model, version, close, done }: DialogProps & { readonly version: string }) {
   const { api } = useOrganisation();
   const sender = useSend();
-  const [reason, setReason] = useState('');
-  const isBlocked = sender.problem instanceof Refusal && sender.problem.code === 'would_block';
+  const override = useReason('would_block', sender.problem);
   const send = async () => {
     const path = `${api}/models/${encodeURIComponent(model.model_id)}`;
-    const given = reason.trim() === '' ? {} : { override: { reason } };
+    const given = override.given && { override: override.given };
     if (await sender.send('PATCH', path, { version, ...given })) done();
   };
   return (
@@ -182,7 +180,7 @@ function ServeDialog({ model, version, close, done }: DialogProps & { readonly v
       <p>
         New calls are scored by version {version} instead of {model.version}. Its own verdict counts from then on.
       </p>
-      {(isBlocked || reason !== '') && <OverrideField reason={reason} set={setReason} />}
+      {override.isAsked && <OverrideField reason={override.reason} set={override.setReason} />}
     </ConfirmDialog>
   );
 }

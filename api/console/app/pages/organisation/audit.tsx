@@ -41,7 +41,10 @@ export function AuditPage() {
     if (first.data?.actors) setActors(first.data.actors);
   }, [first.data]);
   return (
-    <Page title="Audit log" about="Each change by people, programs and the command line. Entries cannot be changed.">
+    <Page
+      title="Audit log"
+      about="Each change, and each read of leads, by people, programs and the command line. Entries cannot be changed."
+    >
       <Card title="Changes">
         <FilterFields of={filter} set={setFilter} actors={actors} />
         <Load of={first}>{(data) => <EntryList key={path} first={data} path={path} />}</Load>
@@ -64,7 +67,7 @@ function FilterFields(props: {
       <SelectField label="About" value={filter.kind} set={change('kind')} options={kinds} />
       <Field label="From (UTC)" type="date" value={filter.from} set={change('from')} />
       <Field label="To (UTC)" type="date" value={filter.to} set={change('to')} />
-      {filter !== noFilter && (
+      {Object.values(filter).some((value) => value !== '') && (
         <button type="button" class="button" onClick={() => set(noFilter)}>
           Show all changes
         </button>

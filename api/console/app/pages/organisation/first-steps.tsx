@@ -12,7 +12,7 @@ interface Step {
   readonly title: string;
   readonly about: string;
   readonly link: string;
-  /** The page of the step, and the role that may open it. */
+  /** The page of the step, and the role that may do it. */
   readonly page: string;
   readonly role: Role;
 }

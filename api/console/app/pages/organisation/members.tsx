@@ -10,7 +10,7 @@ import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
 
 type Member = ShapeOf<typeof listMembersOutput>['members'][number];
-const roleOptions = [
+export const roleOptions = [
   ['viewer', 'Viewer'],
   ['admin', 'Admin'],
   ['owner', 'Owner'],

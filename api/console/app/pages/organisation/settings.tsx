@@ -9,7 +9,7 @@ import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
-import { MembersCard } from './members.js';
+import { MembersCard, roleOptions } from './members.js';
 import { SuspensionCard } from './suspension.js';
 
 type Link = ShapeOf<typeof createLinkOutput>;
@@ -22,11 +22,6 @@ const policyHints: Readonly<Record<string, string>> = {
   warn: 'Models that have not passed score, with their verdict attached.',
   block: 'Calls of models that have not passed get 409.',
 };
-const roles = [
-  ['viewer', 'Viewer'],
-  ['admin', 'Admin'],
-  ['owner', 'Owner'],
-] as const;
 const roleHints: Readonly<Record<string, string>> = {
   viewer: 'Sees usage, models and the audit log.',
   admin: 'Also keys, models, leads and the playground.',
@@ -143,7 +138,7 @@ function NameCard({ of: organisation, changed }: PartProps) {
           value={policy}
           set={setPolicy}
           options={policies}
-          hint={policyHints[policy] ?? ''}
+          hint={policyHints[policy]}
         />
         <div class="row">
           <button type="submit" class="button main" disabled={sender.isBusy}>
@@ -186,7 +181,7 @@ function LinkCard(props: { readonly organisationId: string; readonly created: (l
     <Card title="Sign-in links" about="A link signs one person in, once. It expires after 15 minutes.">
       <form class="form" onSubmit={create}>
         <Field label="Name of the person" value={name} set={setName} isRequired />
-        <SelectField label="Role" value={role} set={setRole} options={roles} hint={roleHints[role] ?? ''} />
+        <SelectField label="Role" value={role} set={setRole} options={roleOptions} hint={roleHints[role]} />
         <div class="row">
           <button type="submit" class="button" disabled={sender.isBusy}>
             Create link

@@ -1,11 +1,10 @@
 import { useId } from 'preact/hooks';
-import { daysAgoText } from '../../../../../shared/contract/figures.js';
 
 interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly set: (value: string) => void;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** Why the value did not count. */
   readonly warning?: string | undefined;
 }
@@ -25,7 +24,6 @@ export function Field(
   },
 ) {
   const [id, hintId] = [useId(), useId()];
-  const hint = props.hint ?? dateHint(props.type, props.value);
   return (
     <div class="field">
       <label for={id}>{props.label}</label>
@@ -40,22 +38,12 @@ export function Field(
         placeholder={props.placeholder}
         autocomplete={props.autocomplete ?? 'off'}
         spellcheck={props.isSecret ? false : undefined}
-        aria-describedby={hint || props.warning ? hintId : undefined}
+        aria-describedby={props.hint || props.warning ? hintId : undefined}
         onInput={(event) => props.set(event.currentTarget.value)}
       />
-      <Hint id={hintId} warning={props.warning} hint={hint} />
+      <Hint id={hintId} {...props} />
     </div>
   );
-}
-
-/** An instant as records of a CRM have it, also in a field of text. */
-const instant = /^\d{4}-\d{2}-\d{2}T.*Z$/;
-
-/** Says of a field that it takes a date, and how long ago the entered one was. Undefined for other fields. */
-function dateHint(type: string | undefined, value: string): string | undefined {
-  const atMs = type === 'date' || instant.test(value) ? Date.parse(value) : Number.NaN;
-  if (!Number.isNaN(atMs)) return `A date, ${daysAgoText(atMs, Date.now())}`;
-  return type === 'date' ? 'A date' : undefined;
 }
 
 /** A labelled choice from a list. */
@@ -90,14 +78,7 @@ export function SelectField(
 }
 
 /** The line below a field. */
-export function Hint({
-  id,
-  hint,
-  warning,
-}: {
-  readonly id: string;
-  readonly hint?: string | undefined;
-} & Pick<FieldProps, 'warning'>) {
+export function Hint({ id, hint, warning }: { readonly id: string } & Pick<FieldProps, 'hint' | 'warning'>) {
   const text = warning ?? hint;
   return text ? (
     <span id={id} class={warning ? 'small warning' : 'small soft'}>
