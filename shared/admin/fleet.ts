@@ -2,6 +2,7 @@ import { Queue } from 'bullmq';
 import { type Lane, lanes } from '../contract/lanes.js';
 import { readBacklogs } from '../messages/backlog.js';
 import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
+import { deathsOf } from '../messages/deaths.js';
 import { gradingQueueName } from '../messages/grading-job.js';
 import { laneQueueName, messageVersion } from '../messages/score-job.js';
 import { latestSweeps, sweepDocument } from '../quota/sweep-log.js';
@@ -17,7 +18,6 @@ import {
 import { runningProcesses } from '../redis/running-processes.js';
 import { WorkerRegister } from '../redis/worker-register.js';
 import { defineAction } from './action.js';
-import { deathsOf } from './deaths.js';
 import { nothing } from './schemas/members.js';
 import { fleetOutput } from './schemas/usage.js';
 

@@ -1,3 +1,4 @@
+import { dayMs } from './dates.js';
 import { requiredLift } from './verdict.js';
 
 /*
@@ -64,8 +65,6 @@ export function rateTexts(highest: number): (rate: number) => string {
   const decimals = Math.min(4, Math.max(1, Math.floor(-Math.log10(Math.max(highest, 1e-9)))));
   return (rate) => (100 * rate).toFixed(decimals);
 }
-
-const dayMs = 24 * 60 * 60 * 1000;
 
 /** How long ago an instant was, in whole days: `today`, `1 day ago`, `in 3 days`. */
 export function daysAgoText(atMs: number, nowMs: number): string {

@@ -1,3 +1,4 @@
+import { dayMs } from '../contract/dates.js';
 import type { Redis } from '../redis/connect.js';
 import { refusedCallsKey } from '../redis/keys.js';
 
@@ -18,7 +19,7 @@ export interface RefusedCall {
 
 /** The refused calls that Redis keeps of one organisation. */
 export const mostRefusedCalls = 200;
-const keptMs = 7 * 24 * 60 * 60 * 1000;
+const keptMs = 7 * dayMs;
 
 /**
  * Adds refused calls of an organisation to its list, which stays bounded.
@@ -40,12 +41,12 @@ export async function addRefusedCalls(
 }
 
 /**
- * The last refused calls of an organisation, latest first. Calls of the last second may be missing.
+ * The last refused calls of an organisation, of seven days, latest first. Calls of the last second may be missing.
  * @throws the error of Redis
  */
-export async function readRefusedCalls(redis: Redis, organisationId: string): Promise<RefusedCall[]> {
+export async function readRefusedCalls(redis: Redis, organisationId: string, nowMs: number): Promise<RefusedCall[]> {
   const texts = await redis.lrange(refusedCallsKey(organisationId), 0, mostRefusedCalls - 1);
   const calls: RefusedCall[] = texts.map((text) => JSON.parse(text));
-  // Gateways add theirs in turn.
-  return calls.sort((one, other) => other.atMs - one.atMs);
+  // The list goes seven days after its last call, and a call may be older. Gateways add theirs in turn.
+  return calls.filter(({ atMs }) => atMs > nowMs - keptMs).sort((one, other) => other.atMs - one.atMs);
 }

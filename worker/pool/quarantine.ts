@@ -1,3 +1,4 @@
+import { deathsOf } from '../../shared/messages/deaths.js';
 import type { ChunkHead } from '../../shared/messages/score-job.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { modelStrikesKey } from '../../shared/redis/keys.js';
@@ -37,7 +38,5 @@ export async function quarantinedVersions(redis: Redis): Promise<string[]> {
  * Whether a version is quarantined. The hash outlives single quarantines, so each entry holds its own end.
  * @param strikes all versions' strikes, as `strike.lua` writes them
  */
-export function isQuarantined(strikes: Readonly<Record<string, string>>, modelKey: string, nowMs: number): boolean {
-  const [, , endMs = 0] = (strikes[modelKey] ?? '').split('@').map(Number);
-  return nowMs < endMs;
-}
+export const isQuarantined = (strikes: Readonly<Record<string, string>>, modelKey: string, nowMs: number): boolean =>
+  nowMs < deathsOf(modelKey, strikes[modelKey]).untilMs;

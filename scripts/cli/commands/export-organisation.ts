@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import type { CliContext, CommandResult } from '../context/cli-context.js';
 import { recordCommand } from '../context/perform.js';
+import { requireOrganisation } from '../context/require-organisation.js';
 import { Progress } from '../output/progress.js';
 import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
@@ -29,9 +31,9 @@ async function exportToFile(
   of: { readonly organisationId: string; readonly path: string; readonly options: JsonOption },
 ): Promise<CommandResult> {
   const { organisationId, path, options } = of;
-  const { exportOrganisation, requireExportable } = await import('../export/export-organisation.js');
+  const { exportOrganisation } = await import('../export/export-organisation.js');
   const database = await context.connections.database();
-  await requireExportable(database, organisationId);
+  await requireOrganisation(new OrganisationStore(database), organisationId);
   const redis = await context.connections.redis();
   await recordCommand(context, 'org.export', { organisationId });
   const progress =

@@ -16,9 +16,9 @@ import {
 import type { organisationSchema } from '../../../shared/admin/schemas/organisations.js';
 import { hasLiveApi, isReadOnly, type PlanName, planNames } from '../../../shared/contract/plans.js';
 import type { ShapeOf } from '../../../shared/contract/schema.js';
-import type { DeployPolicy, Organisation, OrganisationStore } from '../../../shared/store/accounts/organisations.js';
+import type { DeployPolicy } from '../../../shared/store/accounts/organisations.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
-import { notFound, usageError } from '../context/cli-error.js';
+import { usageError } from '../context/cli-error.js';
 import { asCliError, perform } from '../context/perform.js';
 import { valueList } from '../outcomes/value-options.js';
 import { countText, readableDate } from '../output/readable-numbers.js';
@@ -236,13 +236,6 @@ async function listOrganisations(context: CliContext): Promise<CommandResult> {
     document: { organisations: document.organisations.map(shown) },
     text: tableOf(document.organisations, columns, { width: lineWidth(context.stdout), none }),
   };
-}
-
-/** @throws CliError when the organisation does not exist */
-export async function requireOrganisation(store: OrganisationStore, organisationId: string): Promise<Organisation> {
-  const organisation = await store.find(organisationId);
-  if (organisation === undefined) throw notFound(`organisation ${organisationId}`, 'org list');
-  return organisation;
 }
 
 function describe(organisation: OrganisationDocument, nowMs: number): string {

@@ -14,6 +14,7 @@ import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.j
 import { exitCodes, usageError } from '../context/cli-error.js';
 import { runThroughFile } from '../context/file-run.js';
 import { recordCommand } from '../context/perform.js';
+import { requireOrganisation } from '../context/require-organisation.js';
 import { type InputFile, namedFault, openInput } from '../files/input-file.js';
 import { ServiceSink } from '../outcomes/service-sink.js';
 import { convertedValues, optionText, valueList } from '../outcomes/value-options.js';
@@ -21,7 +22,6 @@ import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
 import { wrapText } from '../output/wrap-text.js';
 import { defineCommand, nonBlank } from './define-command.js';
-import { requireOrganisation } from './organisations.js';
 
 /** Adds `outcomes import`. */
 export function addOutcomesCommands(program: Command, context: CliContext): void {

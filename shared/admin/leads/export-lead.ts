@@ -6,13 +6,13 @@ import { readStoredRecords } from '../../store/calls/lead-lookup.js';
 import { callIdOf } from '../../store/calls/prediction-segment.js';
 import { type PastScore, PredictionStore } from '../../store/calls/predictions.js';
 import { SliceStore } from '../../store/jobs/job-slices.js';
-import { ModelStore } from '../../store/models/models.js';
 import { OutcomeStore } from '../../store/validation/outcomes.js';
 import { defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { exportLeadOutput, leadInput } from '../schemas/leads.js';
-import { namedFields } from './named-fields.js';
+import { modelNames } from './model-names.js';
+import { fieldNames } from './named-fields.js';
 import { noteRead } from './note-read.js';
 
 type ExportedScore = ShapeOf<typeof exportLeadOutput>['scores'][number];
@@ -61,17 +61,16 @@ export const exportLead = defineAction({
 /** @param scores of one lead */
 async function exported(database: Db, organisationId: string, scores: readonly PastScore[]): Promise<ExportedScore[]> {
   const callIds = [...new Set(scores.map(({ id }) => callIdOf(id)))];
-  const [records, jobs, models] = await Promise.all([
+  const [records, jobs, names] = await Promise.all([
     readStoredRecords(
       database,
       scores.map(({ id }) => id),
       timeoutMs,
     ),
     new SliceStore(database).jobsOfCalls(organisationId, callIds),
-    new ModelStore(database).list(organisationId),
+    modelNames(database, organisationId),
   ]);
-  const names = new Map(models.map(({ _id, name }) => [_id, name]));
-  const named = namedFields(database);
+  const namesOf = fieldNames(database);
   const found: ExportedScore[] = [];
   for (const { id, model, version, score, likelihood, at } of scores) {
     const record = records.get(id);
@@ -83,7 +82,7 @@ async function exported(database: Db, organisationId: string, scores: readonly P
       ...{ call_id: callIdOf(id), ...(job === undefined ? {} : { job_id: job }) },
       ...{ model_id: model, model_name: names.get(model) ?? null, version },
       ...{ score, conversion_likelihood: likelihood / 10_000, scored_at: at.toISOString() },
-      fields: await named({ model, version }, whole?.fields),
+      fields: (await namesOf(model, version))(whole?.fields),
     });
   }
   return found;

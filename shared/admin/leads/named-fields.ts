@@ -3,35 +3,34 @@ import { compileKnownFields } from '../../messages/field-slots.js';
 import { loadManifest } from '../../store/models/model-versions.js';
 
 /** A value of a record as it was sent: any JSON. */
-export interface NamedField {
+interface NamedField {
   readonly field: string;
   readonly value: unknown;
 }
 
-interface VersionOf {
-  readonly model: string;
-  readonly version: string;
+/** Gives the cells of a record the names of their fields. Undefined or null gives no fields, as after an erasure. */
+type NameCells = (text: string | null | undefined) => readonly NamedField[];
+
+/** Makes a function that reads the names of a version, once. */
+export function fieldNames(database: Db) {
+  const read = new Map<string, Promise<NameCells>>();
+  return (model: string, version: string): Promise<NameCells> => {
+    const key = `${model}:${version}`;
+    const known = read.get(key) ?? slotLabels(database, model, version).then(naming);
+    read.set(key, known);
+    return known;
+  };
 }
 
-/**
- * Makes a function that gives the stored cells of a record the names of their fields. It reads each version once.
- * @returns a function that takes cells as JSON; undefined or null gives no fields, as after an erasure
- */
-export function namedFields(database: Db) {
-  const read = new Map<string, ReturnType<typeof slotLabels>>();
-  return async ({ model, version }: VersionOf, text: string | null | undefined): Promise<readonly NamedField[]> => {
-    const key = `${model}:${version}`;
-    const labels = read.get(key) ?? slotLabels(database, model, version);
-    read.set(key, labels);
-    const slots = await labels;
-    return (cellsOf(text) ?? []).flatMap((cell, slot) => {
+const naming =
+  (slots: Awaited<ReturnType<typeof slotLabels>>): NameCells =>
+  (text) =>
+    (cellsOf(text) ?? []).flatMap((cell, slot) => {
       if (cell === null || cell === undefined) return [];
       // A sent null is stored as an empty list.
       const isNull = Array.isArray(cell) && cell.length === 0;
       return [{ field: slots[slot]?.field ?? `field ${slot + 1}`, value: isNull ? null : cell }];
     });
-  };
-}
 
 /** The field and the label of each slot of a version. */
 export async function slotLabels(

@@ -3,6 +3,9 @@ import { AuditLog } from '../../store/console/audit-log.js';
 import type { ActionContext } from '../action.js';
 import { checkedKeySettings } from '../organisations/key-settings.js';
 
+/** The actions that read leads. */
+export const leadReads = ['lead.show', 'lead.export', 'lead.search', 'lead.recent'] as const;
+
 const minute = 60_000;
 /** Reads of one person and lead within this time have one entry. */
 const joinedMs = 10 * minute;
@@ -14,13 +17,12 @@ export const readTarget = (organisationId: string, crmId: string, pepper: string
 /**
  * Leaves an entry of the audit log for a read of leads, before its result leaves the service. There is one for each
  * person, action, lead and ten minutes. It names the lead by a hash. Does nothing with AUDIT_READS=no.
- * @param action such as `lead.show`
  * @param read.crmId as it is stored; absent for a search
  * @param read.found number of leads that a search has found
  */
 export async function noteRead(
   context: ActionContext,
-  action: string,
+  action: (typeof leadReads)[number],
   read: { readonly organisationId: string; readonly crmId?: string; readonly found?: number },
 ): Promise<void> {
   if (!context.auditsReads) return;

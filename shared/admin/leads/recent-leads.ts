@@ -6,6 +6,7 @@ import { defineAction } from '../action.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { recentLeadsInput, recentLeadsOutput } from '../schemas/leads.js';
 import { modelNames } from './model-names.js';
+import { noteRead } from './note-read.js';
 
 /** A list of more leads is no overview. */
 const leadsShown = 10;
@@ -36,7 +37,8 @@ export const recentLeads = defineAction({
   effect: 'read',
   input: recentLeadsInput,
   output: recentLeadsOutput,
-  async run({ database }, { org_id: organisationId }) {
+  async run(context, { org_id: organisationId }) {
+    const { database } = context;
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const calls = database.collection(callsCollection);
     const reading = withMongoTimeout(timeoutMs, (signal) =>
@@ -45,6 +47,10 @@ export const recentLeads = defineAction({
     );
     const [found, names] = await Promise.all([reading, modelNames(database, organisationId)]);
     const [read] = found?.read ?? [];
+    const listed = [found?.newest, found?.highest, found?.changed].flatMap((leads = []) =>
+      leads.map(({ _id }) => _id.crm_id),
+    );
+    await noteRead(context, 'lead.recent', { organisationId, found: new Set(listed).size });
     const shown = (leads: readonly FoundLead[] = []) =>
       leads.map(({ _id: { crm_id, model }, at, scores: [score = 0, before] }) => ({
         ...{ crm_id, model_id: model, model_name: names.get(model) ?? null, score, scored_at: at.toISOString() },

@@ -25,11 +25,12 @@ export const listAudit = defineAction({
     const { database } = context;
     const log = new AuditLog(database);
     const query = queryOf(filters);
+    const isWhole = lead === undefined && Object.values(filters).every((each) => each === undefined);
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const target = lead === undefined ? undefined : await targetOfLead(context, organisationId, lead);
     const [page, actors] = await Promise.all([
       log.page(organisationId, { ...query, target }),
-      filters.before === undefined ? log.actors(organisationId) : undefined,
+      isWhole ? log.actors(organisationId) : undefined,
     ]);
     const names = await namesOf(
       database,

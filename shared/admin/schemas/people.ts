@@ -126,6 +126,6 @@ export const listOperatorAuditInput = closedObject(auditFilters);
 export const listAuditOutput = closedObject({
   entries: list(auditEntrySchema),
   'next?': text,
-  /** Who made the latest 1,000 changes, at most 200 names. Absent on further pages. */
+  /** Who made the latest 1,000 entries, at most 200 names. Absent with a filter and on further pages. */
   'actors?': list(text),
 });

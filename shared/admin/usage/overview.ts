@@ -6,6 +6,7 @@ import { CallDayStore, type DayCounts, latencyQuantile, sumOf } from '../../stor
 import { type Model, ModelStore } from '../../store/models/models.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { callTimes } from '../leads/crm.js';
+import { leadReads } from '../leads/note-read.js';
 import { verdictsOf } from '../models/read-models.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { entryDocument } from '../people/access-actions.js';
@@ -41,7 +42,7 @@ export const showOverview = defineAction({
       store.recordsByModel(range),
       new ModelStore(database).list(organisationId),
       callTimes(database, organisationId),
-      new AuditLog(database).latest(organisationId, auditEntries),
+      new AuditLog(database).page(organisationId, { most: auditEntries, without: leadReads }),
     ]);
     const done = await firstRun(database, organisationId, {
       hasModel: models.length > 0,
@@ -60,7 +61,7 @@ export const showOverview = defineAction({
       activity: activityOf(counts),
       models: await modelsOf(context, models, records),
       model_count: models.length,
-      audit: audit.map(entryDocument),
+      audit: audit.entries.map(entryDocument),
     };
   },
 });

@@ -14,9 +14,9 @@ export const listRefusedCalls = defineAction({
   effect: 'read',
   input: refusedCallsInput,
   output: refusedCallsOutput,
-  async run({ database, redis }, { org_id: organisationId }) {
+  async run({ database, redis, clock }, { org_id: organisationId }) {
     await requireOrganisation(new OrganisationStore(database), organisationId);
-    const calls = await readRefusedCalls(await redis(), organisationId);
+    const calls = await readRefusedCalls(await redis(), organisationId, clock.now());
     const names = await namesOf(
       database,
       calls.map(({ keyId }) => keyId),

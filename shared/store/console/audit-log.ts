@@ -3,7 +3,7 @@ import { randomBase62 } from '../../contract/identifiers.js';
 import type { Way } from '../../contract/roles.js';
 import { withMongoTimeout } from '../connection/connect.js';
 
-/** One document of `audit_log`: one change by a person. Append only. */
+/** One document of `audit_log`: one change, or one read of leads, by a person. It is never changed. */
 export interface AuditEntry {
   /** Sorts by time, to the millisecond also among processes. */
   readonly _id: string;
@@ -38,6 +38,8 @@ export interface AuditQuery {
   readonly kind?: string | undefined;
   /** The name of an action, such as `key.revoke`. */
   readonly action?: string | undefined;
+  /** No entries of these actions. */
+  readonly without?: readonly string[];
   /** The id of the changed object, or that of a lead that was read. */
   readonly target?: string | undefined;
 }
@@ -96,7 +98,7 @@ export class AuditLog {
    * next one: it ends after `mostEntriesRead`.
    */
   async page(organisationId: string | undefined, query: AuditQuery): Promise<AuditPage> {
-    const { most, before, from, until, actor, kind, action, target } = query;
+    const { most, before, from, until, actor, kind, action, without, target } = query;
     const above = from === undefined ? '' : timePart(from);
     const below = [before, until && timePart(until)].filter((id) => id !== undefined).sort()[0];
     const within: IdRange = { $gte: above, ...(below === undefined ? {} : { $lt: below }) };
@@ -105,6 +107,7 @@ export class AuditLog {
       // In ASCII the slash follows the full stop.
       ...(kind === undefined ? {} : { action: { $gt: `${kind}.`, $lt: `${kind}/` } }),
       ...(action === undefined ? {} : { action }),
+      ...(without === undefined ? {} : { action: { $nin: [...without] } }),
       ...(target === undefined ? {} : { target }),
     };
     const isFiltered = Object.keys(filter).length > 0;

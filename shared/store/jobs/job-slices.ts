@@ -210,14 +210,12 @@ export class SliceStore {
 
   /** Ids of the slices that some calls have scored. */
   async ofCalls(organisationId: string, callIds: readonly string[]): Promise<string[]> {
-    const ofCalls = { 'outcome.call_id': { $in: [...callIds] }, _id: idsOfOrganisation(organisationId) };
-    return await this.idsMatching(ofCalls);
+    return await this.idsMatching(ofCalls(organisationId, callIds));
   }
 
   /** By call, the id of the job whose slice it has scored. */
   async jobsOfCalls(organisationId: string, callIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const ofCalls = { 'outcome.call_id': { $in: [...callIds] }, _id: idsOfOrganisation(organisationId) };
-    const slices = this.slices.find(ofCalls, { projection: { 'outcome.call_id': 1 } });
+    const slices = this.slices.find(ofCalls(organisationId, callIds), { projection: { 'outcome.call_id': 1 } });
     return new Map(
       await slices.map(({ _id, outcome }) => [outcome?.call_id ?? '', jobOfSlice(_id)] as const).toArray(),
     );
@@ -265,6 +263,12 @@ export class SliceStore {
     await this.blobs.replaceOne({ _id: blobId(id, kind) }, { data: new Binary(rows) }, { ...options, upsert: true });
   }
 }
+
+/** Selects the slices that some calls have scored. */
+const ofCalls = (organisationId: string, callIds: readonly string[]) => ({
+  'outcome.call_id': { $in: [...callIds] },
+  _id: idsOfOrganisation(organisationId),
+});
 
 /** Members of an embedded document, named from its parent. */
 export const namedIn = (parent: string, members: object): Record<string, number> =>

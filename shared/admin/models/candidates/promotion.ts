@@ -1,8 +1,10 @@
+import { deathsOf } from '../../../messages/deaths.js';
 import type { Redis } from '../../../redis/connect.js';
+import { modelStrikesKey } from '../../../redis/keys.js';
+import { versionId } from '../../../store/models/model-versions.js';
 import type { Model } from '../../../store/models/models.js';
 import { type AdminContext, defineAction } from '../../action.js';
 import { AdminError } from '../../admin-error.js';
-import { isQuarantined } from '../../deaths.js';
 import { modelSchema, promoteInput, rollbackInput } from '../../schemas/models.js';
 import { changeModel, newOverride } from '../change-models.js';
 import { requireModel, requireVersion } from '../read-models.js';
@@ -18,7 +20,7 @@ export const promoteCandidate = defineAction({
   output: modelSchema,
   // Redis takes no part in the transaction.
   prepare: async ({ redis, clock }, { model_id, candidate: version }) => ({
-    isInQuarantine: await isKnownInQuarantine(redis, { model_id, version }, clock.now()),
+    isInQuarantine: await isKnownInQuarantine(redis, versionId(model_id, version), clock.now()),
   }),
   async run(context, input, { isInQuarantine }) {
     const { current, candidate, force, override } = input;
@@ -128,13 +130,10 @@ async function doubtsOf(
 }
 
 /** Without Redis a quarantine is not known. Calls are not scored then either. */
-async function isKnownInQuarantine(
-  connect: () => Promise<Redis>,
-  of: { readonly model_id: string; readonly version: string },
-  nowMs: number,
-): Promise<boolean> {
+async function isKnownInQuarantine(connect: () => Promise<Redis>, id: string, nowMs: number): Promise<boolean> {
   try {
-    return await isQuarantined(await connect(), of, nowMs);
+    const strikes = await (await connect()).hget(modelStrikesKey, id);
+    return deathsOf(id, strikes ?? undefined).untilMs > nowMs;
   } catch {
     return false;
   }
