@@ -152,7 +152,7 @@ describe('the story of a new admin in a browser', function () {
     expect(await stored())
       .to.include({ version: '2.0.0' })
       .and.to.not.have.property('candidate');
-    await page.getByText('Before version 1.0.0 scored calls.').waitFor();
+    await page.getByText('Version 1.0.0 scored calls before.').waitFor();
     await opened.check('model-promoted');
   });
 
@@ -168,7 +168,7 @@ describe('the story of a new admin in a browser', function () {
     await page.getByRole('button', { name: 'Let it score… (version 2.0.0)' }).click();
     await page.getByLabel(/Type/).fill(name);
     await page.getByRole('button', { name: 'Let it score', exact: true }).click();
-    await page.getByText('Before version 1.0.0 scored calls.').waitFor();
+    await page.getByText('Version 1.0.0 scored calls before.').waitFor();
     expect(await stored()).to.include({ version: '2.0.0' });
     await choose('Models');
   });

@@ -23,6 +23,8 @@ describe('the refused calls of a gateway', () => {
     own = await workspace(service);
   });
 
+  const list = (id = own.id) => readRefusedCalls(service.redis, id, service.clock.now());
+
   it('are listed with key, code, route and request id, and with nothing of a body or of a path', async () => {
     const secret = 'a-value-of-the-body';
     const refused = [
@@ -32,7 +34,6 @@ describe('the refused calls of a gateway', () => {
       await own.call(`/v1/scores/${secret}`),
     ];
     await own.score([{ company_size: 5 }]);
-    const list = async () => await readRefusedCalls(service.redis, own.id);
     const requestIds = refused.map(({ headers }) => headers.get('x-request-id'));
     const listed = [0, 1, 3].map((index) => requestIds[index]);
     // Each gateway adds its own.
@@ -53,12 +54,20 @@ describe('the refused calls of a gateway', () => {
 
   it('leave out those of unknown keys, and are those of one organisation', async () => {
     const other = await workspace(service);
+    const before = (await list()).length;
     const unknown = { ...own.live, secret: 'unknown' };
     await own.call('/v1/score', { method: 'POST', body: {}, key: unknown });
-    const before = await readRefusedCalls(service.redis, own.id);
     await other.post('{');
-    await eventually(async () => expect(await readRefusedCalls(service.redis, other.id)).to.have.length(1));
-    expect(await readRefusedCalls(service.redis, own.id)).to.have.length(before.length);
+    await own.post('{');
+    await eventually(async () => {
+      expect(await list(other.id)).to.have.length(1);
+      expect(await list()).to.have.length.above(before);
+    });
+    // The gateways write once a second, and each call that it notes later comes with a later write.
+    await own.post('{');
+    await eventually(async () => expect(await list()).to.have.length.above(before + 1));
+    expect(await list()).to.have.length(before + 2);
+    expect(await list(other.id)).to.have.length(1);
   });
 });
 
@@ -82,13 +91,23 @@ describe('RefusedCalls', () => {
     const calls = refusedCalls((organisationId, some) => addRefusedCalls(redis, organisationId, some));
     for (let index = 0; index < 250; index += 1) calls.note('org_a', callOf(index));
     await calls.write();
-    const last = async () => (await readRefusedCalls(redis, 'org_a')).map(({ atMs }) => atMs);
+    const last = async () => (await readRefusedCalls(redis, 'org_a', 1_000)).map(({ atMs }) => atMs);
     expect(await last()).to.deep.equal(Array.from({ length: 200 }, (_, index) => 249 - index));
     calls.note('org_a', callOf(250));
     await calls.stop();
     expect([(await last()).length, (await last())[0]]).to.deep.equal([200, 250]);
     expect(await redis.llen(refusedCallsKey('org_a'))).to.equal(200);
     expect(await redis.pttl(refusedCallsKey('org_a'))).to.be.within(6 * 86_400_000, 7 * 86_400_000);
+  });
+
+  it('lists no call of more than seven days, also while later ones keep the list', async () => {
+    const weekMs = 7 * 86_400_000;
+    await addRefusedCalls(redis, 'org_b', [callOf(0), callOf(2)]);
+    await addRefusedCalls(redis, 'org_b', [callOf(weekMs)]);
+    const listed = async (nowMs: number) => (await readRefusedCalls(redis, 'org_b', nowMs)).map(({ atMs }) => atMs);
+    expect(await listed(weekMs - 1)).to.deep.equal([weekMs, 2, 0]);
+    expect(await listed(weekMs + 1)).to.deep.equal([weekMs, 2]);
+    expect(await listed(weekMs + 2)).to.deep.equal([weekMs]);
   });
 
   it('holds at most 5,000 of all organisations, and drops what Redis does not take', async () => {

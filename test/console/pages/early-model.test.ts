@@ -73,7 +73,7 @@ describe('the page of a model that is too early', function () {
   it('says before the first count which leads to score, and names the gates by their titles', async () => {
     const { main, page, check, close } = await open(await newModel());
     await page.getByText('Step 1 of 6 is open: Enough leads scored.').waitFor();
-    await page.getByText('Score 200 more leads with a live key and a crm_id.').waitFor();
+    await page.getByText('Score leads with a live key and a crm_id. A verdict needs 200 of them.').waitFor();
     expect(await main())
       .to.include('A lead counts 90 days after its first score.')
       .and.not.match(/predictions_recorded|cohort_reconciles|must clear first/);

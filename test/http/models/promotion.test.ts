@@ -69,7 +69,7 @@ describe('a model whose candidate is promoted under calls', function () {
         eventually(() => {
           const found = answers.slice(since).filter((each) => each.version === version);
           expect(found.length, version).to.be.above(enough);
-        }, testTimeoutMs),
+        }, 30_000),
         ended,
       ]);
     try {

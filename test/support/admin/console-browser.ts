@@ -18,6 +18,11 @@ const rules = {
   rules: { 'label-content-name-mismatch': { enabled: true } },
 };
 
+/** The menu of a viewer. */
+export const viewerPages = [
+  ...['Overview', 'Models', 'CRM set-up', 'Refused calls', 'Usage', 'Settings', 'Sessions', 'Audit log'],
+];
+
 /** The schemes and widths in which every page is tested. */
 export const appearances = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [1440, 390].map((width) => ({ colorScheme, viewport: { width, height: 900 } })),

@@ -9,6 +9,7 @@ import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
 import { type PredictionSegment, segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
 import { AuditLog } from '../../../../shared/store/console/audit-log.js';
 import { type AdminDesk, adminDesk } from '../../../support/admin/admin-desk.js';
+import { failureOf } from '../../../support/failure-of.js';
 
 const startMs = Date.UTC(2026, 10, 23, 12);
 const minute = 60_000;
@@ -95,11 +96,7 @@ describe('reads of leads', () => {
   });
 
   it('leave no entry when nothing is found, and none when the setting is off', async () => {
-    const refused = await desk.act(showLead, lead('UNKNOWN')).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    expect(refused).to.be.an('error');
+    expect(await failureOf(desk.act(showLead, lead('UNKNOWN')))).to.include({ code: 'not_found' });
     const context = { ...desk.context, auditsReads: false };
     await runAction(showLead, lead(person), context);
     await runAction(exportLead, lead(person), context);
@@ -110,11 +107,8 @@ describe('reads of leads', () => {
   it('are refused under another pepper than that of the database, because they could not be found again', async () => {
     await desk.act(showLead, lead(person));
     const keySettings = async () => ({ brand: 'leadscore', pepper: 'another pepper of the tests' });
-    const refused = await runAction(exportLead, lead(person), { ...desk.context, keySettings }).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    expect(refused).to.be.an('error').and.include({ code: 'other_key_settings' });
+    const refused = await failureOf(runAction(exportLead, lead(person), { ...desk.context, keySettings }));
+    expect(refused).to.include({ code: 'other_key_settings' });
     expect((await reads()).map(({ action }) => action)).to.deep.equal(['lead.show']);
   });
 
