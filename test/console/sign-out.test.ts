@@ -109,6 +109,17 @@ describe('a browser after the sign-out', function () {
     await opened.close();
   });
 
+  it('stays at its host after a sign-in that a foreign address has begun', async () => {
+    const opened = await openPage(browser, service, {}, [401]);
+    const { page } = opened;
+    await page.goto(`${service.url}//example.invalid/page`);
+    await signedOut(page);
+    await opened.signIn('owner', filled.id);
+    await page.getByText('No such page').waitFor();
+    expect(new URL(page.url()).origin).to.equal(new URL(service.url).origin);
+    await opened.close();
+  });
+
   it('shows the sign-in page, not the text of an error, at an address of the API', async () => {
     const { page, close } = await openPage(browser, service, {}, [401]);
     await page.goto(`${service.url}/admin/v1/orgs/${filled.id}/usage?format=csv`);
