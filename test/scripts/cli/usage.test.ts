@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { dayMs } from '../../../shared/contract/dates.js';
 import { callIdPrefix } from '../../../shared/contract/identifiers.js';
 import { addRefusedCalls } from '../../../shared/messages/refused-calls.js';
 import { leaseLengthKey, usageKey } from '../../../shared/redis/keys.js';
@@ -36,15 +37,17 @@ describe('leadscore usage', () => {
     expect(none.stdout).to.equal('No calls of its keys were refused in the last seven days.\n');
     const { key_id: key } = await desk.document('key', 'create', organisation, '--name', 'HubSpot');
     const call = { keyId: String(key), code: 'bad_request', route: 'POST /v1/score' };
+    const [earlierMs, laterMs] = [2, 1].map((days) => Date.now() - days * dayMs) as [number, number];
     await addRefusedCalls(desk.redis, organisation, [
-      { ...call, atMs: Date.UTC(2026, 10, 1), status: 400, requestId: 'r1' },
-      { ...call, atMs: Date.UTC(2026, 10, 2), status: 422, requestId: 'r2', keyId: 'key_gone' },
+      { ...call, atMs: earlierMs, status: 400, requestId: 'r1' },
+      { ...call, atMs: laterMs, status: 422, requestId: 'r2', keyId: 'key_gone' },
     ]);
     const { stdout } = await desk.run('usage', 'refused', organisation);
     const lines = stdout.split('\n').map((line) => line.replaceAll(/\s+/g, ' ').trim());
-    expect(lines.filter((line) => line.startsWith('2026'))).to.deep.equal([
-      '2026-11-02 00:00:00 key_gone 422 bad_request POST /v1/score r2',
-      '2026-11-01 00:00:00 HubSpot 400 bad_request POST /v1/score r1',
+    const secondsOf = (atMs: number) => new Date(atMs).toISOString().slice(0, 19).replace('T', ' ');
+    expect(lines.filter((line) => line.startsWith('20'))).to.deep.equal([
+      `${secondsOf(laterMs)} key_gone 422 bad_request POST /v1/score r2`,
+      `${secondsOf(earlierMs)} HubSpot 400 bad_request POST /v1/score r1`,
     ]);
     const { calls } = await desk.document('usage', 'refused', organisation);
     expect((calls as { remedy: string }[])[1]?.remedy)
