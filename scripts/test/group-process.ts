@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { childEnvironment } from '../../shared/config/config.js';
 import { projectFile } from '../../shared/process/project-root.js';
-import type { ServerUrls } from '../../test/support/service/servers.js';
 import type { Took } from './file-times.js';
 import type { TestGroup } from './test-groups.js';
 
 /** The parts that all groups of a run share. */
-export interface TestRun extends ServerUrls {
+export interface TestRun {
   readonly tier: 'first' | 'full';
   /** Folder in which Node keeps compiled code: hundreds of processes of a run load the same modules. */
   readonly compileCache: string;
@@ -47,16 +46,11 @@ export class GroupProcess {
   private readonly child: ChildProcess;
 
   /**
-   * @param run its servers, and whether it is the first tier alone
    * @param onFailure called with the title of each test that fails
    */
-  constructor(
-    group: TestGroup,
-    { redisUrl, mongoUrl, tier, compileCache }: TestRun,
-    onFailure: (title: string) => void,
-  ) {
+  constructor(group: TestGroup, { tier, compileCache }: TestRun, onFailure: (title: string) => void) {
     this.name = group.name;
-    this.child = fork(projectFile('dist/scripts/test/group/main.js'), [redisUrl, mongoUrl, tier, ...group.files], {
+    this.child = fork(projectFile('dist/scripts/test/group/main.js'), [tier, ...group.files], {
       cwd: projectFile('.'),
       // The kernel would leave processes of low priority next to no CPU beside the other groups.
       env: childEnvironment({ LOWER_PRIORITY: 'no', NODE_COMPILE_CACHE: compileCache }),

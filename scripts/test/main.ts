@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectFile } from '../../shared/process/project-root.js';
-import { startTestServers, stopServers } from '../../test/support/service/servers.js';
 import { runToEnd, UsageError } from '../servers/run-to-end.js';
 import { FileTimes } from './file-times.js';
 import { GroupProcess, type TestRun } from './group-process.js';
@@ -40,7 +40,7 @@ interface RunOptions {
   readonly withTimes: boolean;
 }
 
-/** Runs groups, each in a Mocha process on the servers of the run, and reports what they found. */
+/** Runs groups, each in a Mocha process of its own, and reports what they found. */
 async function runGroups(files: readonly string[], { all, withTimes }: RunOptions, testRun: TestRun): Promise<void> {
   const times = await FileTimes.read();
   const groups = testGroups(files, times, (file) => readFileSync(projectFile(file), 'utf8'));
@@ -102,10 +102,9 @@ await runToEnd(async ({ onEnd }) => {
   if (others.length === 0) {
     const tier = args.includes('--full') ? 'full' : 'first';
     const chosen = files.filter((file) => tier === 'full' || !isFull(file));
-    const servers = await startTestServers();
-    onEnd(() => stopServers(servers));
-    const { redisUrl, mongoUrl, directory } = servers;
-    const testRun = { redisUrl, mongoUrl, tier, compileCache: join(directory, 'compile-cache') } as const;
+    const compileCache = await mkdtemp(join(tmpdir(), 'leadscore-test-code-'));
+    onEnd(() => rm(compileCache, { recursive: true, force: true }));
+    const testRun = { tier, compileCache } as const;
     await runGroups(chosen, { all: files, withTimes: args.includes('--times') }, testRun);
     return;
   }

@@ -27,7 +27,6 @@ const kinds: readonly (readonly [kind: string, matches: (file: string, text: str
   ['shared faults', (file, text) => harms.test(file) && /sharedFaultService\(/i.test(text)],
   ['faults', (file) => harms.test(file)],
   ['entry', (file) => file.startsWith('dist/test/entry/')],
-  ['own servers', (_, text) => /\bown(Databases|Servers)\(|\bkeySettingsRig\(/.test(text)],
   ['console', (_, text) => /\b(consoleService|sharedConsole(WithPool)?)\(/.test(text)],
   ['two gateways', (_, text) => /['"](twoGateways|disposable)['"]/.test(text)],
   ['bulk', (_, text) => /sharedService\(['"]bulk['"]\)/.test(text)],
@@ -58,9 +57,7 @@ export function testGroups(files: readonly string[], times: FileTimes, textOf: (
     return divided(kind, ofKind, times, count);
   };
   const working = [
-    ...['units', 'own servers', 'console', 'service', 'two gateways', 'bulk', 'short timeouts'].flatMap((kind) =>
-      groupsOf(kind),
-    ),
+    ...['units', 'console', 'service', 'two gateways', 'bulk', 'short timeouts'].flatMap((kind) => groupsOf(kind)),
     ...groupsOf('entry', 1),
   ];
   const durationOf = ({ files }: TestGroup) => sum(files, (file) => times.durationOf(file));

@@ -86,7 +86,7 @@ describe('a dialog of the console', function () {
   });
 
   for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light'))
-    it(`limits a key at its creation and changes its limits later, at ${appearance.viewport.width}`, async () => {
+    itInFull(`limits a key at its creation and changes its limits later, at ${appearance.viewport.width}`, async () => {
       const { page, close, check } = await openAt('/keys', appearance, [401, 422]);
       const name = `Limited ${appearance.viewport.width}`;
       const stored = () => service.database.collection('api_keys').findOne({ organisation_id: filled.id, name });
@@ -142,29 +142,32 @@ describe('a dialog of the console', function () {
     });
 
   for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light'))
-    it(`names the key that is pasted, and no key of another organisation, at ${appearance.viewport.width}`, async () => {
-      const name = `Found ${appearance.viewport.width}`;
-      const { secret } = await service.act(createKey, { org_id: filled.id, name });
-      const beta = await service.act(createKey, { org_id: await service.newOrganisation('Beta'), name: 'Of Beta' });
-      const { page, close, check } = await openAt('/keys', appearance);
-      const box = page.getByLabel('Secret of a key');
-      for (const [pasted, answer] of [
-        [`  "Authorization: Bearer ${secret}"`, `This is ${name}, a live key of`],
-        [beta.secret, 'No key of this organisation has this secret.'],
-        [secret.slice(0, -1), 'This is no whole key of this service.'],
-        ['key_0dKqvXb3JmZ81sUe', 'This is no whole key of this service.'],
-      ] as const) {
-        await box.fill(pasted);
-        await box.press('Enter');
-        await page.getByText(answer).waitFor();
-        expect(await box.inputValue(), 'the secret is removed from the page').to.equal('');
-        expect(await page.content()).to.not.include(beta.name);
-        await check(`key-found-${answer.length}`);
-      }
-      await close();
-    });
+    itInFull(
+      `names the key that is pasted, and no key of another organisation, at ${appearance.viewport.width}`,
+      async () => {
+        const name = `Found ${appearance.viewport.width}`;
+        const { secret } = await service.act(createKey, { org_id: filled.id, name });
+        const beta = await service.act(createKey, { org_id: await service.newOrganisation('Beta'), name: 'Of Beta' });
+        const { page, close, check } = await openAt('/keys', appearance);
+        const box = page.getByLabel('Secret of a key');
+        for (const [pasted, answer] of [
+          [`  "Authorization: Bearer ${secret}"`, `This is ${name}, a live key of`],
+          [beta.secret, 'No key of this organisation has this secret.'],
+          [secret.slice(0, -1), 'This is no whole key of this service.'],
+          ['key_0dKqvXb3JmZ81sUe', 'This is no whole key of this service.'],
+        ] as const) {
+          await box.fill(pasted);
+          await box.press('Enter');
+          await page.getByText(answer).waitFor();
+          expect(await box.inputValue(), 'the secret is removed from the page').to.equal('');
+          expect(await page.content()).to.not.include(beta.name);
+          await check(`key-found-${answer.length}`);
+        }
+        await close();
+      },
+    );
 
-  it('shows expired keys apart, and makes one valid again', async () => {
+  itInFull('shows expired keys apart, and makes one valid again', async () => {
     const { key_id: id } = await service.act(createKey, { org_id: filled.id, name: 'Ended' });
     await new ApiKeyStore(service.database).set(id, { scopes: ['jobs'], expires_at: new Date('2026-07-01') });
     const { page, close, check } = await openAt('/keys');

@@ -112,7 +112,7 @@ describe('outcomes in a browser', function () {
     await close();
   });
 
-  it('say why a file or a column cannot be read, in the words of the API', async () => {
+  itInFull('say why a file or a column cannot be read, in the words of the API', async () => {
     const { page, check, close } = await opened();
     await choose(page, '{"crm_id": "L1"}');
     await page.getByRole('alert').filter({ hasText: 'Outcomes are read from a CSV alone' }).waitFor();

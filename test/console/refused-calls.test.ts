@@ -96,7 +96,7 @@ describe('the console of an organisation whose calls are refused', function () {
     await operator.close();
   });
 
-  it('marks a suspended organisation on the page of organisations', async () => {
+  itInFull('marks a suspended organisation on the page of organisations', async () => {
     // Ids of this form come first, so both are on the first page.
     const orgs = service.database.collection<Organisation>('orgs');
     const of = (name: string) => ({ name, plan: 'pro', policy: 'warn', created_at: new Date() }) as const;
@@ -118,7 +118,7 @@ describe('the console of an organisation whose calls are refused', function () {
     await orgs.deleteMany({ _id: { $in: [`${first}1`, `${first}2`] } });
   });
 
-  it('shows a change by others within a minute, and reads nothing at a click', async () => {
+  itInFull('shows a change by others within a minute, and reads nothing at a click', async () => {
     const id = await endedTrial();
     const opened = await openPage(browser, service);
     const { page } = opened;

@@ -50,7 +50,7 @@ describe('a browser after the sign-out', function () {
     await close();
   });
 
-  it('empties the other tabs at once', async () => {
+  itInFull('empties the other tabs at once', async () => {
     const { page, close } = await withSecret();
     const other = await page.context().newPage();
     await other.goto(`${service.url}/audit`);
@@ -89,25 +89,28 @@ describe('a browser after the sign-out', function () {
     await close();
   });
 
-  it('goes on with the page of the lost session after a sign-in, and after a sign-out with the overview', async () => {
-    const opened = await openPage(browser, service, {}, [401]);
-    const { page } = opened;
-    await opened.signIn('owner', filled.id);
-    await page.goto(`${service.url}/usage?month=2026-11`);
-    await page.getByText('Live keys').waitFor();
-    const path = () => page.evaluate('location.pathname + location.search');
-    await page.context().clearCookies();
-    await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();
-    await signedOut(page);
-    await opened.signIn('owner', filled.id);
-    await page.getByRole('heading', { name: 'Audit log' }).waitFor();
-    expect(await path()).to.equal('/audit');
-    await signOut(page);
-    await signedOut(page);
-    await opened.signIn('owner', filled.id);
-    expect(await path()).to.equal('/');
-    await opened.close();
-  });
+  itInFull(
+    'goes on with the page of the lost session after a sign-in, and after a sign-out with the overview',
+    async () => {
+      const opened = await openPage(browser, service, {}, [401]);
+      const { page } = opened;
+      await opened.signIn('owner', filled.id);
+      await page.goto(`${service.url}/usage?month=2026-11`);
+      await page.getByText('Live keys').waitFor();
+      const path = () => page.evaluate('location.pathname + location.search');
+      await page.context().clearCookies();
+      await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();
+      await signedOut(page);
+      await opened.signIn('owner', filled.id);
+      await page.getByRole('heading', { name: 'Audit log' }).waitFor();
+      expect(await path()).to.equal('/audit');
+      await signOut(page);
+      await signedOut(page);
+      await opened.signIn('owner', filled.id);
+      expect(await path()).to.equal('/');
+      await opened.close();
+    },
+  );
 
   it('stays at its host after a sign-in that a foreign address has begun', async () => {
     const opened = await openPage(browser, service, {}, [401]);

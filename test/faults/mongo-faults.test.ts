@@ -72,7 +72,7 @@ describe('a service under load whose MongoDB fails', () => {
     await eventually(async () => expect((await own.call('/v1/scores/L-1')).status).to.equal(200), 5_000);
   });
 
-  it('recovers when MongoDB steps down', async function () {
+  itInFull('recovers when MongoDB steps down', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
       fault: `MongoDB steps down for ${stepDownSeconds} s`,

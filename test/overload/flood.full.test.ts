@@ -8,7 +8,7 @@ import { sendCall } from '../../scripts/load/send-call.js';
 import { childProcessIds, machineBusyMs, readUsage } from '../../scripts/servers/process-usage.js';
 import { printFigures } from '../support/faults/fault-figures.js';
 import { leaveOut } from '../support/leave-out.js';
-import { ownServers } from '../support/service/servers.js';
+import { testServers } from '../support/service/servers.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
@@ -121,7 +121,7 @@ describe('a flood of batches of one organisation', () => {
   /** CPU time of processes that do not belong to this test since the machine started, ms. */
   async function othersCpuMs(): Promise<number> {
     const { stack, redisServer } = service;
-    const { mongo } = await ownServers();
+    const { mongo } = await testServers();
     const pools = [stack.pool.pid, ...childProcessIds(stack.pool.pid)];
     const own = [process.pid, redisServer.pid, mongo.pid, ...stack.gateways.map(({ pid }) => pid), ...pools];
     return machineBusyMs() - readUsage({ own }).own.cpuMs;

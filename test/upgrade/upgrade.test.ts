@@ -16,9 +16,9 @@ import { readSchemaState } from '../../shared/store/schema/schema-state.js';
 import { cliDocument } from '../scripts/cli/cli-call.js';
 import { failureOf } from '../support/failure-of.js';
 import { dyingAfter } from '../support/scoring/dying-database.js';
-import { freshMongoUrl, ownDatabases } from '../support/service/servers.js';
+import { freshDatabases, freshMongoUrl } from '../support/service/servers.js';
 import { startTimeoutMs } from '../support/service/service.js';
-import { isFullTier } from '../support/tier.js';
+import { isFullTier, runsOfTier } from '../support/tier.js';
 
 describe('an installation of 0.1.0 that gets this release', () => {
   let directory: string;
@@ -30,7 +30,7 @@ describe('an installation of 0.1.0 that gets this release', () => {
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), 'leadscore-upgrade-'));
     fixture = await readFixture(projectFile('test/fixtures/releases/0.1.0.tar.gz'));
-    urls = await ownDatabases();
+    urls = await freshDatabases();
     mongo = await connectMongo(urls.mongoUrl, { name: 'test' });
     // By its own clock MongoDB would remove what had not expired at the time of the release.
     await mongo.client.db('admin').command({ setParameter: 1, ttlMonitorEnabled: false });
@@ -100,7 +100,7 @@ describe('an installation of 0.1.0 that gets this release', () => {
     expect(await stored(mongo.database)).to.deep.equal(before);
   });
 
-  it('ends in the same database when the migration was killed at any operation and begun again', async function () {
+  it('ends in the same database when the migration was killed at many operations and begun again', async function () {
     this.timeout(120_000);
     const straight = await connectMongo(freshMongoUrl(urls.mongoUrl), { name: 'test' });
     try {
@@ -108,8 +108,9 @@ describe('an installation of 0.1.0 that gets this release', () => {
       await loadFixture({ ...fixture, keys: [] }, { database: straight.database, redis: unused });
       unused.disconnect();
       await migrateSchema(straight.database);
+      const step = runsOfTier(4, 1);
       let killed = 0;
-      for (let done = false; !done; killed += 1) {
+      for (let done = false; !done; killed += step) {
         const run = migrateSchema(dyingAfter(mongo.database, killed), { leaseMs: 20 });
         done = await run.then(
           () => true,

@@ -3,14 +3,12 @@ import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { mochaHooks } from '../../../test/support/root-hooks.js';
-import { useServersOfRun } from '../../../test/support/service/servers.js';
 import { useFirstTier } from '../../../test/support/tier.js';
 import type { GroupEvent } from '../group-process.js';
 import { processorTimeMs } from './processor-time.js';
 
 /*
- * One of the Mocha processes of `npm test`. Its command line has the addresses of the servers of the run, the tier
- * and the test files. Has the timeout and the root hooks of .mocharc.json, and reports to the process that started it.
+ * One of the Mocha processes of `npm test`. Its command line has the tier and the test files. Has the timeout and the root hooks of .mocharc.json, and reports to the process that started it.
  */
 
 const send = (event: GroupEvent): void => {
@@ -51,8 +49,7 @@ process.once('disconnect', () => process.exit(1));
 
 const { timeout } = JSON.parse(await readFile(projectFile('.mocharc.json'), 'utf8')) as { timeout: number };
 const mocha = new Mocha({ timeout, rootHooks: mochaHooks, reporter: 'spec' });
-const [redisUrl = '', mongoUrl = '', tier, ...files] = process.argv.slice(2);
-useServersOfRun({ redisUrl, mongoUrl });
+const [tier, ...files] = process.argv.slice(2);
 if (tier === 'first') useFirstTier();
 for (const file of files) mocha.addFile(projectFile(file));
 await mocha.loadFilesAsync();

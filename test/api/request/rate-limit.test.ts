@@ -8,7 +8,7 @@ import { redisNowMs } from '../../../shared/redis/connect.js';
 import { rateWindowKey } from '../../../shared/redis/keys.js';
 import { integersReply, luaCommand } from '../../../shared/redis/lua-command.js';
 import { failureOf } from '../../support/failure-of.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const secondUs = 1_000_000;
 let keys = 0;
@@ -33,7 +33,7 @@ describe('RateLimit', () => {
   let keyId: string;
 
   before(async () => {
-    const { redisUrl } = await ownDatabases();
+    const { redisUrl } = await freshDatabases();
     redis = new Redis(redisUrl);
     otherRedis = new Redis(redisUrl);
     limits = [new RateLimit(redis), new RateLimit(otherRedis)];
@@ -233,7 +233,7 @@ describe('RateLimit, for calls of one iteration of the event loop', () => {
   let redis: Redis;
 
   before(async () => {
-    redis = new Redis((await ownDatabases()).redisUrl, { enableAutoPipelining: true });
+    redis = new Redis((await freshDatabases()).redisUrl, { enableAutoPipelining: true });
   });
   after(() => redis.disconnect());
 

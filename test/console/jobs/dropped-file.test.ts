@@ -55,7 +55,7 @@ describe('a file that a person drops on the console', function () {
     expect(await service.ledgerSum(organisationId), 'each row counts once').to.equal(2_000);
   });
 
-  it('goes on by itself after a lost connection', async () => {
+  itInFull('goes on by itself after a lost connection', async () => {
     const own = await service.newOrganisation();
     await createModel(service.database, { organisationId: own, bundle: checkBundle(sampleBundle()), now: new Date() });
     const opened = await beginJob({ browser, service, organisationId: own }, { rows: 3, padding: 1 }, async (open) => {
@@ -71,7 +71,7 @@ describe('a file that a person drops on the console', function () {
     await opened.close();
   });
 
-  it('is not mixed with another file, and its job is canceled and deleted after its name was typed', async () => {
+  itInFull('is not mixed with another file, and its job is canceled and deleted after its name was typed', async () => {
     const own = await service.newOrganisation();
     await createModel(service.database, { organisationId: own, bundle: checkBundle(sampleBundle()), now: new Date() });
     const begun = await beginJob({ browser, service, organisationId: own }, { rows: 5, padding: 1 }, async (open) => {

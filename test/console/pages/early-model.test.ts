@@ -84,9 +84,9 @@ describe('the page of a model that is too early', function () {
     await close();
   });
 
-  for (const [index, appearance] of appearances.entries()) {
+  for (const appearance of appearances) {
     const words = `${appearance.colorScheme} at ${appearance.viewport.width}`;
-    (index === 0 ? it : itInFull)(`shows the open gate, its figure and the day of a verdict, ${words}`, async () => {
+    itInFull(`shows the open gate, its figure and the day of a verdict, ${words}`, async () => {
       const model = await newModel();
       await addGrade(model);
       const { main, page, check, close } = await open(model, appearance);

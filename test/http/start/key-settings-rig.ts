@@ -13,7 +13,7 @@ import {
 import { type KeySettingName, KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { cliDocument } from '../../scripts/cli/cli-call.js';
-import { freshMongoUrl, ownServers } from '../../support/service/servers.js';
+import { freshMongoUrl, testServers } from '../../support/service/servers.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 export const first = { brand: 'leadscore', pepper: 'the first pepper of a test' } as const;
@@ -31,14 +31,14 @@ export function keySettingsRig() {
 
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), 'leadscore-pepper-'));
-    redis = new Redis((await ownServers()).redisUrl);
+    redis = new Redis((await testServers()).redisUrl);
   });
   after(() => {
     redis.disconnect();
     rmSync(directory, { recursive: true });
   });
   beforeEach(async () => {
-    const { redisUrl, mongoUrl } = await ownServers();
+    const { redisUrl, mongoUrl } = await testServers();
     await redis.flushall();
     settings = { REDIS_URL: redisUrl, MONGODB_URL: freshMongoUrl(mongoUrl), KEY_PEPPER: first.pepper };
     mongo = await connectMongo(settings.MONGODB_URL ?? '', { name: 'test' });

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import { callIdFloor, callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { evictUnderPressure, expireOldScores } from '../../../shared/latest-scores/eviction.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 import { LatestRig } from './latest-rig.js';
 
 const nowMs = Date.UTC(2026, 1, 10);
@@ -14,7 +14,7 @@ describe('expireOldScores', () => {
   let rig: LatestRig;
 
   beforeEach(async () => {
-    rig = new LatestRig((await ownDatabases()).redisUrl);
+    rig = new LatestRig((await freshDatabases()).redisUrl);
   });
   afterEach(() => rig.close());
 

@@ -11,7 +11,7 @@ import {
   type UsageCounter,
   usageKey,
 } from '../../../shared/redis/keys.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 import { freshCounter } from './rig/quota-rig.js';
 
 const leaseMs = 30_000;
@@ -24,7 +24,7 @@ describe('quotaCommands', () => {
   let counter: UsageCounter;
 
   before(async () => {
-    redis = new Redis((await ownDatabases()).redisUrl);
+    redis = new Redis((await freshDatabases()).redisUrl);
     commands = quotaCommands(redis);
   });
   after(() => redis.disconnect());

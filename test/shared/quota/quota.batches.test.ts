@@ -7,7 +7,7 @@ import { redisNowMs } from '../../../shared/redis/connect.js';
 import { callKey, leasesKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { scriptDigest } from '../../support/faults/script-digest.js';
 import { busyScript } from '../../support/faults/stall.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 import { runsOfTier } from '../../support/tier.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 
@@ -40,7 +40,7 @@ describe('quotaCommands in batches', () => {
   let commands: QuotaCommands;
 
   before(async () => {
-    const { redisUrl } = await ownDatabases();
+    const { redisUrl } = await freshDatabases();
     redis = new Redis(redisUrl, { enableAutoPipelining: true });
     rig = new QuotaRig(redisUrl, { redis });
     commands = quotaCommands(redis);

@@ -11,7 +11,7 @@ import { redisNowMs } from '../../../shared/redis/connect.js';
 import { callKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 import { LossyProxy } from './rig/lossy-proxy.js';
 import { freshCounter, QuotaRig } from './rig/quota-rig.js';
 
@@ -23,7 +23,7 @@ describe('Quota', () => {
   let counter: UsageCounter;
 
   before(async () => {
-    const { redisUrl } = await ownDatabases();
+    const { redisUrl } = await freshDatabases();
     rig = new QuotaRig(redisUrl);
     other = new QuotaRig(redisUrl, { ledger: rig.ledger });
   });

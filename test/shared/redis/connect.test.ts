@@ -7,7 +7,7 @@ import { createLogger } from '../../../shared/process/logger.js';
 import { connectionReady, connectRedis, type RedisConnectionOptions } from '../../../shared/redis/connect.js';
 import { RedisHealth } from '../../../shared/redis/health.js';
 import { eventually } from '../../support/eventually.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 /** A tenth or so of the production times. */
 const patienceMs = 400;
@@ -23,7 +23,7 @@ describe('connectRedis', () => {
   let closed: number;
 
   beforeEach(async () => {
-    const { redisUrl } = await ownDatabases();
+    const { redisUrl } = await freshDatabases();
     proxy = await FaultProxy.start(() => Number(new URL(redisUrl).port));
     closed = 0;
   });
@@ -111,7 +111,7 @@ describe('connectRedis', () => {
 
   it('fails connectionReady with the reason and the setting to check', async function () {
     this.timeout(60_000);
-    const { redisUrl } = await ownDatabases();
+    const { redisUrl } = await freshDatabases();
     const host = new URL(redisUrl).host;
     const control = await connected({});
     await control.call('ACL', 'SETUSER', 'guest', 'on', `>${password}`);

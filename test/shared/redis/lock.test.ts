@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { clearStuckLock, Locks } from '../../../shared/redis/lock.js';
 import { eventually } from '../../support/eventually.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const key = 'a lock';
 const ttlMs = 3_000;
@@ -12,7 +12,7 @@ describe('Locks', () => {
   let locks: Locks;
 
   beforeEach(async () => {
-    redis = new Redis((await ownDatabases()).redisUrl);
+    redis = new Redis((await freshDatabases()).redisUrl);
     locks = new Locks(redis);
   });
   afterEach(() => redis.disconnect());

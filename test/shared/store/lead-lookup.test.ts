@@ -5,7 +5,7 @@ import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { callsCollection, type PredictionSegment, segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
-import { ownDatabases } from '../../support/service/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const mebibyte = 1024 * 1024;
 const org = 'org_1';
@@ -27,7 +27,7 @@ describe('the predictions of leads', () => {
   const newCallId = callIdGenerator();
 
   before(async () => {
-    client = new MongoClient((await ownDatabases()).mongoUrl, { monitorCommands: true });
+    client = new MongoClient((await freshDatabases()).mongoUrl, { monitorCommands: true });
     client.on('commandStarted', ({ commandName }: CommandStartedEvent) => commands.push(commandName));
     client.on('commandSucceeded', ({ reply }) => {
       replyBytes += BSON.calculateObjectSize(reply as Document);

@@ -40,37 +40,21 @@ const mongoCacheGB = 1;
 /** Numbered databases of a Redis. Number 0 counts those that are taken. */
 const redisDatabases = 8_192;
 
-let serversOfRun: ServerUrls | undefined;
 let starting: Promise<Started> | undefined;
 
-/** The servers that all Mocha processes of `npm test` share. For the processes of the runner. */
-export function useServersOfRun(servers: ServerUrls): void {
-  serversOfRun = servers;
-}
-
-/** The servers that test files share: those of the run, or those of this Mocha process when it runs alone. */
-export const testServers = async (): Promise<ServerUrls> => serversOfRun ?? (await ownServers());
-
 /**
- * The servers of this Mocha process, for test files that empty, configure or measure a server. Started at the first
- * call and stopped by the root hooks. A test that kills or freezes a server starts its own with `startRedis` or
- * `startMongo`.
+ * The servers of this Mocha process, which its test files share one after another. Started at the first call and stopped
+ * by the root hooks. One MongoDB for a whole run was slower: the work of mongod grows with its collections, of which
+ * each test file makes forty. A test that kills or freezes a server starts its own with `startRedis` or `startMongo`.
  */
-export function ownServers(): Promise<TestServers> {
+export function testServers(): Promise<TestServers> {
   starting ??= startTestServers();
   return starting;
 }
 
-/**
- * An empty Redis database and a new MongoDB database, on servers that other test files use at the same time. So a test
- * empties its Redis with FLUSHDB.
- */
-export const freshDatabases = async (): Promise<FreshDatabases> => databasesOn(await testServers());
-
-/** The same on the servers of this Mocha process. See `ownServers`. */
-export const ownDatabases = async (): Promise<FreshDatabases> => databasesOn(await ownServers());
-
-async function databasesOn(servers: ServerUrls): Promise<FreshDatabases> {
+/** An empty Redis database and a new MongoDB database on the servers of this process. A test may empty the Redis. */
+export async function freshDatabases(): Promise<FreshDatabases> {
+  const servers = await testServers();
   const mongoUrl = freshMongoUrl(servers.mongoUrl);
   return {
     redisUrl: await freshRedisUrl(servers.redisUrl),
@@ -104,11 +88,12 @@ export async function stopTestServers(): Promise<void> {
   if (starting === undefined) return;
   const servers = await starting;
   starting = undefined;
-  await stopServers(servers);
+  await Promise.all([servers.redis.stop(), servers.mongo.stop()]);
+  await rm(servers.directory, { recursive: true, force: true });
 }
 
 /** Starts a Redis and a MongoDB in a temporary folder. */
-export async function startTestServers(): Promise<Started> {
+async function startTestServers(): Promise<Started> {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-test-'));
   const [redis, mongo] = await Promise.all([
     startRedis({
@@ -120,10 +105,4 @@ export async function startTestServers(): Promise<Started> {
     startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB, confirmsFromMemory: true }),
   ]);
   return { redisUrl: redis.url, mongoUrl: mongo.url, redis, mongo, directory };
-}
-
-/** Stops what `startTestServers` started, and removes its data. */
-export async function stopServers({ redis, mongo, directory }: Started): Promise<void> {
-  await Promise.all([redis.stop(), mongo.stop()]);
-  await rm(directory, { recursive: true, force: true });
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { QuotaError } from '../../../../shared/quota/commands.js';
 import type { UsageCounter } from '../../../../shared/redis/keys.js';
-import { ownDatabases } from '../../../support/service/servers.js';
+import { freshDatabases } from '../../../support/service/servers.js';
 import { runsOfTier } from '../../../support/tier.js';
 import { freshCounter, QuotaRig } from '../rig/quota-rig.js';
 
@@ -38,7 +38,7 @@ describe('Quota under crashes', () => {
   let rig: QuotaRig;
 
   before(async () => {
-    const { redisUrl } = await ownDatabases();
+    const { redisUrl } = await freshDatabases();
     rig = new QuotaRig(redisUrl);
     gateways = gatewayNames.map((connectionName) => {
       // One of the two pipelines automatically, as the product's gateways do.

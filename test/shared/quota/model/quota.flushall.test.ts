@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Command, Redis } from 'ioredis';
 import { QuotaLeaseLost } from '../../../../shared/quota/commands.js';
 import type { UsageCounter } from '../../../../shared/redis/keys.js';
-import { ownDatabases } from '../../../support/service/servers.js';
+import { freshDatabases } from '../../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
 
 /** A connection that empties Redis once, before or after one of its commands. */
@@ -50,7 +50,7 @@ describe('Quota when Redis is emptied', () => {
   let rig: QuotaRig;
 
   before(async () => {
-    const { redisUrl } = await ownDatabases();
+    const { redisUrl } = await freshDatabases();
     redis = new FlushingRedis(redisUrl);
     rig = new QuotaRig(redisUrl, { redis });
   });

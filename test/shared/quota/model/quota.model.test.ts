@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { QuotaError } from '../../../../shared/quota/commands.js';
 import { redisNowMs } from '../../../../shared/redis/connect.js';
 import { type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
-import { ownDatabases } from '../../../support/service/servers.js';
+import { freshDatabases } from '../../../support/service/servers.js';
 import { runsOfTier } from '../../../support/tier.js';
 import { modelStop, QuotaModel } from '../rig/quota-model.js';
 import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
@@ -242,7 +242,7 @@ describe('Quota against its model', () => {
   let rig: QuotaRig;
 
   before(async () => {
-    rig = new QuotaRig((await ownDatabases()).redisUrl);
+    rig = new QuotaRig((await freshDatabases()).redisUrl);
   });
   after(() => rig.close());
 

@@ -4,7 +4,7 @@ import { connectMongo, type Mongo } from '../../../../shared/store/connection/co
 import { inSnapshot, readInBatches, type Snapshot } from '../../../../worker/grading/cohort/snapshot.js';
 import { eventually } from '../../../support/eventually.js';
 import { failureOf } from '../../../support/failure-of.js';
-import { ownDatabases } from '../../../support/service/servers.js';
+import { freshDatabases } from '../../../support/service/servers.js';
 import { gradingDatabase } from '../grade-at.js';
 
 interface Found {
@@ -20,7 +20,7 @@ describe('readInBatches', () => {
   let snapshot: Snapshot;
 
   beforeEach(async () => {
-    mongo = await connectMongo((await ownDatabases()).mongoUrl, { name: 'test' });
+    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
     // 100 documents of ten values each, then 100 documents of one value.
     await mongo.database.collection<Found>('found').insertMany(
       Array.from({ length: 200 }, (_, _id) => ({ _id, values: Array(_id < 100 ? 10 : 1).fill(0) })),
