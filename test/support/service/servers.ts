@@ -43,8 +43,8 @@ const redisDatabases = 8_192;
 let starting: Promise<Started> | undefined;
 
 /**
- * The servers of this Mocha process, which its test files share one after another. Started at the first call and stopped
- * by the root hooks. One MongoDB for a whole run was slower: the work of mongod grows with its collections, of which
+ * The servers of this Mocha process, which its test files share one after another. Started at the first call and
+ * stopped by the root hooks. One MongoDB for a whole run was slower: the work of mongod grows with its collections, and
  * each test file makes forty. A test that kills or freezes a server starts its own with `startRedis` or `startMongo`.
  */
 export function testServers(): Promise<TestServers> {
