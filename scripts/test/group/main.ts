@@ -8,7 +8,8 @@ import type { GroupEvent } from '../group-process.js';
 import { processorTimeMs } from './processor-time.js';
 
 /*
- * One of the Mocha processes of `npm test`. Its command line has the tier and the test files. Has the timeout and the root hooks of .mocharc.json, and reports to the process that started it.
+ * One of the Mocha processes of `npm test`. Its command line has the tier and the test files. Has the timeout and the
+ * root hooks of .mocharc.json, and reports to the process that started it.
  */
 
 const send = (event: GroupEvent): void => {
