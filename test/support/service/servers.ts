@@ -8,7 +8,7 @@ import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 
 /** Addresses of servers without any database. */
-export interface ServerUrls {
+interface ServerUrls {
   readonly redisUrl: string;
   readonly mongoUrl: string;
 }
