@@ -27,7 +27,7 @@ const kinds: readonly (readonly [kind: string, matches: (file: string, text: str
   ['shared faults', (file, text) => harms.test(file) && /sharedFaultService\(/i.test(text)],
   ['faults', (file) => harms.test(file)],
   ['entry', (file) => file.startsWith('dist/test/entry/')],
-  ['console', (_, text) => /\b(consoleService|sharedConsole(WithPool)?)\(/.test(text)],
+  ['console', (_, text) => /\b(consoleService|sharedConsole\w*)\(/.test(text)],
   ['two gateways', (_, text) => /['"](twoGateways|disposable)['"]/.test(text)],
   ['bulk', (_, text) => /sharedService\(['"]bulk['"]\)/.test(text)],
   ['short timeouts', (_, text) => /\bonShortTimeouts\(|['"]shortTimeouts['"]/.test(text)],

@@ -39,6 +39,7 @@ describe('the runner of npm test', () => {
       'http/l',
       'console/o',
       'console/p',
+      'console/q',
       'entry/g',
       'faults/d',
       'chaos/chaos',
@@ -54,6 +55,7 @@ describe('the runner of npm test', () => {
       'dist/test/http/l.test.js': 'service = await sharedService("shortTimeouts");',
       'dist/test/console/o.test.js': 'service = await sharedConsoleWithPool();',
       'dist/test/console/p.test.js': 'service = await consoleService({});',
+      'dist/test/console/q.test.js': 'service = await sharedConsoleWithBulk();',
     };
     const times = FileTimes.parse('20 1 test/http/c.test.ts\n15 9 test/http/f.test.ts\n');
     const { working, waiting, alone } = testGroups(files, times, (file) => texts[file] ?? '');
@@ -61,7 +63,7 @@ describe('the runner of npm test', () => {
       { name: 'service', files: compiled('http/c') },
       { name: 'two gateways', files: compiled('http/f', 'http/i') },
       { name: 'units', files: compiled('api/a', 'new/b', 'rooms') },
-      { name: 'console', files: compiled('console/o', 'console/p') },
+      { name: 'console', files: compiled('console/o', 'console/p', 'console/q') },
       { name: 'short timeouts', files: compiled('http/k', 'http/l') },
       { name: 'bulk', files: compiled('http/h') },
       { name: 'entry', files: compiled('entry/g') },

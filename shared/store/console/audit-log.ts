@@ -102,12 +102,15 @@ export class AuditLog {
     const above = from === undefined ? '' : timePart(from);
     const below = [before, until && timePart(until)].filter((id) => id !== undefined).sort()[0];
     const within: IdRange = { $gte: above, ...(below === undefined ? {} : { $lt: below }) };
+    const onAction = {
+      // In ASCII the slash follows the full stop.
+      ...(kind === undefined ? {} : { $gt: `${kind}.`, $lt: `${kind}/` }),
+      ...(action === undefined ? {} : { $eq: action }),
+      ...(without === undefined ? {} : { $nin: [...without] }),
+    };
     const filter = {
       ...(actor === undefined ? {} : { 'actor.name': actor }),
-      // In ASCII the slash follows the full stop.
-      ...(kind === undefined ? {} : { action: { $gt: `${kind}.`, $lt: `${kind}/` } }),
-      ...(action === undefined ? {} : { action }),
-      ...(without === undefined ? {} : { action: { $nin: [...without] } }),
+      ...(Object.keys(onAction).length === 0 ? {} : { action: onAction }),
       ...(target === undefined ? {} : { target }),
     };
     const isFiltered = Object.keys(filter).length > 0;

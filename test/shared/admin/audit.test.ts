@@ -69,6 +69,15 @@ describe('the audit log of an organisation', () => {
     expect((await failureOf(list({ from: '2026-02-30' }))).message).to.equal('from must be a day such as 2026-11-30.');
   });
 
+  it('leaves actions out of those of a kind', async () => {
+    const log = new AuditLog(desk.database);
+    for (const action of ['lead.show', 'lead.erase', 'key.set'])
+      await log.append(entry(new Date(), action, 'Ada'), undefined);
+    const found = await log.page(org, { most: 10, kind: 'lead', without: ['lead.show'] });
+    expect(found.entries.map(({ action }) => action)).to.deep.equal(['lead.erase']);
+    expect((await log.page(org, { most: 10, kind: 'lead', action: 'key.set' })).entries).to.deep.equal([]);
+  });
+
   it('goes on behind a page that found few entries, and reads a bounded number of them', async () => {
     const log = new AuditLog(desk.database);
     const at = (index: number) => new Date(Date.UTC(2026, 1, 1) + index);

@@ -7,14 +7,11 @@ import { startMongo } from '../../../scripts/servers/mongo-server.js';
 import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 
-/** Addresses of servers without any database. */
-interface ServerUrls {
+/** Servers that this process started. Tests never use servers named by the environment. */
+export interface TestServers {
+  /** Their addresses, without any database. */
   readonly redisUrl: string;
   readonly mongoUrl: string;
-}
-
-/** Servers that this process started. Tests never use servers named by the environment. */
-export interface TestServers extends ServerUrls {
   readonly redis: LocalServer;
   readonly mongo: LocalServer;
 }
