@@ -45,7 +45,7 @@ export const personOf = (organisationId: string, role: Role): Partial<Actor> => 
 
 /**
  * @param given members of the context of each action
- * @param databases those of a server of its own for a test that measures the server
+ * @param databases for a test that makes one of them itself
  */
 export async function adminDesk(given: Partial<AdminContext> = {}, databases = freshDatabases()): Promise<AdminDesk> {
   const { redisUrl, mongoUrl } = await databases;

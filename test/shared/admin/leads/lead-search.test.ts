@@ -16,7 +16,6 @@ import { createModel } from '../../../../shared/store/models/store-version.js';
 import { type AdminDesk, adminDesk } from '../../../support/admin/admin-desk.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
 import { removePredictions } from '../../../support/service/prediction-rows.js';
-import { freshDatabases } from '../../../support/service/servers.js';
 
 const mebibyte = 1024 * 1024;
 const timeoutMs = 10_000;
@@ -38,7 +37,7 @@ describe('the search of leads', () => {
 
   before(async () => {
     // The entries of reads cost queries of their own.
-    desk = await adminDesk({ auditsReads: false }, freshDatabases());
+    desk = await adminDesk({ auditsReads: false });
   });
   beforeEach(async () => {
     org = (await desk.act(createOrganisation, { name: 'Acme', plan: 'pro' })).org_id;
