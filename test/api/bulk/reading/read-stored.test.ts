@@ -150,7 +150,7 @@ describe('reading stored leads', () => {
   it('adds nothing to a job that another reading has begun, or that was canceled', async () => {
     await call(
       3,
-      Array.from({ length: 900 }, (_, row) => `A-${row}`),
+      Array.from({ length: 1_001 }, (_, row) => `A-${row}`),
     );
     for (const meanwhile of ['another reading', 'a cancellation'] as const) {
       const job = await newJob(all);
@@ -166,7 +166,7 @@ describe('reading stored leads', () => {
       })(mongo.database);
       await read(job, { jobs: late });
       const ids = await idsOf(job);
-      expect(ids.map(({ length }) => length)).to.deep.equal(meanwhile === 'a cancellation' ? [] : [899]);
+      expect(ids.map(({ length }) => length)).to.deep.equal(meanwhile === 'a cancellation' ? [] : [1_000]);
       const state = meanwhile === 'a cancellation' ? 'canceled' : 'running';
       expect((await jobs.findById(job._id))?.state).to.equal(state);
     }
