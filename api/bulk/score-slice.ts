@@ -60,7 +60,7 @@ export async function scoreSlice(
 ): Promise<SliceOutcome> {
   const { admission, metering, dispatcher, recorder, fieldDays, callDays, slices } = deps;
   const model = await modelOf(job, deps);
-  // Before stored leads are read: an erasure that this call does not see comes later, and its second pass finds the call.
+  // Before stored leads are read: the second pass of an erasure that comes after the read then finds the call.
   const arrived = { redisMs: await deps.redisNowMs(), monotonicMs: performance.now() };
   const isStored = job.options.stored !== undefined;
   const input = await slices.read(slice._id, 'input');

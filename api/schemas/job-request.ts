@@ -29,8 +29,7 @@ export const inputSha256Schema = {
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 } as const;
 
-/** The leads of a job without a file. The console has them too. */
-export const storedDaysSchema = {
+const storedDaysSchema = {
   type: 'integer',
   minimum: 1,
   maximum: storedLimits.days,
@@ -38,12 +37,12 @@ export const storedDaysSchema = {
     'With `source: stored` alone: leads that were sent to the model in so many days. Scores of earlier jobs of stored ' +
     `leads do not count. Absent: ${storedLimits.defaultDays}.`,
 } as const;
-export const storedRowsSchema = {
+const storedRowsSchema = {
   type: 'integer',
   minimum: 1,
   maximum: storedLimits.rows,
   description:
-    'With `source: stored` alone: the number of leads. Those that were sent last come first. Each one is counted. ' +
+    'With `source: stored` alone: the number of leads. The leads that were sent last come first. Each one is counted. ' +
     `Absent: ${storedLimits.rows}.`,
 } as const;
 

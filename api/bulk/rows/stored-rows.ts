@@ -16,7 +16,7 @@ export interface StoredRowsDeps {
 
 /**
  * Reads the leads of a slice of stored leads, and the values that each was scored from. A lead that was sent once more
- * since the job was created has the values of its newest call: older ones must not become its latest score.
+ * since the job was created has the values of its newest call. Its latest score must not come from older ones.
  *
  * The caller has read the time of the call before. So a lead that is erased later is found by the second erasure, and
  * one that was erased before is an empty row.
@@ -58,7 +58,7 @@ export async function storedRows(
   return sliceRows(parsed, slice);
 }
 
-/** The cells of a lead under the version that scores it. Those of the same version are sent as they are. */
+/** The cells of a lead under the version that scores it. Cells of the same version are sent as they are. */
 function valuesOf(
   { version, fields }: StoredLead,
   model: AdmittedModel,

@@ -32,8 +32,8 @@ export function requireSource(
 }
 
 /**
- * Creates the job that scores the leads of a model again. On one UTC day, the same options find it again while the model
- * has the same version.
+ * Creates the job that scores the leads of a model again. On one UTC day, the same options find it again while the
+ * model has the same version.
  * @throws CliError when the service refuses
  */
 export async function storedJob(

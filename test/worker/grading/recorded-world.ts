@@ -30,7 +30,7 @@ export interface RecordedRow {
   readonly likelihood: number;
   readonly at: Date;
   readonly isErased: boolean;
-  /** Of a stored lead that was scored again. */
+  /** Whether a stored lead was scored again. */
   readonly isStored: boolean;
 }
 

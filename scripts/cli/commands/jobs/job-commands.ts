@@ -27,17 +27,16 @@ export function addJobCommands(program: Command, context: CliContext): void {
 function addCreate(jobs: Command, context: CliContext): void {
   const command = defineCommand(jobs, {
     usage: 'create [file]',
-    description:
-      'Upload a CSV or JSONL file (or .gz) as a job, which scores it on the service; or score stored leads again',
+    description: 'Score a CSV or JSONL file (or .gz) as a job on the service, or stored leads again',
     examples: [
       'job create leads.csv.gz --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --crm-id "Lead ID"',
-      'job create --stored --sent-within-days 90 --max-rows 50000 --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt',
+      'job create --stored --max-rows 50000 --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt',
     ],
     notes: createNotes.trim(),
   }).requiredOption('--model <model>', 'model id', nonBlank);
   addFileOptions(addAccessOptions(command, context.config))
     .option('--no-input', 'leave the columns of the file out of the results')
-    .option('--stored', 'score the leads again that the model has scored, from their stored values, without a file')
+    .option('--stored', 'score the leads again that the model has scored, without a file')
     .option(
       '--sent-within-days <days>',
       `with --stored: leads that were sent in so many days (default: ${storedLimits.defaultDays})`,
@@ -45,7 +44,7 @@ function addCreate(jobs: Command, context: CliContext): void {
     )
     .option(
       '--max-rows <leads>',
-      `with --stored: so many leads at most, those that were sent last (default: ${storedLimits.rows})`,
+      `with --stored: so many leads, those that were sent last (default: ${storedLimits.rows})`,
       wholeNumber({ min: 1, max: storedLimits.rows }),
     )
     .addOption(new Option('--format <format>', 'with --stored: format of the results').choices(['csv', 'jsonl']))
