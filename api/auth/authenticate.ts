@@ -46,7 +46,7 @@ class UnknownKey extends Error {}
 export class Authenticator {
   /** By `HashedSecret.hashes`. */
   private readonly cache: FollowedCache<ApiKey>;
-  /** What is being read now: the cache does not name it. */
+  /** Entries that are being read: the cache does not name them. */
   private readonly reading = new Set<string>();
   /** The last secret of each open connection. Most connections send the same one in every call. */
   private readonly lastOf = new WeakMap<Addressed['socket'], HashedSecret>();

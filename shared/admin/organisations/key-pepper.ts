@@ -48,8 +48,8 @@ export const showPepper = defineAction({
 });
 
 /**
- * Ends the roll-out of a pepper. With the new one, keys lose their previous hash, and a key without a new one is
- * revoked; one that was used within 30 days refuses it. With the previous one, keys lose their new hash.
+ * Ends the roll-out of a pepper. To keep the new one, keys lose their previous hash, and a key without a new one is
+ * revoked. It is refused while such a key was used within 30 days. To keep the previous one, keys lose their new hash.
  */
 export const endPepper = defineAction({
   name: 'key.end_pepper',

@@ -13,7 +13,7 @@ export interface ApiKey {
   readonly hash: string;
   /** The hash with the pepper of before, while a new pepper is rolled out; unique. */
   readonly previous_hash?: string;
-  /** Of the pepper of `hash`. Absent on keys that were made while no pepper was rolled out. */
+  /** See `fingerprintOf`: the pepper of `hash`. Absent on keys that were made while no pepper was rolled out. */
   readonly pepper_fingerprint?: string;
   readonly organisation_id: string;
   readonly kind: KeyKind;

@@ -19,7 +19,7 @@ interface StoredKeySettings {
   readonly brand: string;
   /** See `fingerprintOf`. */
   readonly pepper_fingerprint: string;
-  /** Of the pepper before, while the other one is rolled out. */
+  /** The same of the pepper before, while the other one is rolled out. */
   readonly previous_fingerprint?: string;
 }
 

@@ -27,9 +27,10 @@ export function addPepperCommand(keys: Command, context: CliContext): void {
 
 const pepperNotes = `
 A roll-out begins when a gateway or a console starts with KEY_PEPPER_PREVIOUS. Each key
-gets its new hash at its next call. --finish is refused while a key that was used within
-30 days has none, or while a process with the previous pepper runs. --undo is refused
-while a process with the new pepper runs.`.trim();
+gets its new hash at its next call.
+The option --finish is refused while a key that was used within 30 days has no new hash,
+or a process with the previous pepper runs.
+The option --undo is refused while a process with the new pepper runs.`.trim();
 
 interface PepperOptions extends JsonOption {
   readonly finish?: boolean;

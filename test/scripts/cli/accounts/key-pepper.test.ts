@@ -123,6 +123,7 @@ describe('leadscore key pepper', () => {
   });
 
   it('revokes and changes a key for gateways with either pepper', async () => {
+    await newKey('first');
     await begin();
     const id = await newKey('both', both());
     const key = await desk.stores.keys.find(id);
