@@ -8,9 +8,8 @@ const leadsPerBatch = 1_000;
 
 /**
  * Erases the leads of a database that were erased before it was restored from an older backup. Reads all predictions
- * and outcomes, and compares their leads, hashed with each pepper, with those of erased ones. Data since the erasure of a
- * lead stays.
- * Idempotent.
+ * and outcomes, and compares the hashes of their leads by each pepper with those of erased ones. Data since the erasure
+ * of a lead stays. Idempotent.
  * @returns the number of leads that were erased
  * @throws errors of MongoDB
  */

@@ -5,6 +5,7 @@ import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { callCli, cliDocument } from '../../scripts/cli/cli-call.js';
 import { eventually } from '../../support/eventually.js';
 import { startTimeoutMs } from '../../support/service/service.js';
+import { itInFull } from '../../support/tier.js';
 import { first, keySettingsRig, other } from './key-settings-rig.js';
 
 const both = { ...other, KEY_PEPPER_PREVIOUS: first.pepper } as const;
@@ -110,7 +111,7 @@ describe('a new KEY_PEPPER beside the previous one', () => {
     expect(made).to.be.above(50);
   });
 
-  it('is taken back by gateways with the previous one, and --undo drops the new hashes', async function () {
+  itInFull('is taken back by gateways with the previous one, and --undo drops the new hashes', async function () {
     this.timeout(4 * startTimeoutMs);
     const { process: gateway } = await startedWith();
     const organisation = String((await command(['org', 'create', '--name', 'Acme', '--plan', 'pro'])).org_id);

@@ -28,8 +28,8 @@ export function addPepperCommand(keys: Command, context: CliContext): void {
 const pepperNotes = `
 A roll-out begins when a gateway or a console starts with KEY_PEPPER_PREVIOUS. Each key
 gets its new hash at its next call.
-The option --finish is refused while a key that was used within 30 days has no new hash,
-or a process with the previous pepper runs.
+The option --finish is refused while a process with the previous pepper runs. The same
+holds while a key that was used within 30 days has no new hash.
 The option --undo is refused while a process with the new pepper runs.`.trim();
 
 interface PepperOptions extends JsonOption {
