@@ -44,9 +44,9 @@ class Ticks {
 const ticks = new Ticks();
 
 /**
- * Runs `work` at each multiple of `everyMs` on the clock of `performance.now()`. So all ticks of one interval, or of a
- * multiple, fall together and wake an idle thread once; each wake costs more than most of these works. A tick that is
- * late leaves out those that it has missed. Keeps no process alive.
+ * Runs `work` at each multiple of `everyMs` on the clock of `performance.now()`. So ticks of one interval, or of a
+ * multiple, wake an idle thread once: a wake costs more than most of these works. A late tick leaves out those that it
+ * has missed. Keeps no process alive.
  * @param work never throws
  * @returns ends it
  */

@@ -22,8 +22,8 @@ const minComputedShare = 0.5;
 const maxSilentLimits = 6;
 
 /**
- * Kills each worker process whose event loop has sent no heartbeat for the hang limit. It checks when the earliest of the
- * last heartbeats is that old, so a pool of healthy processes rarely wakes.
+ * Kills each worker process whose event loop has sent no heartbeat for the hang limit. It checks when the earliest of
+ * the last heartbeats is that old, so a pool of healthy processes rarely wakes.
  */
 export class HangDetector {
   private timer: NodeJS.Timeout | undefined;

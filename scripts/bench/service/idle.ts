@@ -11,7 +11,7 @@ const windowMs = 60_000;
 const quickWindowMs = 15_000;
 /** V8 compiles the code of the timers, and connections of the start are closed. */
 const settleMs = 30_000;
-/** Of all processes. */
+/** For all processes together. */
 const goalMsPerS = 35;
 
 /** CPU-ms a second of each part, and of `all`. */

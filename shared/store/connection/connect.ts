@@ -43,8 +43,9 @@ export interface MongoConnectionOptions {
 /** Connections of a process to MongoDB. */
 export const defaultPoolSize = 20;
 /**
- * How often the driver looks whether a pool has fewer connections than it should. Here it never has: the smallest number
- * is none. The driver looks ten times a second, and has no public option for it. Lost connections are found when used.
+ * How often the driver looks whether a pool has fewer connections than it should. Here it never has: the smallest
+ * number is none. The driver looks ten times a second, and has no public option for it. Lost connections are found when
+ * used.
  */
 const poolLook = { minPoolSizeCheckFrequencyMS: 60_000 };
 const defaultDatabaseName = 'leadscore';
