@@ -65,7 +65,7 @@ async function migrate(context: CliContext, options: MigrateOptions): Promise<Co
 
 const upToDate = `The database has schema ${ownLevel}, as this release needs. There is nothing to do.`;
 
-/** The release before has left something that only still earlier ones use: this release's processes need not know it. */
+/** Processes of this release need not know what the release before has left for still earlier ones. */
 const contractFirst = (): CliError =>
   new CliError(
     'The last upgrade has not ended: run `npx leadscore migrate --contract`, and then this command again. Until then, ' +

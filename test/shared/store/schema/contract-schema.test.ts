@@ -38,7 +38,7 @@ describe('contract steps', () => {
   };
   const fill = () => mongo.database.collection('things').insertOne({ old2: 1, old3: 1, old4: 1, kept: 1 });
 
-  it('of this release rise, and each has an expand step', () => {
+  it('rise, and each has an expand step', () => {
     const levels = contractSteps.map(({ level }) => level);
     expect(levels).to.deep.equal([...new Set(levels)].sort((one, other) => one - other));
     expect(schemaSteps.map(({ level }) => level)).to.include.members(levels);

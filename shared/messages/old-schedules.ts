@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
-import type { Redis } from './connect.js';
-import { queuePrefix } from './keys.js';
-import { allKeys } from './scan.js';
+import type { Redis } from '../redis/connect.js';
+import { queuePrefix } from '../redis/keys.js';
+import { allKeys } from '../redis/scan.js';
 
 const schedulesKey = ':repeat';
 
