@@ -8,7 +8,8 @@ import type { SchemaStep } from '../../shared/store/schema/schema-steps.js';
 
 /**
  * Changes the database as this release needs it, before `npm start` or `npm run dev` starts processes: these two have
- * no operator who runs `leadscore migrate`. The contract steps of the upgrade before run first: its older processes have stopped.
+ * no operator who runs `leadscore migrate`. The contract steps of the upgrade before run first: its older processes
+ * have stopped.
  * @throws Error that says what to check; the driver's error
  */
 export async function migrateFirst(mongoUrl: string, logger: Pick<Logger, 'info'>): Promise<void> {

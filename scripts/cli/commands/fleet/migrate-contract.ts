@@ -38,7 +38,7 @@ export async function contract(context: CliContext, options: ContractOptions): P
   const done = await noting(context, { ...options, last, command: 'npx leadscore migrate --contract' }, (seen) =>
     contractSchema(database, seen),
   );
-  const { removeOldSchedules } = await import('../../../../shared/messages/old-schedules.js');
+  const { removeOldSchedules } = await import('../../../../shared/process/old-schedules.js');
   const removed = await removeOldSchedules(redis, level);
   const steps = done.map(({ level, name }) => ({ level, name }));
   const document = { usable_from: Math.max(usableFrom, last), steps, schedules_removed: removed };
