@@ -5,9 +5,8 @@ export const layoutWidths = [390, 768, 1280, 1440, 1600] as const;
 
 /**
  * Measures the open page at a width. While a dialog, a hint or the menu of organisations is open, measures that alone.
- * @returns a line for each fault: a control outside of its card or smaller than a finger needs, a text that is cut, a
- * text under another one or under a control. On a telephone also a box that scrolls sideways. Text in a box that scrolls
- * may go on beyond the box
+ * @returns a line for each control that is small or outside of its card, and for each text that is cut or covered. On a
+ * telephone also for each box that scrolls sideways. Text in a box that scrolls may go on beyond the box
  */
 export async function layoutFaults(page: Page, width: number): Promise<string[]> {
   await page.setViewportSize({ width, height: 900 });
