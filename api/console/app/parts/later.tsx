@@ -69,10 +69,10 @@ async function reloadOnce(): Promise<Error> {
   return await new Promise(() => {});
 }
 
-/** The shell moves the focus to the title of a new page, which was not there yet. */
+/** The shell moves the focus to the title of a new page. The title was not there yet, so `main` has it. */
 function Focused({ page: Opened }: { readonly page: FunctionComponent }) {
   useLayoutEffect(() => {
-    if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus();
+    if (document.activeElement?.matches('main')) document.querySelector<HTMLElement>('main h1')?.focus();
   }, []);
   return <Opened />;
 }
