@@ -1,8 +1,7 @@
 import type { Db } from 'mongodb';
 import { callIdPrefix } from '../../../shared/contract/identifiers.js';
-import { IdSet } from '../../../shared/files/id-set.js';
-import { callsCollection, type PredictionSegment } from '../../../shared/store/calls/prediction-segment.js';
 import type { CandidateRun } from '../../../shared/store/models/candidate-runs.js';
+import { FirstScores, segmentsInOrder } from '../../../shared/store/models/first-scores.js';
 import { RunFailure } from './run-failure.js';
 
 /** The first predictions of leads in a segment, by their indexes in its columns. */
@@ -13,8 +12,8 @@ export interface FirstRows {
 
 /** Rows that a step scores at most. A segment has up to a hundred. */
 const rowsPerStep = 1_000;
-/** 15,000 ids are decoded in a few milliseconds. A segment may have a single one. */
-const page = { first: 100, max: 1_000, records: 15_000 };
+/** So many ids are decoded in a few milliseconds. */
+const pageRecords = 15_000;
 
 interface FirstRowsDeps {
   readonly database: Db;
@@ -34,27 +33,13 @@ export async function* firstRows(
   { database, makeWay, signal }: FirstRowsDeps,
 ): AsyncGenerator<FirstRows> {
   const { org, model, from_id: fromId, until_id: untilId, after_id: afterId = fromId } = run;
-  const calls = database.collection<PredictionSegment>(callsCollection);
-  const known = new IdSet();
-  let size = page.first;
-  for (let lastId = callIdPrefix(org); ; ) {
-    await makeWay();
-    const segments = await calls
-      .find({ _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true } }, { hint: { _id: 1 }, signal })
-      .project<Pick<PredictionSegment, '_id' | 'crm_ids'>>({ crm_ids: 1 })
-      .sort({ _id: 1 })
-      .limit(size)
-      .toArray();
-    for (const { _id: segmentId, crm_ids: crmIds } of segments) {
-      const rows: number[] = [];
-      for (const [row, crmId] of crmIds.entries()) if (crmId !== null && !known.has(crmId)) rows.push(row);
-      if (known.isFull) throw tooManyKnown();
-      if (rows.length > 0 && segmentId > afterId) yield { segmentId, rows };
-    }
-    if (segments.length < size) return;
-    lastId = segments.at(-1)?._id ?? untilId;
-    const perSegment = segments.reduce((sum, { crm_ids: crmIds }) => sum + crmIds.length, 0) / segments.length;
-    size = Math.min(page.max, Math.max(1, Math.round(page.records / Math.max(1, perSegment))));
+  const range = { org, model, afterId: callIdPrefix(org), untilId, columns: [], pageRecords };
+  const firsts = new FirstScores();
+  for await (const segment of segmentsInOrder(database, range, { signal, beforePage: makeWay })) {
+    const { _id: segmentId, crm_ids: crmIds } = segment;
+    const rows = firsts.rowsOf(crmIds);
+    if (firsts.isFull) throw tooManyKnown();
+    if (rows.length > 0 && segmentId > afterId) yield { segmentId, rows };
   }
 }
 

@@ -1,0 +1,78 @@
+import type { ClientSession, Db } from 'mongodb';
+import { IdSet } from '../../files/id-set.js';
+import { callsCollection, type PredictionSegment } from '../calls/prediction-segment.js';
+
+/** A segment with the columns that are read. */
+type SegmentWith<Column extends keyof PredictionSegment> = Pick<PredictionSegment, '_id' | 'crm_ids' | Column>;
+
+export interface SegmentRange<Column extends keyof PredictionSegment> {
+  readonly org: string;
+  readonly model: string;
+  /** Segments between these ids, without them. */
+  readonly afterId: string;
+  readonly untilId: string;
+  /** Read beside `_id` and `crm_ids`. */
+  readonly columns: readonly Column[];
+  /** Records that a page has at most, about. Decoding a page holds up the event loop. */
+  readonly pageRecords: number;
+}
+
+export interface ReadMeans {
+  /** Of a snapshot, so that all pages show one instant. */
+  readonly session?: ClientSession;
+  readonly signal?: AbortSignal;
+  /** Awaited before each page. */
+  readonly beforePage?: () => Promise<void>;
+}
+
+/** A segment may have a single record. */
+const page = { first: 100, max: 1_000 };
+
+/**
+ * Reads the live segments of a model under any of its versions, in the order of their ids, page by page. Calls of test
+ * keys and voided calls have none.
+ * @throws errors of MongoDB; the reason of the signal
+ */
+export async function* segmentsInOrder<Column extends keyof PredictionSegment = never>(
+  database: Db,
+  range: SegmentRange<Column>,
+  { session, signal, beforePage }: ReadMeans = {},
+): AsyncGenerator<SegmentWith<Column>> {
+  const { org, model, afterId, untilId, columns, pageRecords } = range;
+  const calls = database.collection<PredictionSegment>(callsCollection);
+  const projection = Object.fromEntries(['crm_ids', ...columns].map((column) => [column, 1]));
+  const means = { ...(session && { session }), ...(signal && { signal }) };
+  let size = page.first;
+  for (let lastId = afterId; ; ) {
+    await beforePage?.();
+    const of = { _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true } };
+    const segments = await calls
+      .find(of, { hint: { _id: 1 }, ...means })
+      .project<SegmentWith<Column>>(projection)
+      .sort({ _id: 1 })
+      .limit(size)
+      .toArray();
+    yield* segments;
+    if (segments.length < size) return;
+    lastId = segments.at(-1)?._id ?? untilId;
+    const perSegment = segments.reduce((sum, { crm_ids: crmIds }) => sum + crmIds.length, 0) / segments.length;
+    size = Math.min(page.max, Math.max(1, Math.round(pageRecords / Math.max(1, perSegment))));
+  }
+}
+
+/** Finds the first scores of leads in segments that come in order. It holds a hash of each lead, at most 64 MiB. */
+export class FirstScores {
+  private readonly known = new IdSet();
+
+  /** Whether there were more leads than can be told apart, some five million. */
+  get isFull(): boolean {
+    return this.known.isFull;
+  }
+
+  /** The indexes of the records whose leads come for the first time. Records without a `crm_id`, or erased, are none. */
+  rowsOf(crmIds: PredictionSegment['crm_ids']): number[] {
+    const rows: number[] = [];
+    for (const [row, crmId] of crmIds.entries()) if (crmId !== null && !this.known.has(crmId)) rows.push(row);
+    return rows;
+  }
+}
