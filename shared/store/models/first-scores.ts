@@ -18,7 +18,7 @@ export interface SegmentRange<Column extends keyof PredictionSegment> {
 }
 
 export interface ReadMeans {
-  /** Of a snapshot, so that all pages show one instant. */
+  /** Belongs to a snapshot, so that all pages show one instant. */
   readonly session?: ClientSession;
   readonly signal?: AbortSignal;
   /** Awaited before each page. */
@@ -60,16 +60,16 @@ export async function* segmentsInOrder<Column extends keyof PredictionSegment = 
   }
 }
 
-/** Finds the first scores of leads in segments that come in order. It holds a hash of each lead, at most 64 MiB. */
+/** Finds the first scores of leads in segments that come in order. It holds a hash a lead, at most 64 MiB. */
 export class FirstScores {
   private readonly known = new IdSet();
 
-  /** Whether there were more leads than can be told apart, some five million. */
+  /** Whether there were more leads than can be distinguished, some five million. */
   get isFull(): boolean {
     return this.known.isFull;
   }
 
-  /** The indexes of the records whose leads come for the first time. Records without a `crm_id`, or erased, are none. */
+  /** The indexes of the records whose leads come for the first time. Erased records are none. */
   rowsOf(crmIds: PredictionSegment['crm_ids']): number[] {
     const rows: number[] = [];
     for (const [row, crmId] of crmIds.entries()) if (crmId !== null && !this.known.has(crmId)) rows.push(row);

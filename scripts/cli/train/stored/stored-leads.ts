@@ -18,11 +18,11 @@ export interface StoredLead {
   readonly converted: boolean;
   /** Days from the score to the conversion; null for others. */
   readonly days: number | null;
-  /** What the service answered then. */
+  /** The answer of the service then. */
   readonly score: number;
   readonly likelihood: number;
   readonly version: string;
-  /** What it was scored from, one value a column of `TrainedFields`. */
+  /** The cells that were scored, one value a column of `TrainedFields`. */
   readonly cells: readonly unknown[];
 }
 
@@ -89,7 +89,7 @@ interface FirstRow extends FirstPrediction {
  * - A lead that no outcome names, and one that had converted before its score, is left out.
  * - So is one whose version read fewer fields than the current one.
  * @param take stores some leads, in the order of their scores
- * @throws CliError without outcomes, for an unknown field, or for more leads than can be told apart; errors of MongoDB
+ * @throws CliError without outcomes, for an unknown field, or for more leads than can be distinguished; errors of MongoDB
  */
 export async function readStoredLeads(
   snapshot: Snapshot,
@@ -151,7 +151,7 @@ export async function readStoredLeads(
   await flush();
   const tooYoung = await countFirsts(untilId, `${callIdPrefix(org)}~`);
   if (firsts.isFull)
-    throw new CliError('The model has scored more leads than can be told apart, which are some five million', {
+    throw new CliError('The model has scored more leads than can be distinguished, which are some five million', {
       code: 'too_many_leads',
     });
   const { leads, conversions, unnamed, convertedBefore } = sums;
@@ -208,7 +208,7 @@ function firstRowsOf(segment: RowSegment, rows: readonly number[], reader: Versi
   });
 }
 
-/** Gives leads their outcomes. Those without one, and those that had converted before, are only counted. */
+/** Gives leads their outcomes. Leads without one, and leads that had converted before, are only counted. */
 async function withOutcomes(
   snapshot: Snapshot,
   graded: Parameters<typeof outcomesOfLeads>[1],

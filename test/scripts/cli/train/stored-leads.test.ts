@@ -10,7 +10,7 @@ import { failureOf } from '../../../support/failure-of.js';
 import { gradingDatabase } from '../../../worker/grading/grade-at.js';
 import { StoredWorld } from './stored-world.js';
 
-/** The newest outcome arrives on 2026-10-01, and the horizon has 90 days: first scores from 2025-07-03 to 2026-07-03. */
+/** The newest outcome arrives then. With 90 days of horizon, first scores from 2025-07-03 to 2026-07-03 count. */
 const reported = '2026-10-01T00:00:00Z';
 
 describe('readStoredLeads', () => {
