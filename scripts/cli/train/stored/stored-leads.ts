@@ -89,7 +89,7 @@ interface FirstRow extends FirstPrediction {
  * - A lead that no outcome names, and one that had converted before its score, is left out.
  * - So is one whose version read fewer fields than the current one.
  * @param take stores some leads, in the order of their scores
- * @throws CliError without outcomes, for an unknown field, or for more leads than can be distinguished; errors of MongoDB
+ * @throws CliError without outcomes, for an unknown field, or for more leads than a set can hold; errors of MongoDB
  */
 export async function readStoredLeads(
   snapshot: Snapshot,
