@@ -22,8 +22,8 @@ const idleDays = 60;
 const mostKeys = 1_000;
 
 /**
- * Names what an admin should look at: a limit that is near, paused jobs, fields that vanished, idle keys. Calls that are
- * refused now are in `showStanding`. The last three are for those who may act on them.
+ * Names what an admin should look at: a limit that is near, paused jobs, fields that vanished, idle keys. The last three
+ * are for those who may act on them. Calls that are refused now are in `showStanding`.
  */
 export const showAttention = defineAction({
   name: 'org.attention',

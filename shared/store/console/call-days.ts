@@ -182,8 +182,8 @@ export class CallDayStore {
   }
 
   /**
-   * The last use of each key of an organisation, by id. Keys without one are absent. MongoDB skips through the index from
-   * key to key, however many days each has.
+   * The last use of each key of an organisation, by id. Keys without one are absent. MongoDB skips through the index
+   * from key to key, however many days each has.
    */
   async lastUses(organisationId: string): Promise<ReadonlyMap<string, Date>> {
     const stages = [

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
-import { appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
-import { type TroubledOrganisation, troubledOrganisation } from '../support/admin/troubles/troubled-organisation.js';
-import { layoutFaults, layoutWidths } from '../support/browser/layout-faults.js';
-import { eventually } from '../support/eventually.js';
-import { startTimeoutMs } from '../support/service/service.js';
-import { itInFull } from '../support/tier.js';
+import { appearances, openBrowser, openPage } from '../../support/admin/console-browser.js';
+import type { ConsoleService } from '../../support/admin/console-service.js';
+import { sharedConsole } from '../../support/admin/shared-console.js';
+import { type TroubledOrganisation, troubledOrganisation } from '../../support/admin/troubles/troubled-organisation.js';
+import { layoutFaults, layoutWidths } from '../../support/browser/layout-faults.js';
+import { eventually } from '../../support/eventually.js';
+import { startTimeoutMs } from '../../support/service/service.js';
+import { itInFull } from '../../support/tier.js';
 
 /** A click on the overview, the element to which it leads, and the click there that begins the remedy. */
 interface Way {
