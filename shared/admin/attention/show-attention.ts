@@ -13,7 +13,7 @@ import { attentionInput, attentionOutput } from '../schemas/attention.js';
 import { readCounter } from '../usage/usage-counters.js';
 import { vanishedFields } from './vanished-fields.js';
 
-/** Of each kind. The counts are of all. */
+/** The troubles of a kind that are listed. */
 const shown = 3;
 /** Share of the limit from which its end is near. */
 const nearShare = 0.9;
@@ -22,8 +22,8 @@ const idleDays = 60;
 const mostKeys = 1_000;
 
 /**
- * Names what an admin should look at: a limit that is near, paused jobs, fields that vanished, idle keys. The last three
- * are for those who may act on them. Calls that are refused now are in `showStanding`.
+ * Names what an admin should look at: a limit that is near, paused jobs, fields that vanished, idle keys. The last
+ * three are for those who may act on them. Calls that are refused now are in `showStanding`.
  */
 export const showAttention = defineAction({
   name: 'org.attention',

@@ -4,8 +4,8 @@ import { bucket, day, month, organisationId } from './members.js';
 export const attentionInput = closedObject({ org_id: organisationId });
 
 /**
- * What an admin should look at, besides calls that are refused now: see `standingOutput`. A list has the first three, and
- * its count is of all. Lists are empty for a person who may not act on them.
+ * The troubles of an organisation, besides calls that are refused now: see `standingOutput`. A list has the first three,
+ * and its count is of all. Lists are empty for a person who may not act on them.
  */
 export const attentionOutput = closedObject({
   org_id: text,
@@ -15,7 +15,7 @@ export const attentionOutput = closedObject({
   paused_jobs: list(
     closedObject({
       job_id: text,
-      /** Of the file. */
+      /** The file's. */
       'name?': text,
       /** Null until the file has been read. */
       rows: countOrNull,

@@ -13,7 +13,7 @@ import {
   useLimit,
 } from '../../support/admin/troubles/troubled-organisation.js';
 
-describe('what needs attention in an organisation', () => {
+describe('the troubles of an organisation', () => {
   let desk: AdminDesk;
   let troubled: TroubledOrganisation;
 
@@ -26,7 +26,7 @@ describe('what needs attention in an organisation', () => {
   const attention = (id: string) => desk.act(showAttention, { org_id: id });
   const newOrganisation = async (plan = 'pro') => (await desk.act(createOrganisation, { name: 'Acme', plan })).org_id;
 
-  it('names the limit that is near, the paused job, the vanished field and the idle key', async () => {
+  it('are the limit that is near, the paused job, the vanished field and the idle key', async () => {
     const { id, jobId, model, idleKeyId } = troubled;
     const found = await attention(id);
     expect(found.near_limit).to.include({ used: 9_500, limit: 10_000, backstop: 20_000 });
@@ -53,7 +53,7 @@ describe('what needs attention in an organisation', () => {
     expect(Date.now() - Date.parse(key?.last_used_at ?? '')).to.be.within(61 * dayMs, 62 * dayMs);
   });
 
-  it('has only the limit for a viewer, who may act on nothing else', async () => {
+  it('are only the limit for a viewer, who may act on nothing else', async () => {
     const { near_limit: near, ...others } = await desk.act(
       showAttention,
       { org_id: troubled.id },
@@ -67,7 +67,7 @@ describe('what needs attention in an organisation', () => {
     });
   });
 
-  it('has no vanished field of a model whose Live API is off', async () => {
+  it('have no vanished field of a model whose Live API is off', async () => {
     const store = new ModelStore(desk.database);
     await store.update(troubled.model._id, { live_api: false });
     expect((await attention(troubled.id)).vanished_fields).to.deep.equal([]);
@@ -75,7 +75,7 @@ describe('what needs attention in an organisation', () => {
     expect((await attention(troubled.id)).vanished_field_count).to.equal(1);
   });
 
-  it('has the limit from nine tenths of it until calls are refused', async () => {
+  it('include the limit from nine tenths of it until calls are refused', async () => {
     const id = await newOrganisation();
     const used = async (records: number) => {
       await useLimit(desk, id, records);
@@ -88,7 +88,7 @@ describe('what needs attention in an organisation', () => {
     expect((await attention(await newOrganisation('free'))).near_limit).to.equal(undefined);
   });
 
-  it('has keys without a call for sixty days, those of the longest silence first, but none that cannot be used', async () => {
+  it('include keys without a call for sixty days, those of the longest silence first, but none that cannot be used', async () => {
     const id = await newOrganisation();
     const add = (name: string, createdDaysAgo: number, usedDaysAgo?: number) =>
       addKey(desk, id, { name, createdDaysAgo, ...(usedDaysAgo === undefined ? {} : { usedDaysAgo }) });
@@ -112,7 +112,7 @@ describe('what needs attention in an organisation', () => {
     expect(found.idle_keys.map(({ name }) => name)).to.deep.equal(['Most silent', 'Never used', 'More silent']);
   });
 
-  it('is nothing in a new organisation', async () => {
+  it('are none in a new organisation', async () => {
     const id = await newOrganisation();
     expect(await attention(id)).to.deep.equal({
       org_id: id,
@@ -121,7 +121,7 @@ describe('what needs attention in an organisation', () => {
     });
   });
 
-  it('reads one index key for each key, however many days it has', async () => {
+  it('cost one index key for each key, however many days it has', async () => {
     const id = await newOrganisation();
     for (const name of ['One', 'Two', 'Three']) await addKey(desk, id, { name, createdDaysAgo: 300, usedDaysAgo: 250 });
     const store = new CallDayStore(desk.database);
