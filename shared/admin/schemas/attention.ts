@@ -4,8 +4,8 @@ import { bucket, day, month, organisationId } from './members.js';
 export const attentionInput = closedObject({ org_id: organisationId });
 
 /**
- * The troubles of an organisation, besides calls that are refused now: see `standingOutput`. A list has the first three,
- * and its count is of all. Lists are empty for a person who may not act on them.
+ * The troubles of an organisation, besides calls that are refused now: see `standingOutput`. Each list has the first
+ * three, and its count is of all. Lists are empty for a person who may not act on them.
  */
 export const attentionOutput = closedObject({
   org_id: text,
