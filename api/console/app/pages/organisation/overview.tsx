@@ -6,15 +6,7 @@ import { DayBars } from '../../charts/day-bars.js';
 import { Spark } from '../../charts/spark.js';
 import { UsageBar } from '../../charts/usage-bar.js';
 import { Choice } from '../../parts/choice.js';
-import {
-  countText,
-  dayText,
-  instantText,
-  millisecondsText,
-  monthText,
-  percentText,
-  wordsOf,
-} from '../../parts/formats.js';
+import { countText, dayText, instantText, millisecondsText, monthText, percentText } from '../../parts/formats.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
@@ -214,7 +206,7 @@ function Changes({ entries }: { readonly entries: Overview['audit'] }) {
         {entries.map((entry) => (
           <li key={entry.entry_id}>
             <div>
-              {entry.actor.name}: {wordsOf(entry.action)} {entry.target && <code>{entry.target}</code>}
+              {entry.sentence}
               <p class="small soft">{instantText(entry.at)}</p>
             </div>
           </li>
