@@ -9,7 +9,7 @@ import { ModelStore } from '../../store/models/models.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { pauseDocument } from '../jobs/job-document.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
-import { attentionInput, attentionOutput } from '../schemas/attention.js';
+import { attentionInput, attentionOutput } from '../schemas/organisations.js';
 import { readCounter } from '../usage/usage-counters.js';
 import { vanishedFields } from './vanished-fields.js';
 

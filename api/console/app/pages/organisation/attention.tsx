@@ -1,4 +1,4 @@
-import type { attentionOutput } from '../../../../../shared/admin/schemas/attention.js';
+import type { attentionOutput } from '../../../../../shared/admin/schemas/organisations.js';
 import { wholePercentText } from '../../../../../shared/contract/figures.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, monthText, shortDayText } from '../../parts/formats.js';
