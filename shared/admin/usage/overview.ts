@@ -9,7 +9,7 @@ import { callTimes } from '../leads/crm.js';
 import { leadReads } from '../leads/note-read.js';
 import { verdictsOf } from '../models/read-models.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
-import { entryDocument } from '../people/access-actions.js';
+import { entryDocuments } from '../people/audit-documents.js';
 import { overviewInput, overviewOutput } from '../schemas/usage.js';
 import { firstRun } from './first-run.js';
 import { daysOf, monthUsage } from './show-usage.js';
@@ -61,7 +61,7 @@ export const showOverview = defineAction({
       activity: activityOf(counts),
       models: await modelsOf(context, models, records),
       model_count: models.length,
-      audit: audit.entries.map(entryDocument),
+      audit: await entryDocuments(database, audit.entries),
     };
   },
 });

@@ -6,20 +6,13 @@ import { DayBars } from '../../charts/day-bars.js';
 import { Spark } from '../../charts/spark.js';
 import { UsageBar } from '../../charts/usage-bar.js';
 import { Choice } from '../../parts/choice.js';
-import {
-  countText,
-  dayText,
-  instantText,
-  millisecondsText,
-  monthText,
-  percentText,
-  wordsOf,
-} from '../../parts/formats.js';
+import { countText, dayText, instantText, millisecondsText, monthText, percentText } from '../../parts/formats.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad, useRefresh } from '../../server/use-load.js';
+import { NeedsAttention, useAttention } from './attention.js';
 import { FirstSteps, hasOpenStep } from './first-steps.js';
 
 type Overview = ShapeOf<typeof overviewOutput>;
@@ -32,6 +25,7 @@ export function OverviewPage() {
   const { api, base, may } = useOrganisation();
   const [bucket, setBucket] = useState<(typeof buckets)[number]>('live');
   const overview = useLoad<Overview>(`${api}/overview?bucket=${bucket}`);
+  const attention = useAttention();
   const isNew = overview.data !== undefined && hasOpenStep(overview.data.first_run);
   useRefresh(overview, refreshMs, isNew && overview.data.usage.current < smallUsage);
   const about =
@@ -54,6 +48,7 @@ export function OverviewPage() {
       <Load of={overview}>
         {(data) => (
           <>
+            <NeedsAttention of={attention} />
             {isNew && <FirstSteps done={data.first_run} />}
             <Card
               title={`Records scored in ${monthText(data.month)}`}
@@ -211,7 +206,7 @@ function Changes({ entries }: { readonly entries: Overview['audit'] }) {
         {entries.map((entry) => (
           <li key={entry.entry_id}>
             <div>
-              {entry.actor.name}: {wordsOf(entry.action)} {entry.target && <code>{entry.target}</code>}
+              {entry.sentence}
               <p class="small soft">{instantText(entry.at)}</p>
             </div>
           </li>
