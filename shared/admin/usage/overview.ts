@@ -15,6 +15,8 @@ import { firstRun } from './first-run.js';
 import { daysOf, monthUsage } from './show-usage.js';
 
 const auditEntries = 5;
+/** Reads and sign-ins change nothing, and would hide the changes. The page Audit log has them. */
+const notShown = [...leadReads, 'session.begin', 'session.end_own'];
 /** An organisation may have a thousand models, and each has a verdict to read. */
 const shownModels = 8;
 /** Before the third day a forecast would say more about the hour than about the month. */
@@ -42,7 +44,7 @@ export const showOverview = defineAction({
       store.recordsByModel(range),
       new ModelStore(database).list(organisationId),
       callTimes(database, organisationId),
-      new AuditLog(database).page(organisationId, { most: auditEntries, without: leadReads }),
+      new AuditLog(database).page(organisationId, { most: auditEntries, without: notShown }),
     ]);
     const done = await firstRun(database, organisationId, {
       hasModel: models.length > 0,

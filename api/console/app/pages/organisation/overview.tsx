@@ -155,9 +155,9 @@ function Models({ models, model_count: count, policy }: Pick<Overview, 'models' 
                 <strong>{model.name}</strong>
               </a>
               <p class="small soft">
-                {model.version}
-                {model.records_this_month !== null && `, ${countText(model.records_this_month)} records this month`}
-                {model.lift !== undefined && `, best scores convert ${liftText(model.lift)} as often`}
+                Version {model.version}
+                {model.records_this_month !== null && ` · ${countText(model.records_this_month)} records this month`}
+                {model.lift !== undefined && ` · best scores convert ${liftText(model.lift)} as often`}
               </p>
             </div>
             <div class="row">
