@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from leadscore_export.train.command.progress import Progress
 from leadscore_export.train.command.result_folder import result_folder
 from leadscore_export.train.fit import auc_interval, check_lightgbm, exported, fitted_model
 from leadscore_export.train.leaks import Ask, FieldRank, confirm_auc, confirm_suspects, rank_table
+from leadscore_export.train.report.figures import report_figures
+from leadscore_export.train.report.sections import report_page
 from leadscore_export.train.rows.golden import golden_records
 from leadscore_export.train.rows.leads import Leads, read_leads
 from leadscore_export.train.rows.prepare import Prepared, prepare
@@ -65,8 +68,10 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
             threads=threads,
             say=lambda text, part: progress.step("search", text, part),
         )
-        for parameters in search.left_out:
-            progress.note(f"the budget ended before {parameters.text}; --budget gives more time")
+        if search.left_out:
+            progress.note(
+                f"the budget ended before {len(search.left_out)} further candidates; --budget gives more time"
+            )
         confirm_auc(search.best.auc, prepared.ranks, ask=_ask(options, progress))
         progress.step("fit", f"training {search.best.trees} trees on {len(prepared.rows):,} leads")
         model = fitted_model(prepared, search.best, threads)
@@ -92,6 +97,7 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
         )
         document = training_document(trained)
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / "report.html").write_text(_report(trained, document, folder), encoding="utf-8")
         (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
     return document
 
@@ -134,6 +140,20 @@ def _ask(options: TrainOptions, progress: Progress) -> Ask:
     if options.yes:
         return lambda question, about: True
     return lambda question, about: progress.answer(question, about, is_asked=options.ask)
+
+
+def _report(trained: Trained, document: dict[str, Any], folder: Path) -> str:
+    manifest = json.loads((folder / "bundle" / "manifest.json").read_text(encoding="utf-8"))
+    prepared, dates = trained.prepared, trained.leads.split_ms
+    figures = report_figures(
+        trained.model,
+        prepared.featurizer,
+        prepared.held_rows,
+        prepared.held_converted,
+        None if dates is None else dates[prepared.split.held],
+        manifest,
+    )
+    return report_page(document, figures, trained.options.command)
 
 
 def training_document(trained: Trained) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from leadscore_export.featurizer.featurizer import unix_ms
 from leadscore_export.train.command.failures import TrainError
 
 _MAX_DAYS = 36_500
+_OF_THE_CALLER = ("--json-lines", "--ask")
 DateOrder = Literal["dmy", "mdy"]
 
 
@@ -44,6 +45,13 @@ class TrainOptions:
     yes: bool = False
     ask: bool = False
     json_lines: bool = False
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> list[str]:
+        """The command line that repeats the training."""
+        own = [argument for argument in self.arguments if argument not in _OF_THE_CALLER]
+        return ["python", "-m", "leadscore_export.train", *own]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -85,6 +93,7 @@ def parsed_options(arguments: Sequence[str]) -> TrainOptions:
         yes=given.yes,
         ask=given.ask,
         json_lines=given.json_lines,
+        arguments=tuple(arguments),
     )
 
 
