@@ -22,6 +22,8 @@ _COUNTS = {
     "converted_before": "converted before their date",
     "before_since": "older than --since",
     "immature": "younger than the horizon",
+    "beyond_most": "more than one training takes",
+    "unnamed": "without an outcome",
 }
 
 
@@ -34,6 +36,7 @@ def report_page(document: dict[str, Any], figures: Figures, command: list[str]) 
             _left_out(document),
             _fields(document),
             _ranking(figures),
+            *([_selection(document["selection"])] if "selection" in document else []),
             *([_by_month(figures)] if figures.months else []),
             _reasons(figures),
             _model(document, command),
@@ -142,6 +145,29 @@ def _ranking(figures: Figures) -> str:
             y_title="converted",
             largest=(most, most),
             diagonal=True,
+        ),
+    )
+
+
+def _selection(selection: dict[str, Any]) -> str:
+    auc = selection["auc"]
+    bands = [
+        (
+            band["scores"],
+            f"{band['leads']:,}",
+            "" if band["named"] is None else f"{band['named']:.0%}",
+            f"{band['converted']:,}",
+            "" if band["median_days"] is None else f"{band['median_days']:g}",
+        )
+        for band in selection["bands"]
+    ]
+    return section(
+        "Earlier scores",
+        paragraph(selection["warning"], "warn"),
+        table(["Earlier score", "Leads ", "With an outcome ", "Converted ", "Median days "], bands),
+        paragraph(
+            f"AUC on the same {auc['leads']:,} held-out leads: {auc['earlier']:.3f} of the earlier scores, "
+            f"{auc['new']['value']:.3f} ({auc['new']['low']:.3f} to {auc['new']['high']:.3f}) of this model."
         ),
     )
 
