@@ -39,8 +39,10 @@ export function addAuditCommand(program: Command, context: CliContext): void {
       'audit --operator --json > operator.jsonl',
       'audit org_4fzyo82mVYHgQ1bT --since 2026-11-01 --csv > audit.csv',
     ],
-    notes:
-      'With --json each entry is a line of its own, a JSON object with the values before and after. --csv prints all entries that match.',
+    notes: [
+      'With --json each entry is a line of its own, a JSON object with the values before and after.',
+      '--csv prints all entries that match.',
+    ].join('\n'),
   })
     .option('--operator', 'the entries that belong to no organisation, such as tokens and migrations')
     .option('--since <day>', 'only entries from this day on (UTC)', calendarDay)
