@@ -46,8 +46,8 @@ const followEveryMs = 5_000;
 
 /**
  * Runs bulk jobs, and candidates of models behind them. Jobs take turns, see `startTurns`, and organisations share them
- * equally, see `JobRound`. The runner polls MongoDB for jobs, so an emptied Redis loses nothing: every second while there
- * are any, else every three.
+ * equally, see `JobRound`. The runner polls MongoDB for jobs, so an emptied Redis loses nothing: every second while
+ * there are any, else every three.
  */
 export class Runner implements Stoppable {
   readonly name = 'bulk runner';
