@@ -57,7 +57,6 @@ describe('the check for stalled jobs', () => {
     // As a worker takes a job. Its lock has expired already.
     await rig.redis.rpoplpush(rig.queue.toKey('wait'), rig.queue.toKey('active'));
     await rig.worker.resume();
-    expect(scored).to.deep.equal([]);
     await eventually(() => expect(scored).to.deep.equal(['taken']), 2 * quietLookMs + 5_000);
   });
 
