@@ -37,6 +37,8 @@ export const auditSentences: Readonly<Record<string, Words>> = {
   'org.set': (of) => settingsText(of, organisationSettings) ?? 'changed settings of the organisation',
   'org.suspend': 'suspended the organisation',
   'org.resume': 'ended the suspension of the organisation',
+  'org.delete': ({ thing }) => `asked for the deletion of the organisation ${thing}`,
+  'org.undelete': ({ thing }) => `took back the deletion of the organisation ${thing}`,
   'org.export': 'exported all that is stored of the organisation',
   'key.create': ({ thing, after }) => `created the ${valueText(after.kind)} key ${thing}`,
   'key.set': keyText,
@@ -65,6 +67,7 @@ export const auditSentences: Readonly<Record<string, Words>> = {
     typeof after.accepted === 'number' ? `imported ${plural(after.accepted, 'outcome')}` : 'imported outcomes',
   'outcomes.set': 'set the values of the CRM that mean won and lost',
   'job.create': ({ thing }) => `created the job ${thing}`,
+  'job.create_stored': ({ thing }) => `created the job ${thing} for stored leads`,
   'job.pause': ({ thing }) => `paused the job ${thing}`,
   'job.resume': ({ thing }) => `resumed the job ${thing}`,
   'job.cancel': ({ thing }) => `canceled the job ${thing}`,
@@ -85,7 +88,10 @@ export const auditSentences: Readonly<Record<string, Words>> = {
   'usage.reconcile': ({ after }) => `set the counters of ${valueText(after.month)} from the ledger`,
   'validation.run': ({ thing, after }) =>
     `graded ${typeof after.versions === 'number' ? plural(after.versions, 'version') : 'versions'}${thing === '' ? '' : ` of ${thing}`}`,
+  'model.train': ({ thing, after }) =>
+    `trained a model on ${typeof after.leads === 'number' ? plural(after.leads, 'stored lead') : 'stored leads'} of ${thing}`,
   'restore.finish': 'finished a restore',
+  'schema.contract': 'ended the use of the database by earlier releases',
   'schema.migrate': ({ before, after }) =>
     `migrated the database from level ${valueText(before.at)} to ${valueText(after.at)}`,
   'shard.apply': 'distributed the collections over shards',
