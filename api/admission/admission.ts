@@ -31,8 +31,8 @@ export class Admission {
 
   /**
    * Admits a call.
-   * @throws ApiError invalidApiKey, workspaceSuspended, expiredReadOnly, quotaExceeded (a plan without API), modelNotFound,
-   * apiDisabled, deployBlocked
+   * @throws ApiError invalidApiKey, workspaceSuspended, expiredReadOnly, quotaExceeded (a plan without API),
+   * modelNotFound, apiDisabled, deployBlocked
    */
   async admit(call: AdmissionRequest): Promise<Admitted> {
     const workspace = await this.options.workspaces.workspaceFor(call.apiKey.organisation_id, call.modelId);

@@ -58,8 +58,8 @@ export class Authenticator {
 
   /**
    * The key in the Authorization header.
-   * @throws ApiError invalidApiKey for a missing, malformed, withdrawn, revoked, expired or unknown key; rateLimited after too
-   * many unknown keys from the same address
+   * @throws ApiError invalidApiKey for a missing, malformed, withdrawn, revoked, expired or unknown key; rateLimited
+   * after too many unknown keys from the same address
    */
   async authenticate(request: Addressed): Promise<ApiKey> {
     const { authorization, 'x-api-key': elsewhere } = request.headers;

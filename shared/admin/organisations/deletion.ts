@@ -1,4 +1,5 @@
 import { dayMs, minuteText } from '../../contract/dates.js';
+import { deletionDays } from '../../contract/plans.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import type { Change } from '../../redis/changes.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
@@ -8,12 +9,7 @@ import { restoreOrganisation, withdrawOrganisation } from '../../store/organisat
 import { type ActionContext, type AdminContext, defineAction } from '../action.js';
 import { AdminError, invalid, notFound } from '../admin-error.js';
 import { refuseForOlderProcesses } from '../older-processes.js';
-import {
-  deleteOrganisationInput,
-  deletionDays,
-  organisationInput,
-  organisationSchema,
-} from '../schemas/organisations.js';
+import { deleteOrganisationInput, organisationInput, organisationSchema } from '../schemas/organisations.js';
 import { organisationDocument, requireOrganisation } from './organisation-document.js';
 
 /**

@@ -1,3 +1,4 @@
+import { deletionDays } from '../../contract/plans.js';
 import { closedObject, count, countOrNull, flag, instant, list, text } from '../../contract/schema.js';
 import { cursor, name, organisationId } from './members.js';
 
@@ -46,9 +47,6 @@ const organisationMembers = {
 export const organisationSchema = closedObject(organisationMembers);
 
 export const organisationInput = closedObject({ org_id: organisationId });
-
-/** Within these days a deletion can be taken back. */
-export const deletionDays = { least: 1, most: 90, default: 7 } as const;
 
 /** The name of the organisation confirms the deletion. */
 export const deleteOrganisationInput = closedObject({

@@ -13,8 +13,8 @@ export interface VersionToGrade {
 }
 
 /**
- * Lists the versions to grade: all versions of models that are not deleted and not of the timing family. Those of an
- * organisation that is to be deleted are left out.
+ * Lists the versions to grade: all versions of models that are not deleted and not of the timing family. An
+ * organisation that is to be deleted has none.
  */
 export async function versionsToGrade(
   database: Db,

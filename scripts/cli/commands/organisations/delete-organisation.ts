@@ -4,8 +4,9 @@ import {
   undeleteOrganisation as undeleteOrganisationAction,
 } from '../../../../shared/admin/organisations/deletion.js';
 import { showOrganisation as showOrganisationAction } from '../../../../shared/admin/organisations/read-organisations.js';
-import { deletionDays, type organisationSchema } from '../../../../shared/admin/schemas/organisations.js';
+import type { organisationSchema } from '../../../../shared/admin/schemas/organisations.js';
 import { dayMs } from '../../../../shared/contract/dates.js';
+import { deletionDays } from '../../../../shared/contract/plans.js';
 import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
 import { usageError } from '../../context/cli-error.js';
