@@ -16,9 +16,6 @@ export const testBucketRecords = 1000;
 /** Default length of a trial, days. */
 export const trialDays = 14;
 
-/** Within these days the deletion of an organisation can be taken back. */
-export const deletionDays = { least: 1, most: 90, default: 7 } as const;
-
 /** Records a month that a plan includes for live keys. */
 const includedRecords: Readonly<Record<PlanName, number>> = {
   free: 0,

@@ -1,5 +1,4 @@
 import { dayMs, minuteText } from '../../contract/dates.js';
-import { deletionDays } from '../../contract/plans.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import type { Change } from '../../redis/changes.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
@@ -9,7 +8,12 @@ import { restoreOrganisation, withdrawOrganisation } from '../../store/organisat
 import { type ActionContext, type AdminContext, defineAction } from '../action.js';
 import { AdminError, invalid, notFound } from '../admin-error.js';
 import { refuseForOlderProcesses } from '../older-processes.js';
-import { deleteOrganisationInput, organisationInput, organisationSchema } from '../schemas/organisations.js';
+import {
+  deleteOrganisationInput,
+  organisationInput,
+  organisationSchema,
+  usualDeletionDays,
+} from '../schemas/organisations.js';
 import { organisationDocument, requireOrganisation } from './organisation-document.js';
 
 /**
@@ -26,7 +30,7 @@ export const deleteOrganisation = defineAction({
   input: deleteOrganisationInput,
   output: organisationSchema,
   prepare: refuseIgnored,
-  async run(context, { org_id: organisationId, name, after_days: days = deletionDays.default }) {
+  async run(context, { org_id: organisationId, name, after_days: days = usualDeletionDays }) {
     const { database, clock, actor, record, announce } = context;
     const session = transactionOf(context);
     const before = await requireOrganisation(new OrganisationStore(database, session), organisationId);
@@ -59,7 +63,7 @@ export const undeleteOrganisation = defineAction({
     if (before === undefined) throw notFound('organisation', organisationId);
     if (before.deletion === undefined) return organisationDocument(before);
     if (before.deletion.due_at.getTime() <= clock.now()) throw tooLate(organisationId, before.deletion.due_at);
-    const changed = await restoreOrganisation(database, session, organisationId);
+    const changed = await restoreOrganisation(database, session, { organisationId, at: new Date(clock.now()) });
     if (changed === undefined) throw tooLate(organisationId, before.deletion.due_at);
     announceAll(changed.changes, announce);
     await record({ target: organisationId, before: { due_at: before.deletion.due_at.toISOString() } });

@@ -1,4 +1,3 @@
-import { deletionDays } from '../../contract/plans.js';
 import { closedObject, count, countOrNull, flag, instant, list, text } from '../../contract/schema.js';
 import { cursor, name, organisationId } from './members.js';
 
@@ -48,11 +47,16 @@ export const organisationSchema = closedObject(organisationMembers);
 
 export const organisationInput = closedObject({ org_id: organisationId });
 
+/** Within these days a deletion can be taken back. */
+export const leastDeletionDays = 1;
+export const mostDeletionDays = 90;
+export const usualDeletionDays = 7;
+
 /** The name of the organisation confirms the deletion. */
 export const deleteOrganisationInput = closedObject({
   org_id: organisationId,
   name,
-  'after_days?': { type: 'integer', minimum: deletionDays.least, maximum: deletionDays.most },
+  'after_days?': { type: 'integer', minimum: leastDeletionDays, maximum: mostDeletionDays },
 });
 
 /** The reason is shown to the people of the organisation. */

@@ -6,13 +6,18 @@ import { inSession } from '../connection/transaction.js';
 export interface Deletion {
   /** The id of the organisation. */
   readonly _id: string;
-  /** `pending` can be taken back. `removing` has begun to remove, and nothing stops it. `deleted` is a receipt. */
-  readonly state: 'pending' | 'removing' | 'deleted';
+  /**
+   * `pending` can be taken back. `removing` has begun to remove, and nothing stops it. `deleted` is a receipt, and
+   * `taken_back` tells a restore from an older backup that the organisation stays.
+   */
+  readonly state: 'pending' | 'removing' | 'deleted' | 'taken_back';
   readonly requested_at: Date;
   /** The operator who asked for it. */
   readonly by: string;
   /** The removal begins at this instant. */
   readonly due_at: Date;
+  /** When it was deleted or taken back. From then on the document is kept for 400 days. */
+  readonly ended_at?: Date;
 }
 
 /** A receipt is kept for this long, as an erasure is. */
@@ -45,14 +50,17 @@ export class DeletionStore {
   }
 
   /** Takes a deletion back unless its removal has begun. @returns whether it did */
-  async takeBack(organisationId: string): Promise<boolean> {
+  async takeBack(organisationId: string, at: Date): Promise<boolean> {
     const pending = { _id: organisationId, state: 'pending' } as const;
-    return (await this.collection.deleteOne(pending, inSession(this.session))).deletedCount === 1;
+    const taken = { $set: { state: 'taken_back', ended_at: at } } as const;
+    return (await this.collection.updateOne(pending, taken, inSession(this.session))).matchedCount === 1;
   }
 
   /** The organisations whose data is to go, or is going. */
   async unfinished(): Promise<string[]> {
-    const found = this.collection.find({ state: { $ne: 'deleted' } }).project<{ readonly _id: string }>({ _id: 1 });
+    const found = this.collection
+      .find({ state: { $in: ['pending', 'removing'] } })
+      .project<{ readonly _id: string }>({ _id: 1 });
     return (await found.toArray()).map(({ _id }) => _id);
   }
 }

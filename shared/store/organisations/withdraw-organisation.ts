@@ -49,9 +49,9 @@ export async function withdrawOrganisation(
 export async function restoreOrganisation(
   database: Db,
   session: ClientSession,
-  organisationId: string,
+  { organisationId, at }: { readonly organisationId: string; readonly at: Date },
 ): Promise<Changed | undefined> {
-  if (!(await new DeletionStore(database, session).takeBack(organisationId))) return undefined;
+  if (!(await new DeletionStore(database, session).takeBack(organisationId, at))) return undefined;
   const organisation = await new OrganisationStore(database, session).update(organisationId, {}, ['deletion']);
   if (organisation === undefined) return undefined;
   const keys = await new ApiKeyStore(database, session).setWithdrawn(organisationId, false);

@@ -4,9 +4,13 @@ import {
   undeleteOrganisation as undeleteOrganisationAction,
 } from '../../../../shared/admin/organisations/deletion.js';
 import { showOrganisation as showOrganisationAction } from '../../../../shared/admin/organisations/read-organisations.js';
-import type { organisationSchema } from '../../../../shared/admin/schemas/organisations.js';
+import {
+  leastDeletionDays,
+  mostDeletionDays,
+  type organisationSchema,
+  usualDeletionDays,
+} from '../../../../shared/admin/schemas/organisations.js';
 import { dayMs } from '../../../../shared/contract/dates.js';
-import { deletionDays } from '../../../../shared/contract/plans.js';
 import type { ShapeOf } from '../../../../shared/contract/schema.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
 import { usageError } from '../../context/cli-error.js';
@@ -27,8 +31,8 @@ export function addDeletionCommands(organisations: Command, context: CliContext,
     .option('--name <name>', 'the name of the organisation, which confirms the deletion', plainText)
     .option(
       '--after <days>',
-      `days until the removal, ${deletionDays.least} to ${deletionDays.most}; default: ${deletionDays.default}`,
-      wholeNumber({ min: deletionDays.least, max: deletionDays.most }),
+      `days until the removal, ${leastDeletionDays} to ${mostDeletionDays}; default: ${usualDeletionDays}`,
+      wholeNumber({ min: leastDeletionDays, max: mostDeletionDays }),
     )
     .action((organisationId: string, options: DeleteOptions) =>
       context.present(options, deleteOrganisation(context, organisationId, options, shown)),
@@ -51,7 +55,7 @@ interface DeleteOptions extends JsonOption {
 async function deleteOrganisation(
   context: CliContext,
   organisationId: string,
-  { name: given, after = deletionDays.default }: DeleteOptions,
+  { name: given, after = usualDeletionDays }: DeleteOptions,
   shown: Shown,
 ): Promise<CommandResult> {
   const name = given ?? (await typedName(context, organisationId, after));
