@@ -16,6 +16,7 @@ import { prepareCalls } from '../lead-index/prepare-calls.js';
 import { CandidateScoreStore } from '../models/candidate-scores.js';
 import { FieldDayStore } from '../models/field-days.js';
 import { ModelStore } from '../models/models.js';
+import { DeletionStore } from '../organisations/deletions.js';
 import { OutcomeStore } from '../validation/outcomes.js';
 import { ValidationDailyStore } from '../validation/validation-daily.js';
 
@@ -60,5 +61,11 @@ export const schemaSteps: readonly SchemaStep[] = [
         new JobUploadStore(database).prepare(),
       ]);
     },
+  },
+  {
+    level: 2,
+    name: 'deletions of organisations',
+    reads: [],
+    run: (database) => new DeletionStore(database).prepare(),
   },
 ];
