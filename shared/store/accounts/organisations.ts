@@ -82,6 +82,11 @@ export class OrganisationStore {
     return await logged(this.database, write, this.session);
   }
 
+  /** Removes an organisation whose data is gone. No cache needs to hear it: its callers are refused already. */
+  async remove(organisationId: string): Promise<void> {
+    await this.collection.deleteOne({ _id: organisationId }, { writeConcern: { w: 'majority' } });
+  }
+
   async find(organisationId: string): Promise<Organisation | undefined> {
     return (await this.collection.findOne({ _id: organisationId }, inSession(this.session))) ?? undefined;
   }
