@@ -54,7 +54,11 @@ async function adminContext(
     },
     requestId: randomUUID(),
     redis: () => connections.redis(),
-    keySettings: async () => ({ brand: config.keyBrand, pepper: await connections.keyPepper() }),
+    keySettings: async () => ({
+      brand: config.keyBrand,
+      pepper: await connections.keyPepper(),
+      previousPepper: config.keyPepperPrevious,
+    }),
     leaseMs: leaseMsOf(config),
     auditsReads: config.auditsReads,
     consoleUrl: config.consoleUrl,
