@@ -64,6 +64,12 @@ export const schemaSteps: readonly SchemaStep[] = [
   },
   {
     level: 2,
+    name: 'the hashes of keys with a previous pepper',
+    reads: ['api_keys'],
+    run: (database) => new ApiKeyStore(database).preparePrevious(),
+  },
+  {
+    level: 3,
     name: 'deletions of organisations',
     reads: [],
     run: (database) => new DeletionStore(database).prepare(),

@@ -48,9 +48,8 @@ describe('leadscore migrate', () => {
     const { mistakes } = JSON.parse((await desk.run('doctor', '--json')).stdout);
     expect(mistakes.map(({ code }: { code: string }) => code)).to.include('database_older');
     const { stdout, stderr } = await desk.run('migrate');
-    const begun = schemaSteps.map(({ level, name }) => `Step ${level} of ${ownLevel}: ${name}.\n`);
-    expect(begun[0]).to.equal(`Step 1 of ${ownLevel}: the collections and indexes of 0.1.0.\n`);
-    expect(stderr).to.equal(begun.join(''));
+    const steps = schemaSteps.map(({ level, name }) => `Step ${level} of ${ownLevel}: ${name}.\n`);
+    expect(stderr).to.equal(steps.join(''));
     expect(stdout).to.equal(`The database has schema ${ownLevel}, as this release needs.\n`);
     expect((await desk.run('org', 'list')).exitCode).to.equal(0);
   });
