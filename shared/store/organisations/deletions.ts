@@ -1,7 +1,7 @@
 import type { ClientSession, Collection, Db, UpdateFilter } from 'mongodb';
 import { dayMs } from '../../contract/dates.js';
 import { inSession } from '../connection/transaction.js';
-import type { OwnIds } from './own-ids.js';
+import type { DocumentId, OwnIds } from './own-ids.js';
 
 /** Counted records of one month. */
 export interface MonthRecords {
@@ -20,7 +20,7 @@ export interface RemovalWork {
   /** The part that is removed now; absent at the beginning of a pass. */
   readonly part?: string;
   /** Documents of the part that are being removed. They are counted already. */
-  readonly batch?: readonly unknown[];
+  readonly batch?: readonly DocumentId[];
   /** The pass begins at this instant. */
   readonly begins_at: Date;
   readonly ids: OwnIds;
@@ -135,7 +135,7 @@ export class DeletionStore {
       part,
       batch,
       isCounted,
-    }: { readonly part: string; readonly batch: readonly unknown[]; readonly isCounted: boolean },
+    }: { readonly part: string; readonly batch: readonly DocumentId[]; readonly isCounted: boolean },
   ): Promise<Removal | undefined> {
     const counted = isCounted ? { $inc: { [`removed.${part}`]: batch.length } } : {};
     return await this.change(removal, { $set: { 'work.part': part, 'work.batch': batch }, ...counted });

@@ -2,7 +2,7 @@ import type { Db, Document, ObjectId } from 'mongodb';
 import { callsCollection, idsOfOrganisation } from '../calls/prediction-segment.js';
 import { idsOfJob, idsOfOrganisation as idsOfJobs } from '../jobs/job-documents.js';
 import { bundleStorage, type ModelVersion } from '../models/model-versions.js';
-import type { OwnIds } from './own-ids.js';
+import type { DocumentId, OwnIds } from './own-ids.js';
 
 /** The organisation whose data is meant. */
 export interface DataOwner {
@@ -19,9 +19,9 @@ export interface DataPart {
   /** Documents that a step removes. */
   readonly perStep: number;
   /** Ids of some documents, in any order. */
-  find(most: number): Promise<readonly unknown[]>;
+  find(most: number): Promise<readonly DocumentId[]>;
   /** Idempotent. */
-  remove(ids: readonly unknown[]): Promise<void>;
+  remove(ids: readonly DocumentId[]): Promise<void>;
   /** Documents that are left. */
   count(): Promise<number>;
 }
@@ -114,7 +114,7 @@ export function dataParts(database: Db, owner: DataOwner): readonly DataPart[] {
 }
 
 function collectionPart(database: Db, { collection, of, perStep = 500 }: CollectionData, owner: DataOwner): DataPart {
-  const documents = database.collection<{ readonly _id: unknown }>(collection);
+  const documents = database.collection<{ readonly _id: DocumentId }>(collection);
   const filters = of(owner);
   return {
     ...{ name: collection, perStep, isCounted: collection !== 'changes' },

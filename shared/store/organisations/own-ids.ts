@@ -1,5 +1,8 @@
-import type { Db } from 'mongodb';
+import type { Db, ObjectId } from 'mongodb';
 import { idsOfOrganisation as idsOfJobs } from '../jobs/job-documents.js';
+
+/** The id of a document, of any collection. */
+export type DocumentId = string | number | ObjectId;
 
 /** Ids by which data of an organisation is found that does not name the organisation itself. */
 export interface OwnIds {
@@ -16,16 +19,17 @@ export interface OwnIds {
  */
 export async function ownIds(database: Db, organisationId: string): Promise<OwnIds> {
   const own = { organisation_id: organisationId };
-  const of = async (name: string, filter: object, member = '_id'): Promise<string[]> => {
-    const found = database.collection(name).find(filter, { projection: { [member]: 1 } });
-    return (await found.toArray()).map((document) => String(document[member]));
+  const of = async (name: string, filter: object, ...members: readonly string[]): Promise<string[]> => {
+    const projection = Object.fromEntries(members.map((member) => [member, 1]));
+    const found = await database.collection(name).find(filter, { projection }).toArray();
+    return found.flatMap((document) => members.flatMap((member) => document[member] ?? [])).map(String);
   };
   const [jobs, models, versions, uploads, keys] = await Promise.all([
-    of('jobs', { _id: idsOfJobs(organisationId), org: organisationId }),
-    of('models', own),
+    of('jobs', { _id: idsOfJobs(organisationId), org: organisationId }, '_id'),
+    of('models', own, '_id'),
     of('model_versions', own, 'model_id'),
-    of('console_uploads', { org: organisationId }),
-    of('api_keys', own, 'hash'),
+    of('console_uploads', { org: organisationId }, '_id'),
+    of('api_keys', own, 'hash', 'previous_hash'),
   ]);
   return { jobs, models: [...new Set([...models, ...versions])], uploads, keys };
 }

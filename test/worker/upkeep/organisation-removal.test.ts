@@ -129,7 +129,8 @@ describe('the removal of an organisation', () => {
     expect(await run()).to.equal(0);
   });
 
-  it('that is killed after any of its steps and begun again ends with the same receipt', async () => {
+  it('that is killed after any of its steps and begun again ends with the same receipt', async function () {
+    this.timeout(180_000);
     const [killed, other] = [await fill(), await fill()];
     await order(other);
     await run();
@@ -181,7 +182,8 @@ describe('the removal of an organisation', () => {
     expect(await run()).to.equal(1);
   });
 
-  it('is left alone by a second process that works at the same time', async () => {
+  it('is left alone by a second process that works at the same time', async function () {
+    this.timeout(120_000);
     const gone = await fill();
     await order(gone);
     await Promise.all([run(), run(), run()]);
