@@ -12,7 +12,7 @@ export interface MonthRecords {
 }
 
 /** How far a removal has come. */
-export interface RemovalWork {
+interface RemovalWork {
   /** Counts the changes, so that two processes notice each other. */
   readonly revision: number;
   /** The data is gone through twice at least; from 1. */
