@@ -130,6 +130,7 @@ const bodies: Readonly<Record<string, object | string>> = {
   'playground.score': { model_id: 'mdl_none', fields: {} },
   'upload.create': new Uint8Array([1]),
   'job.create': { ...file, name: 'leads.csv', format: 'csv', bytes: 10 },
+  'job.create_stored': { model_id: 'mdl_none', sent_within_days: 90, max_rows: 5 },
   'job.preview': { ...file, head: 'YSxiCg==', is_whole: true },
   'job.upload': piece,
   'job.upload_by_post': piece,
