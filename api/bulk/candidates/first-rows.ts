@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import { callIdPrefix } from '../../../shared/contract/identifiers.js';
 import type { CandidateRun } from '../../../shared/store/models/candidate-runs.js';
 import { FirstScores, segmentsInOrder } from '../../../shared/store/models/first-scores.js';
+import { pageOfIds } from '../../../shared/store/models/segment-pages.js';
 import { RunFailure } from './run-failure.js';
 
 /** The first predictions of leads in a segment, by their indexes in its columns. */
@@ -12,8 +13,6 @@ export interface FirstRows {
 
 /** Rows that a step scores at most. A segment has up to a hundred. */
 const rowsPerStep = 1_000;
-/** So many ids are decoded in a few milliseconds. */
-const pageRecords = 15_000;
 
 interface FirstRowsDeps {
   readonly database: Db;
@@ -33,7 +32,7 @@ export async function* firstRows(
   { database, makeWay, signal }: FirstRowsDeps,
 ): AsyncGenerator<FirstRows> {
   const { org, model, from_id: fromId, until_id: untilId, after_id: afterId = fromId } = run;
-  const range = { org, model, afterId: callIdPrefix(org), untilId, columns: [], pageRecords };
+  const range = { org, model, afterId: callIdPrefix(org), untilId, columns: [], pageRecords: pageOfIds };
   const firsts = new FirstScores();
   for await (const segment of segmentsInOrder(database, range, { signal, beforePage: makeWay })) {
     const { _id: segmentId, crm_ids: crmIds } = segment;

@@ -1,6 +1,7 @@
 import type { ClientSession, Db } from 'mongodb';
 import { IdSet } from '../../files/id-set.js';
-import { callsCollection, type PredictionSegment } from '../calls/prediction-segment.js';
+import { callsCollection, ofSentRecords, type PredictionSegment } from '../calls/prediction-segment.js';
+import { firstPage, nextPage } from './segment-pages.js';
 
 /** A segment with the columns that are read. */
 type SegmentWith<Column extends keyof PredictionSegment> = Pick<PredictionSegment, '_id' | 'crm_ids' | Column>;
@@ -25,12 +26,9 @@ export interface ReadMeans {
   readonly beforePage?: () => Promise<void>;
 }
 
-/** A segment may have a single record. */
-const page = { first: 100, max: 1_000 };
-
 /**
  * Reads the live segments of a model under any of its versions, in the order of their ids, page by page. Calls of test
- * keys and voided calls have none.
+ * keys and voided calls have none. Calls that scored stored leads again are left out.
  * @throws errors of MongoDB; the reason of the signal
  */
 export async function* segmentsInOrder<Column extends keyof PredictionSegment = never>(
@@ -42,10 +40,10 @@ export async function* segmentsInOrder<Column extends keyof PredictionSegment = 
   const calls = database.collection<PredictionSegment>(callsCollection);
   const projection = Object.fromEntries(['crm_ids', ...columns].map((column) => [column, 1]));
   const means = { ...(session && { session }), ...(signal && { signal }) };
-  let size = page.first;
+  let size = firstPage;
   for (let lastId = afterId; ; ) {
     await beforePage?.();
-    const of = { _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true } };
+    const of = { _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true }, ...ofSentRecords };
     const segments = await calls
       .find(of, { hint: { _id: 1 }, ...means })
       .project<SegmentWith<Column>>(projection)
@@ -55,8 +53,7 @@ export async function* segmentsInOrder<Column extends keyof PredictionSegment = 
     yield* segments;
     if (segments.length < size) return;
     lastId = segments.at(-1)?._id ?? untilId;
-    const perSegment = segments.reduce((sum, { crm_ids: crmIds }) => sum + crmIds.length, 0) / segments.length;
-    size = Math.min(page.max, Math.max(1, Math.round(pageRecords / Math.max(1, perSegment))));
+    size = nextPage(segments, pageRecords);
   }
 }
 

@@ -4,6 +4,7 @@ import { horizonDaysOf } from '../../../../shared/contract/verdict.js';
 import { bandOf, type PredictionSegment } from '../../../../shared/store/calls/prediction-segment.js';
 import { FirstScores, segmentsInOrder } from '../../../../shared/store/models/first-scores.js';
 import { loadManifest } from '../../../../shared/store/models/model-versions.js';
+import { pageOfIds } from '../../../../shared/store/models/segment-pages.js';
 import { type FirstPrediction, figuresOfLead } from '../../../../worker/grading/cohort/lead-counts.js';
 import { outcomesOfLeads } from '../../../../worker/grading/cohort/lead-outcomes.js';
 import type { Snapshot } from '../../../../worker/grading/cohort/snapshot.js';
@@ -73,8 +74,8 @@ export interface StoredLeadsRead {
 }
 
 const windowMs = 365 * dayMs;
-/** Ids alone, and records with their fields: both are decoded in some milliseconds. */
-const pageRecords = { ids: 15_000, rows: 2_000 };
+/** Records with their fields that are decoded in some milliseconds. */
+const pageOfRows = 2_000;
 
 /** A lead of which the outcome is not read yet. */
 interface FirstRow extends FirstPrediction {
@@ -112,7 +113,7 @@ export async function readStoredLeads(
   const means = { session, signal };
   const firsts = new FirstScores();
   const countFirsts = async (afterId: string, endId: string): Promise<number> => {
-    const range = { org, model, afterId, untilId: endId, columns: [], pageRecords: pageRecords.ids };
+    const range = { org, model, afterId, untilId: endId, columns: [], pageRecords: pageOfIds };
     let count = 0;
     for await (const segment of segmentsInOrder(database, range, means)) count += firsts.rowsOf(segment.crm_ids).length;
     return count;
@@ -133,7 +134,7 @@ export async function readStoredLeads(
     sums.convertedBefore += found.convertedBefore;
     if (found.leads.length > 0) await take(found.leads);
   };
-  const range = { org, model, afterId: sinceId, untilId, columns, pageRecords: pageRecords.rows };
+  const range = { org, model, afterId: sinceId, untilId, columns, pageRecords: pageOfRows };
   for await (const segment of segmentsInOrder(database, range, means)) {
     const rows = firsts.rowsOf(segment.crm_ids);
     if (rows.length === 0) continue;
@@ -146,7 +147,7 @@ export async function readStoredLeads(
       continue;
     }
     batch.push(...firstRowsOf(segment, rows, reader));
-    if (batch.length >= pageRecords.rows) await flush();
+    if (batch.length >= pageOfRows) await flush();
   }
   await flush();
   const tooYoung = await countFirsts(untilId, `${callIdPrefix(org)}~`);

@@ -26,7 +26,11 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the search changes. `rows_a_leaf`: The least number. `columns`: The share that a tree may use."""
+    """The parameters that the search changes.
+
+    `rows_a_leaf`: The least number.
+    `columns`: The share that a tree may use.
+    """
 
     leaves: int = 8
     rows_a_leaf: int = 20
@@ -160,7 +164,7 @@ def search_parameters(
 
 
 def best_of(candidates: Sequence[Candidate]) -> Candidate:
-    """The candidate with the highest AUC. Of those that nearly equal it, the smallest model."""
+    """The candidate with the highest AUC; the smallest model of several that are nearly equal."""
     highest = max(candidate.auc for candidate in candidates)
     equal = [candidate for candidate in candidates if candidate.auc >= highest - _EQUAL]
     return min(equal, key=lambda candidate: candidate.trees * candidate.parameters.leaves)

@@ -92,14 +92,15 @@ describe('readStoredLeads', () => {
     expect(narrow.counts.leftOut).to.deep.include({ tooOld: 2, tooYoung: 2 });
   });
 
-  it('gives neither an erased lead nor one of a voided call', async () => {
+  it('gives no lead that is erased, or of a call that is voided or scored stored leads again', async () => {
     const own = await world();
     await own.call('2026-05-01', [
       { crmId: 'erased', cells: [1] },
       { crmId: 'kept', cells: [2] },
     ]);
     await own.void(await own.call('2026-05-02', [{ crmId: 'voided', cells: [3] }]));
-    for (const crmId of ['erased', 'kept', 'voided'])
+    await own.call('2026-05-03', [{ crmId: 'again', cells: [4] }], '2.0.0', 'stored');
+    for (const crmId of ['erased', 'kept', 'voided', 'again'])
       await own.outcome(crmId, { converted: false, at: '2026-06-01' }, reported);
     await own.erase('erased');
     const { leads } = await read(own);

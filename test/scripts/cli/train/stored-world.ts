@@ -57,7 +57,7 @@ export class StoredWorld {
   }
 
   /** Stores a call as a gateway did at that time, without its ledger row. @returns its id */
-  async call(at: string, rows: readonly WorldRow[], version = '2.0.0'): Promise<string> {
+  async call(at: string, rows: readonly WorldRow[], version = '2.0.0', source?: 'stored'): Promise<string> {
     const { organisationId: org, modelId: model } = this.ids;
     const date = new Date(at);
     const callId = this.newCallId(date.getTime(), org);
@@ -68,7 +68,7 @@ export class StoredWorld {
       likelihoods: scores.map((score) => score * 100),
       fields: rows.map(({ cells = [] }) => JSON.stringify(cells)),
     });
-    await this.calls.insertMany(segments);
+    await this.calls.insertMany(segments.map((segment) => ({ ...segment, ...(source && { source }) })));
     return callId;
   }
 
