@@ -25,7 +25,7 @@ export interface FinishedTraining {
 }
 
 /** The members of training.json that the command line shows. */
-export interface TrainingDocument {
+interface TrainingDocument {
   readonly name: string;
   readonly version: string;
   readonly rows: Readonly<Record<string, unknown>> & { readonly held_out: number };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { countText, shareText } from '../../../shared/contract/figures.js';
 import { lineWidth, type OutputStream } from '../context/cli-context.js';
 import { renderFields } from '../output/table.js';
@@ -17,7 +18,7 @@ export function trainingText({ bundle, report, training }: FinishedTraining, str
       ['Top fifth', `converts ${lift.toFixed(2)} times as often as all`],
       ...reasons.map((reason, index): [string, string] => [index === 0 ? 'Left out' : '', reason]),
       ['Bundle', bundle],
-      ['Report', report],
+      ['Report', existsSync(report) ? report : undefined],
     ],
     { width: lineWidth(stream) },
   );
