@@ -55,5 +55,5 @@ Ctrl-C leaves nothing.
 Leave out columns that are filled only after the outcome, such as a reason for
 the loss (--skip). With them, the model is worthless for new leads.
 
-The command needs Python 3.10 or later. It makes an environment of 380 MB once.
+The command needs Python 3.10 or later. It makes an environment of 410 MB once.
 Without --org, import the bundle with \`model import\`.`;

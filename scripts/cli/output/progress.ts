@@ -59,7 +59,7 @@ export interface ProgressOptions {
   readonly stream: NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
   /** The activity, such as `Scoring`. */
   readonly label: string;
-  /** The counted items in the plural, such as `records`; empty when `readable` says it. Without it, none are counted. */
+  /** The counted items in the plural, such as `records`; empty if `readable` says it. Without it, none are counted. */
   readonly unit?: string;
   /** Writes a number of items; `countText` by default. */
   readonly readable?: (count: number) => string;

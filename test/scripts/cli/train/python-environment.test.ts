@@ -28,7 +28,7 @@ describe('trainingPython', () => {
     said.length = 0;
     const path = await make();
     expect(path).to.equal(join(parent, 'train', 'bin', 'python'));
-    expect(said[0]).to.include('once').and.include(join(parent, 'train')).and.include('380 MB');
+    expect(said[0]).to.include('once').and.include(join(parent, 'train')).and.include('410 MB');
     expect(said[1]).to.equal('  numpy');
     expect(await readdir(parent)).to.deep.equal(['train']);
     const { ino } = await stat(path);
