@@ -7,9 +7,9 @@ import { defineCommand, nonBlank, plainText, wholeNumber } from './define-comman
 export function addTrainCommand(program: Command, context: CliContext): void {
   const command = defineCommand(program, {
     usage: 'train <file>',
-    description: 'Train a model on a CSV file of won and lost leads. Writes its bundle',
+    description: 'Train a model on a CSV file of won and lost leads. Writes its bundle and a report',
     examples: [
-      'train leads.csv --converted Won --skip "Lost Reason" --org org_4fzyo82mVYHgQ1bT',
+      'train leads.csv --converted Won --at Created --org org_4fzyo82mVYHgQ1bT',
       'train deals.csv --converted Stage --won-values "Closed Won" --lost-values "Closed Lost"',
     ],
     notes: notes.trim(),
@@ -19,14 +19,23 @@ export function addTrainCommand(program: Command, context: CliContext): void {
     .option('--won-values <values>', 'values that mean converted, such as "Closed Won,Won"', several)
     .option('--lost-values <values>', 'values that mean not converted, such as "Closed Lost"', several)
     .option('--others-lost', 'every other value means not converted; needs --won-values')
+    .option('--at <column-or-date>', 'when each row was as it is: a column, or one date for all', nonBlank)
+    .option(
+      '--converted-at <column>',
+      'column with the date of the conversion; later ones than the horizon do not count',
+      nonBlank,
+    )
     .option(
       '--horizon <days>',
       'days within which a conversion counts (default: 90)',
       wholeNumber({ min: 1, max: 36_500 }),
     )
+    .option('--since <date>', 'leave out rows with an earlier --at', nonBlank)
+    .option('--until <date>', 'outcomes are known up to this date (default: the newest in the file)', nonBlank)
     .option('--id <column>', 'column that identifies a lead: it counts once', nonBlank)
     .option('--group <column>', 'column of what belongs together, such as the account', nonBlank)
     .option('--skip <column>', 'leave this column out; may be repeated', several)
+    .option('--keep <column>', 'this column was known when leads were scored; may be repeated', several)
     .option('--missing <values>', 'cells that mean missing, such as "Select,?"', several)
     .addOption(new Option('--date-order <order>', 'how dates with slashes are read').choices(['dmy', 'mdy']))
     .option('--encoding <name>', 'encoding of the file, such as windows-1252', nonBlank)
@@ -37,6 +46,7 @@ export function addTrainCommand(program: Command, context: CliContext): void {
     .option('--version <version>', 'version of the model (default: date and digest)', nonBlank)
     .option('--org <org>', 'import the bundle as a new model of this organisation', nonBlank)
     .option('--python <path>', 'use this Python and its packages', nonBlank)
+    .option('--yes', 'keep all columns, also those that leads perhaps got after their outcome')
     .action(async (path: string, options: TrainOptions) => {
       const { trainOnFile } = await import('../train/train-file.js');
       await context.present(options, trainOnFile(context, path, options));
@@ -49,11 +59,13 @@ const several = (text: string, before: readonly string[] = []): string[] => [...
 const notes = `
 The file has one lead a row, with the fields that the CRM sends, and the outcome.
 The command chooses columns and parameters, holds a fifth of the leads out, and
-measures the model on them. The folder is written as a whole, or not at all:
-Ctrl-C leaves nothing.
+measures the model on them. FOLDER/report.html shows the result. The folder is
+written as a whole, or not at all: Ctrl-C leaves nothing.
 
-Leave out columns that are filled only after the outcome, such as a reason for
-the loss (--skip). With them, the model is worthless for new leads.
+A column that was filled only after the outcome, such as a reason for the loss,
+makes a model that is worthless later. The command shows how each column ranks
+leads alone. It asks about suspects in a terminal. Without one it refuses them:
+name each with --skip or --keep. Read the table also when nothing is suspect.
 
 The command needs Python 3.10 or later. It makes an environment of 410 MB once.
 Without --org, import the bundle with \`model import\`.`;

@@ -6,10 +6,15 @@ export interface TrainOptions {
   readonly wonValues?: readonly string[];
   readonly lostValues?: readonly string[];
   readonly othersLost?: boolean;
+  readonly at?: string;
+  readonly convertedAt?: string;
   readonly horizon?: number;
+  readonly since?: string;
+  readonly until?: string;
   readonly id?: string;
   readonly group?: string;
   readonly skip?: readonly string[];
+  readonly keep?: readonly string[];
   readonly missing?: readonly string[];
   readonly dateOrder?: string;
   readonly encoding?: string;
@@ -20,14 +25,25 @@ export interface TrainOptions {
   readonly version?: string;
   readonly org?: string;
   readonly python?: string;
+  readonly yes?: boolean;
   readonly json?: boolean;
 }
 
 /** The options that the training itself reads, in the order of its help. */
 const passedOptions = [
-  ...(['converted', 'wonValues', 'lostValues', 'othersLost', 'horizon'] as const),
-  ...(['id', 'group', 'skip', 'missing', 'dateOrder', 'encoding'] as const),
-  ...(['budget', 'out', 'replace', 'name', 'version'] as const),
+  ...([
+    'converted',
+    'wonValues',
+    'lostValues',
+    'othersLost',
+    'at',
+    'convertedAt',
+    'horizon',
+    'since',
+    'until',
+  ] as const),
+  ...(['id', 'group', 'skip', 'keep', 'missing', 'dateOrder', 'encoding'] as const),
+  ...(['budget', 'out', 'replace', 'name', 'version', 'yes'] as const),
 ];
 
 /** The options of `python -m leadscore_export.train`. */
@@ -40,7 +56,7 @@ export function trainingWords(options: TrainOptions, { canAsk }: { readonly canA
     // As one word: a column may begin with a hyphen.
     return (typeof value === 'object' ? value : [value]).map((each) => `${option}=${each}`);
   });
-  return canAsk ? [...words, '--ask'] : words;
+  return canAsk && options.yes !== true ? [...words, '--ask'] : words;
 }
 
 /** @throws CliError for options that do not go together */

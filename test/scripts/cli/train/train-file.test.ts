@@ -66,7 +66,7 @@ describe('leadscore train FILE', () => {
     const { exitCode, stdout, stderr } = await callCli(
       words(
         file,
-        ...['--won-values', 'Closed Won,Won', '--others-lost', '--horizon', '30'],
+        ...['--won-values', 'Closed Won,Won', '--others-lost', '--at', 'Created', '--horizon', '30'],
         ...['--skip', '-Tags', '--skip', 'Lead Number', '--missing', 'Select,?', '--budget', '5', '--replace'],
       ),
     );
@@ -74,7 +74,7 @@ describe('leadscore train FILE', () => {
     const { words: given, pythonPath } = await python.runOf(file);
     expect(given).to.deep.equal([
       file,
-      ...['--converted=Won', '--won-values=Closed Won,Won', '--others-lost', '--horizon=30'],
+      ...['--converted=Won', '--won-values=Closed Won,Won', '--others-lost', '--at=Created', '--horizon=30'],
       ...['--skip=-Tags', '--skip=Lead Number', '--missing=Select,?', '--budget=5', '--replace', '--json-lines'],
     ]);
     expect(pythonPath).to.match(/scripts\/export$/);
@@ -111,6 +111,11 @@ describe('leadscore train FILE', () => {
       expect(run.answers).to.deep.equal([answer]);
       expect(run.words).to.include('--ask');
     }
+    const decided = await fileOf(done());
+    await callCli(words(decided, '--yes'), {}, '');
+    expect((await python.runOf(decided)).words)
+      .to.include('--yes')
+      .and.not.include('--ask');
   });
 
   it('fails with the code, the message and the exit code of the training', async () => {
