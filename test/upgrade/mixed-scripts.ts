@@ -28,8 +28,8 @@ export const olderScripts = async (): Promise<Readonly<Record<string, string>>> 
   (await readFixture(projectFile(lastFixture))).scripts;
 
 /**
- * Connects as two processes do of which one runs the last release: each second run of a script is one of its script
- * under the same path. A script that this release does not have any more never runs.
+ * Connects as two processes do of which one runs the last release. Each second run of a script is one of that release's
+ * script under the same path. A script that this release does not have any more never runs.
  * @param ran gets the paths of the scripts of the last release that have run
  */
 export async function mixedScripts(redisUrl: string, ran = new Set<string>()): Promise<MixedScripts> {

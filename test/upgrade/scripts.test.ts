@@ -5,7 +5,7 @@ import { WorkerRegister } from '../../shared/redis/worker-register.js';
 import { freshDatabases } from '../support/service/servers.js';
 import { type MixedScripts, mixedScripts, olderScripts } from './mixed-scripts.js';
 
-/** Those whose data the tests of models play: quota, its sweep and the latest scores. */
+/** Tests of models play these: quota, its sweep and the latest scores. */
 const played = /^shared\/(quota|latest-scores)\//;
 
 /** See also test/shared/quota/model/quota.model.test.ts and test/shared/latest-scores/latest-scores.model.test.ts. */

@@ -271,7 +271,7 @@ describe('LatestScores against a model', () => {
     this.timeout(400_000);
     const { redisUrl } = await freshDatabases();
     const ran = new Set<string>();
-    await hasNoOlderItem(runsOfTier(15, 200), async () => {
+    await hasNoOlderItem(runsOfTier(10, 200), async () => {
       const mixed = await mixedScripts(redisUrl, ran);
       return new LatestRig(redisUrl, mixed.redis);
     });
