@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { LocationProvider, useLocation } from 'preact-iso';
 import { SignIn } from './pages/sign-in.js';
+import { preloadPage } from './pages.js';
 import { Problem } from './parts/page.js';
 import { call, Refusal } from './server/call.js';
 import { onSessionChange, tellOtherTabs } from './server/other-tabs.js';
@@ -54,6 +55,9 @@ function SignOut() {
     </main>
   );
 }
+
+// While the console says who is signed in.
+preloadPage(location.pathname);
 
 const root = document.querySelector('#app');
 const title = document.title;

@@ -1,28 +1,11 @@
-import type { FunctionComponent } from 'preact';
 import type { Role } from '../../../shared/contract/roles.js';
-import { LeadPage } from './pages/leads/lead.js';
-import { LeadsPage } from './pages/leads/leads.js';
-import { PlaygroundPage } from './pages/leads/playground.js';
-import { ComparePage } from './pages/models/compare/compare.js';
-import { ModelPage } from './pages/models/model.js';
-import { ModelsPage } from './pages/models/models.js';
-import { FleetPage } from './pages/operator/fleet.js';
-import { OrganisationsPage } from './pages/operator/orgs.js';
-import { AuditPage } from './pages/organisation/audit.js';
-import { CrmPage } from './pages/organisation/crm.js';
-import { KeysPage } from './pages/organisation/keys/keys.js';
-import { OverviewPage } from './pages/organisation/overview.js';
-import { OperatorSessionsPage, SessionsPage } from './pages/organisation/sessions.js';
-import { SettingsPage } from './pages/organisation/settings.js';
-import { UsagePage } from './pages/organisation/usage.js';
 import type { IconName } from './parts/icon.js';
-import { later } from './parts/later.js';
+import { type LaterPage, later } from './parts/later.js';
 
 /** A page: its address below the base, the least role, and its position in the menu. */
-interface PageEntry {
+interface PageEntry extends LaterPage {
   readonly address: string;
   readonly role: Role;
-  readonly component: FunctionComponent;
   /** Absent for pages that other pages link to. */
   readonly menu?: string;
   /** The drawing before the name in the menu. */
@@ -31,40 +14,122 @@ interface PageEntry {
   readonly isOfOperator?: boolean;
 }
 
-const OutcomesPage = later(async () => (await import('./pages/outcomes/outcomes.js')).OutcomesPage);
-const RefusedCallsPage = later(async () => (await import('./pages/organisation/refused-calls.js')).RefusedCallsPage);
-const JobsPage = later(async () => (await import('./pages/jobs/jobs.js')).JobsPage);
-const NewJobPage = later(async () => (await import('./pages/jobs/new-job.js')).NewJobPage);
-const JobPage = later(async () => (await import('./pages/jobs/job.js')).JobPage);
-
 /** All pages behind the sign-in, in the order of the menu. */
 export const pages: readonly PageEntry[] = [
-  { address: '/', role: 'viewer', component: OverviewPage, menu: 'Overview', icon: 'home', group: '' },
-  { address: '/models', role: 'viewer', component: ModelsPage, menu: 'Models', icon: 'cube', group: '' },
-  { address: '/models/:id', role: 'viewer', component: ModelPage, group: '' },
-  { address: '/models/:id/compare', role: 'viewer', component: ComparePage, group: '' },
-  { address: '/leads', role: 'admin', component: LeadsPage, menu: 'Leads', icon: 'people', group: '' },
-  { address: '/leads/:id', role: 'admin', component: LeadPage, group: '' },
-  { address: '/jobs', role: 'admin', component: JobsPage, menu: 'Jobs', icon: 'file', group: '' },
-  { address: '/jobs/new', role: 'admin', component: NewJobPage, group: '' },
-  { address: '/jobs/:id', role: 'admin', component: JobPage, group: '' },
-  { address: '/outcomes', role: 'admin', component: OutcomesPage, menu: 'Outcomes', icon: 'flag', group: '' },
-  { address: '/playground', role: 'admin', component: PlaygroundPage, menu: 'Playground', icon: 'play', group: '' },
-  { address: '/keys', role: 'admin', component: KeysPage, menu: 'API keys', icon: 'key', group: 'Connect' },
-  { address: '/crm', role: 'viewer', component: CrmPage, menu: 'CRM set-up', icon: 'plug', group: 'Connect' },
+  {
+    address: '/',
+    role: 'viewer',
+    ...later(async () => (await import('./pages/organisation/overview.js')).OverviewPage),
+    menu: 'Overview',
+    icon: 'home',
+    group: '',
+  },
+  {
+    address: '/models',
+    role: 'viewer',
+    ...later(async () => (await import('./pages/models/models.js')).ModelsPage),
+    menu: 'Models',
+    icon: 'cube',
+    group: '',
+  },
+  {
+    address: '/models/:id',
+    role: 'viewer',
+    ...later(async () => (await import('./pages/models/model.js')).ModelPage),
+    group: '',
+  },
+  {
+    address: '/models/:id/compare',
+    role: 'viewer',
+    ...later(async () => (await import('./pages/models/compare/compare.js')).ComparePage),
+    group: '',
+  },
+  {
+    address: '/leads',
+    role: 'admin',
+    ...later(async () => (await import('./pages/leads/leads.js')).LeadsPage),
+    menu: 'Leads',
+    icon: 'people',
+    group: '',
+  },
+  {
+    address: '/leads/:id',
+    role: 'admin',
+    ...later(async () => (await import('./pages/leads/lead.js')).LeadPage),
+    group: '',
+  },
+  {
+    address: '/jobs',
+    role: 'admin',
+    ...later(async () => (await import('./pages/jobs/jobs.js')).JobsPage),
+    menu: 'Jobs',
+    icon: 'file',
+    group: '',
+  },
+  {
+    address: '/jobs/new',
+    role: 'admin',
+    ...later(async () => (await import('./pages/jobs/new-job.js')).NewJobPage),
+    group: '',
+  },
+  {
+    address: '/jobs/:id',
+    role: 'admin',
+    ...later(async () => (await import('./pages/jobs/job.js')).JobPage),
+    group: '',
+  },
+  {
+    address: '/outcomes',
+    role: 'admin',
+    ...later(async () => (await import('./pages/outcomes/outcomes.js')).OutcomesPage),
+    menu: 'Outcomes',
+    icon: 'flag',
+    group: '',
+  },
+  {
+    address: '/playground',
+    role: 'admin',
+    ...later(async () => (await import('./pages/leads/playground.js')).PlaygroundPage),
+    menu: 'Playground',
+    icon: 'play',
+    group: '',
+  },
+  {
+    address: '/keys',
+    role: 'admin',
+    ...later(async () => (await import('./pages/organisation/keys/keys.js')).KeysPage),
+    menu: 'API keys',
+    icon: 'key',
+    group: 'Connect',
+  },
+  {
+    address: '/crm',
+    role: 'viewer',
+    ...later(async () => (await import('./pages/organisation/crm.js')).CrmPage),
+    menu: 'CRM set-up',
+    icon: 'plug',
+    group: 'Connect',
+  },
   {
     address: '/refused-calls',
     role: 'viewer',
-    component: RefusedCallsPage,
+    ...later(async () => (await import('./pages/organisation/refused-calls.js')).RefusedCallsPage),
     menu: 'Refused calls',
     icon: 'barred',
     group: 'Connect',
   },
-  { address: '/usage', role: 'viewer', component: UsagePage, menu: 'Usage', icon: 'bars', group: 'Settings' },
+  {
+    address: '/usage',
+    role: 'viewer',
+    ...later(async () => (await import('./pages/organisation/usage.js')).UsagePage),
+    menu: 'Usage',
+    icon: 'bars',
+    group: 'Settings',
+  },
   {
     address: '/settings',
     role: 'viewer',
-    component: SettingsPage,
+    ...later(async () => (await import('./pages/organisation/settings.js')).SettingsPage),
     menu: 'Settings',
     icon: 'sliders',
     group: 'Settings',
@@ -72,20 +137,44 @@ export const pages: readonly PageEntry[] = [
   {
     address: '/sessions',
     role: 'viewer',
-    component: SessionsPage,
+    ...later(async () => (await import('./pages/organisation/sessions.js')).SessionsPage),
     menu: 'Sessions',
     icon: 'screen',
     group: 'Settings',
   },
-  { address: '/audit', role: 'viewer', component: AuditPage, menu: 'Audit log', icon: 'page', group: 'Settings' },
+  {
+    address: '/audit',
+    role: 'viewer',
+    ...later(async () => (await import('./pages/organisation/audit.js')).AuditPage),
+    menu: 'Audit log',
+    icon: 'page',
+    group: 'Settings',
+  },
   ...[
-    { address: '/orgs', component: OrganisationsPage, menu: 'Organisations', icon: 'building' as const },
+    {
+      address: '/orgs',
+      ...later(async () => (await import('./pages/operator/orgs.js')).OrganisationsPage),
+      menu: 'Organisations',
+      icon: 'building' as const,
+    },
     {
       address: '/operator-sessions',
-      component: OperatorSessionsPage,
+      ...later(async () => (await import('./pages/organisation/sessions.js')).OperatorSessionsPage),
       menu: 'Operator sessions',
       icon: 'screen' as const,
     },
-    { address: '/fleet', component: FleetPage, menu: 'Queues and workers', icon: 'queue' as const },
+    {
+      address: '/fleet',
+      ...later(async () => (await import('./pages/operator/fleet.js')).FleetPage),
+      menu: 'Queues and workers',
+      icon: 'queue' as const,
+    },
   ].map((page) => ({ ...page, role: 'operator', group: 'Operator', isOfOperator: true }) as const),
 ];
+
+/** Loads the code of the page at an address of this console, so that the page opens at once. */
+export function preloadPage(path: string): void {
+  const address = path.replace(/^\/o\/[^/]+/, '').replace(/\/$/, '');
+  const isAt = (page: PageEntry) => new RegExp(`^${page.address.replace(/:\w+/, '[^/]+').replace(/^\/$/, '')}$`);
+  pages.find((page) => isAt(page).test(address))?.preload();
+}

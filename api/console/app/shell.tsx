@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Route, Router, useLocation } from 'preact-iso';
 import { mayActAs } from '../../../shared/contract/roles.js';
 import { OrganisationMenu } from './organisation-menu.js';
-import { pages } from './pages.js';
+import { pages, preloadPage } from './pages.js';
 import { Icon } from './parts/icon.js';
 import { SchemeChoice } from './parts/scheme-choice.js';
 import { Refusals } from './refusals.js';
@@ -36,7 +36,7 @@ export function Shell({ session, signOut }: { readonly session: Session; readonl
   const open = pages.filter((page) => mayActAs(role, page.role) && (page.isOfOperator || organisationId !== ''));
   return (
     <OrganisationContext.Provider value={{ session, organisationId, role, base }}>
-      <div class="shell">
+      <div class="shell" onPointerOver={preload} onFocusIn={preload}>
         <button type="button" class="button skip" onClick={focusPage}>
           Skip to the page
         </button>
@@ -107,6 +107,12 @@ export function Shell({ session, signOut }: { readonly session: Session; readonl
       </div>
     </OrganisationContext.Provider>
   );
+}
+
+/** Loads the page of the link under the pointer or with the focus. */
+function preload({ target }: Event): void {
+  const link = target instanceof Element ? target.closest('a') : null;
+  if (link !== null && link.origin === location.origin) preloadPage(link.pathname);
 }
 
 /** Screen readers read the title of the page, and Tab goes on from there. A page that is loading has no title yet. */

@@ -27,6 +27,8 @@ const page = '/index.html';
 const signInPath = '/login';
 /** The browser asks who is signed in while it loads the script, which needs the reply. */
 const sessionPreload = '</admin/v1/session>; rel=preload; as=fetch; crossorigin';
+/** For each page a pattern of its addresses, and the scripts that it needs beside those of all pages. */
+const scriptsFile = 'page-scripts.json';
 
 /**
  * Serves the files of a folder, and its page at every other address without an extension: the application has its own
@@ -35,12 +37,15 @@ const sessionPreload = '</admin/v1/session>; rel=preload; as=fetch; crossorigin'
  */
 export function staticFiles(folder: string): Middleware {
   const files = readFiles(folder);
+  const scriptsOf = readPageScripts(folder);
   return async (context, next) => {
     const isRead = context.method === 'GET' || context.method === 'HEAD';
     if (!isRead || context.path.startsWith('/admin/')) return await next();
     const file = files.get(context.path) ?? (extname(context.path) === '' ? files.get(page) : undefined);
     if (file === undefined) return await next();
-    if (file === files.get(page) && context.path !== signInPath) context.set('Link', sessionPreload);
+    // The browser would otherwise ask for the scripts of the page after it has read the first one.
+    if (file === files.get(page) && context.path !== signInPath)
+      context.set('Link', [sessionPreload, ...scriptsOf(context.path)].join(', '));
     serve(context, file);
   };
 }
@@ -52,6 +57,17 @@ function serve(context: Context, { type, isImmutable, bytes }: StaticFile): void
   context.type = type;
   if (coding !== 'identity') context.set('Content-Encoding', coding);
   context.body = bytes[coding === 'br' || coding === 'gzip' ? coding : 'identity'];
+}
+
+/** @returns the links to the scripts of the page at an address, which the browser loads with the page */
+function readPageScripts(folder: string): (path: string) => readonly string[] {
+  const file = join(folder, scriptsFile);
+  if (!existsSync(file)) return () => [];
+  const entries = JSON.parse(readFileSync(file, 'utf8')) as readonly (readonly [pattern: string, scripts: string[]])[];
+  const links = entries.map(
+    ([pattern, scripts]) => [new RegExp(pattern), scripts.map((script) => `<${script}>; rel=modulepreload`)] as const,
+  );
+  return (path) => links.find(([pattern]) => pattern.test(path))?.[1] ?? [];
 }
 
 function readFiles(folder: string): ReadonlyMap<string, StaticFile> {

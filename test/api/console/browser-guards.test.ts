@@ -72,12 +72,19 @@ describe('the console for browsers', () => {
     expect([short.headers.get('content-encoding'), short.body]).to.deep.equal([null, { oidc: false }]);
   });
 
-  it('tells browsers to ask for the session early, but not where people sign in', async () => {
-    const linkOf = async (path: string) => (await service.anyone('GET', path)).headers.get('link');
+  it('tells browsers to ask early for the session and the scripts of the page, but not where people sign in', async () => {
+    const linksOf = async (path: string) => (await service.anyone('GET', path)).headers.get('link')?.split(', ');
     const preload = '</admin/v1/session>; rel=preload; as=fetch; crossorigin';
-    expect(await linkOf('/')).to.equal(preload);
-    expect(await linkOf('/o/org_other/usage')).to.equal(preload);
-    expect(await linkOf('/login')).to.equal(null);
+    const [session, ...scripts] = (await linksOf('/usage')) ?? [];
+    expect(session).to.equal(preload);
+    expect(scripts[0]).to.match(/^<\/usage-\w+\.js>; rel=modulepreload$/);
+    for (const link of scripts)
+      expect((await service.anyone('GET', link.slice(1, link.indexOf('>')))).status, link).to.equal(200);
+    expect(await linksOf('/o/org_other/usage')).to.deep.equal([session, ...scripts]);
+    expect((await linksOf('/jobs/new'))?.[1]).to.match(/^<\/new-job-/);
+    expect((await linksOf('/jobs/job_1'))?.[1]).to.match(/^<\/job-/);
+    expect(await linksOf('/nowhere')).to.deep.equal([preload]);
+    expect(await linksOf('/login')).to.equal(undefined);
   });
 
   it('sets headers on every reply that forbid scripts from elsewhere, framing and caching', async () => {

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core';
 export const layoutWidths = [390, 768, 1280, 1440, 1600] as const;
 
 /**
- * Measures the open page at a width.
- * @returns a line for each control outside of its card, each text that is cut, and each text under another one or under
- * a control. Text in a box that scrolls may go on beyond the box
+ * Measures the open page at a width. While a dialog, a hint or the menu of organisations is open, measures that alone.
+ * @returns a line for each control that is small or outside of its card, and for each text that is cut or covered. On a
+ * telephone also for each box that scrolls sideways. Text in a box that scrolls may go on beyond the box
  */
 export async function layoutFaults(page: Page, width: number): Promise<string[]> {
   await page.setViewportSize({ width, height: 900 });
@@ -18,12 +18,19 @@ export async function layoutFaults(page: Page, width: number): Promise<string[]>
 
 /** Pixels by which the measures of a browser may differ. */
 const tolerance = 1;
+/** The least width and height of a control, by WCAG 2.5.8. */
+const fingerPx = 24;
+/** Up to this width nothing but a sample of code may scroll sideways. */
+const telephonePx = 560;
+const cards = '.card, dialog, [popover], .organisations nav';
 
 const measure = `() => {
   const tolerance = ${tolerance};
+  const cards = '${cards}';
+  const root = [...document.querySelectorAll('dialog[open], [popover]:popover-open, .organisations nav')].at(-1) ?? document.body;
   const controls = 'a.button, button, input:not(.visually-hidden), select, textarea, summary, .switch span';
   const isShown = (element) =>
-    element.checkVisibility({ visibilityProperty: true }) && !element.closest('.visually-hidden, .skip:not(:focus)');
+    element.checkVisibility({ visibilityProperty: true }) && !element.closest('.visually-hidden, .skip:not(:focus), [data-folded] thead');
   const quoted = (text) => JSON.stringify(text.replace(/\\s+/g, ' ').trim().slice(0, 60));
   const nameOf = (element) => element.tagName.toLowerCase() + ' ' + quoted(element.textContent || element.id);
 
@@ -31,7 +38,9 @@ const measure = `() => {
   function seen(element, box) {
     let { left, top, right, bottom } = box;
     let isCut = false;
-    for (let each = element; each && each !== document.body; each = each.parentElement) {
+    // What is around a dialog or a hint does not clip it.
+    const end = root.matches('dialog, [popover]') ? root.parentElement : document.body;
+    for (let each = element; each && each !== end; each = each.parentElement) {
       const { overflowX, overflowY } = getComputedStyle(each);
       if (overflowX === 'visible' && overflowY === 'visible') continue;
       const clip = each.getBoundingClientRect();
@@ -52,10 +61,16 @@ const measure = `() => {
   };
   const pageWidth = document.documentElement.clientWidth;
   const faults = [];
+  if (document.documentElement.scrollWidth > pageWidth) faults.push('the page scrolls sideways');
+  if (pageWidth <= ${telephonePx})
+    for (const each of root.querySelectorAll('*'))
+      if (/auto|scroll/.test(getComputedStyle(each).overflowX) && each.scrollWidth > each.clientWidth + tolerance &&
+        isShown(each) && !each.querySelector('pre') && each.tagName !== 'TEXTAREA')
+        faults.push('scrolls sideways: ' + (each.ariaLabel ?? nameOf(each)));
 
   // Lines of text, each in its box.
   const lines = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode;
     const element = node.parentElement;
@@ -70,7 +85,7 @@ const measure = `() => {
       const { isCut, ...visible } = seen(element, box);
       const isBeyond = visible.left < -tolerance || visible.right > pageWidth + tolerance;
       if (isCut || isBeyond) faults.push('cut: ' + quoted(node.data));
-      const card = element.closest('.card');
+      const card = element.closest(cards);
       if (card && !scrolls(element, card)) {
         const { left, right } = card.getBoundingClientRect();
         if (box.left < left - tolerance || box.right > right + tolerance) faults.push('outside of its card: ' + quoted(node.data));
@@ -83,7 +98,7 @@ const measure = `() => {
 
   // The chosen text of a select, and the hint in an empty field.
   const pen = document.createElement('canvas').getContext('2d');
-  for (const field of document.querySelectorAll('select, input[placeholder]')) {
+  for (const field of root.querySelectorAll('select, input[placeholder]')) {
     const text = field.tagName === 'SELECT' ? field.selectedOptions[0]?.textContent : field.value === '' && field.placeholder;
     if (!text || !isShown(field)) continue;
     const style = getComputedStyle(field);
@@ -93,14 +108,18 @@ const measure = `() => {
     if (pen.measureText(text).width > room + tolerance) faults.push('cut in its field: ' + quoted(text));
   }
 
-  const controlBoxes = [...document.querySelectorAll(controls)].filter(isShown).map((element) => {
+  const controlBoxes = [...root.querySelectorAll(controls)].filter(isShown).map((element) => {
     const box = element.getBoundingClientRect();
-    const card = element.closest('.card');
+    const card = element.closest(cards);
     if (card && box.width > 0 && !scrolls(element, card)) {
       const { left, right, top, bottom } = card.getBoundingClientRect();
       const isOutside = box.left < left - tolerance || box.right > right + tolerance || box.top < top - tolerance || box.bottom > bottom + tolerance;
       if (isOutside) faults.push('outside of its card: ' + nameOf(element));
     }
+    const target = (element.matches('[type=checkbox], [type=radio]') && element.closest('label')) || element;
+    const { width, height } = target.getBoundingClientRect();
+    const isSmall = width > 0 && (width < ${fingerPx} || height < ${fingerPx}) && !target.matches('.switch span');
+    if (isSmall) faults.push('too small for a finger: ' + nameOf(element));
     return { ...seen(element, box), element };
   });
 
