@@ -2,10 +2,7 @@ import { open, rename } from 'node:fs/promises';
 import { orderedScopes, type Scope } from '../../../shared/contract/roles.js';
 import { CliError, fileProblem, unwritable } from '../context/cli-error.js';
 
-/**
- * A change that a restore from an older backup undoes: the erasure of a lead, the revocation or the limits of a key, or
- * the suspension of an organisation.
- */
+/** An erasure of a lead, a revocation or limits of a key, or a suspension: a restore from an older backup undoes it. */
 export type LostChange =
   | { readonly erased: string; readonly org: string; readonly at: Date }
   | { readonly revoked: string; readonly at: Date }
