@@ -33,7 +33,8 @@ describe('leadscore restore, for limits of keys and suspensions', () => {
     expect((await callCli(['restore', 'export', file], desk.settings)).exitCode).to.equal(0);
     for (const [index, each] of collections.entries()) {
       await each.deleteMany({});
-      await each.insertMany(copies[index] ?? []);
+      const copy = copies[index] ?? [];
+      if (copy.length > 0) await each.insertMany(copy);
     }
   }
   const finish = () => desk.document('restore', 'finish', file);
