@@ -170,6 +170,12 @@ export class ApiKeyStore {
     return this.collection.find({ revoked_at: { $exists: true } });
   }
 
+  /** All keys in use that may not do everything, or not for ever. */
+  limited(): AsyncIterable<ApiKey> {
+    const limits = [{ scopes: { $exists: true } }, { expires_at: { $exists: true } }];
+    return this.collection.find({ revoked_at: { $exists: false }, $or: limits });
+  }
+
   /** The keys of an organisation, oldest first. */
   list(organisationId: string): Promise<ApiKey[]> {
     return this.collection.find({ organisation_id: organisationId }).sort({ created_at: 1 }).toArray();
