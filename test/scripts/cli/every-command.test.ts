@@ -43,6 +43,8 @@ describe('every command', () => {
       ['org', 'set', 'org_x', '--plan', 'pro'],
       ['org', 'suspend', 'org_x', '--reason', 'not paid'],
       ['org', 'resume', 'org_x'],
+      ['org', 'delete', 'org_x', '--name', 'Acme'],
+      ['org', 'undelete', 'org_x'],
       ['key', 'create', 'org_x'],
       ['key', 'list', 'org_x'],
       ['key', 'set', 'key_x', '--expires', 'never'],
@@ -79,6 +81,9 @@ describe('every command', () => {
       ['org', 'create', '--name', 'A', '--plan', 'gold'],
       ['org', 'suspend', 'org_a'],
       ['org', 'suspend', 'org_a', '--reason', ' '],
+      ['org', 'delete', 'org_a'],
+      ['org', 'delete', 'org_a', '--name', 'Acme', '--after', '0'],
+      ['org', 'delete', 'org_a', '--name', 'Acme', '--after', '91'],
       ['org', 'create', '--name', 'A', '--plan', 'pro', '--limit', '-1'],
       ['org', 'create', '--name', 'A', '--plan', 'trial', '--trial-ends', '2026-02-30'],
       ['org', 'create', '--name', 'A', '--plan', 'pro', '--trial-ends', '2026-02-28'],
@@ -92,6 +97,7 @@ describe('every command', () => {
       ['key', 'set', 'key_a', '--expires', 'tomorrow'],
       ['key', 'set', 'leadscore_sk_x', '--expires', 'never'],
       ['model', 'import', 'x'],
+      ['train', 'leads.csv'],
       ['model', 'set', 'mdl_a', '--live-api', 'maybe'],
       ['model', 'coverage', 'mdl_a', '--days', '91'],
       ['model', 'promote', 'mdl_a', '--force'],
@@ -180,6 +186,7 @@ describe('every command', () => {
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
       ...['org create', 'org set', 'org show', 'org list', 'org suspend', 'org resume', 'org export'],
+      ...['org delete', 'org undelete'],
       ...['audit', 'lead export'],
       ...['key create', 'key list', 'key find', 'key set', 'key revoke'],
       'model import',
@@ -201,6 +208,7 @@ describe('every command', () => {
         'validation show',
         'validation simulate',
         'score',
+        'train',
         ...['job create', 'job list', 'job show', 'job pause', 'job resume', 'job cancel', 'job delete', 'job results'],
       ],
     ];

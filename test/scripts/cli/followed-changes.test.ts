@@ -54,6 +54,8 @@ const others = [
   ],
   ...['console member list', 'console member add', 'console member set', 'console member remove'],
   ...['console login', 'console token create', 'console token list', 'console token revoke', 'score', 'shard'],
+  // It adds a model as `model import` does.
+  'train',
   ...['job create', 'job list', 'job show', 'job pause', 'job resume', 'job cancel', 'job delete', 'job results'],
 ];
 
@@ -135,6 +137,14 @@ describe('a gateway that no announcement reaches', () => {
     await follows(async () => expect(await status()).to.equal(200));
   });
 
+  it('follows the deletion of an organisation, and its end', async () => {
+    const status = async () => (await desk.call('/v1/usage')).status;
+    await run('org', 'delete', desk.id, '--name', 'An organisation of a test');
+    await follows(async () => expect(await status()).to.equal(401));
+    await run('org', 'undelete', desk.id);
+    await follows(async () => expect(await status()).to.equal(200));
+  });
+
   it('follows a change of a model: its settings, versions, override and deletion, and a new model', async () => {
     const id = desk.model._id;
     expect(await model()).to.include({ live_api: true, version: desk.model.version });
@@ -210,6 +220,7 @@ describe('a gateway that no announcement reaches', () => {
       clock: service.clock,
       canAsk: false,
       confirm: async () => false,
+      ask: async () => undefined,
       present: async () => undefined,
       readSecret: async () => '',
     };
