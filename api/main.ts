@@ -69,7 +69,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const checkDatabase = (database: Mongo['database']) => checkKeySettings(database, config);
   const gateway = { name: 'gateway', config, logger, lifecycle, clock, checkDatabase } as const;
   const connections = { ...(await connect(gateway)), subscriber: await connectSubscriber(gateway) };
-  await claimKeySettings(connections.mongo.database, config, logger);
+  await claimKeySettings({ database: connections.mongo.database, redis: connections.commands, config, logger });
   const services = await startServices(gateway, connections);
   await serve(gateway, connections, services);
 }
@@ -116,6 +116,7 @@ function authenticator(
     keys: new ApiKeyStore(database),
     brand: config.keyBrand,
     pepper: config.keyPepper,
+    previousPepper: config.keyPepperPrevious,
     timeoutMs: minDeadlineMsOf(config),
     unknownKeys: new AuthAttempts({ addressOf: callerAddressBehind(config.trustedProxies) }),
     clock,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { everyTick } from '../shared/async/ticks.js';
 import { type ChildConfig, readWorkerConfig } from '../shared/config/config.js';
 import { type Lane, lanes } from '../shared/contract/lanes.js';
 import { LatestScores } from '../shared/latest-scores/latest-scores.js';
@@ -101,7 +102,7 @@ function reportToPool(registry: ModelRegistry): void {
     process.send?.(message);
   };
   send('ready');
-  setInterval(() => send(registry.counts.loads >= maxLoads ? 'worn' : 'heartbeat'), heartbeatIntervalMs).unref();
+  everyTick(heartbeatIntervalMs, () => send(registry.counts.loads >= maxLoads ? 'worn' : 'heartbeat'));
 }
 
 const config: ChildConfig = readWorkerConfig();

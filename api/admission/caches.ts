@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/contract/dates.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { type Change, subscribeToChanges } from '../../shared/redis/changes.js';
+import { type Change, everyKey, subscribeToChanges } from '../../shared/redis/changes.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { OrganisationStore } from '../../shared/store/accounts/organisations.js';
 import { ChangeLog } from '../../shared/store/connection/change-log.js';
@@ -68,7 +68,8 @@ export async function startCaches<Keys extends KeyCache | undefined>(
 ): Promise<Caches<Keys>> {
   const { keysWith, database, subscriber, clock, logger } = options;
   const drop = ({ kind, id }: Change): void => {
-    if (kind === 'key') keys?.forget(id);
+    if (kind === 'key' && id === everyKey) keys?.invalidateAll();
+    else if (kind === 'key') keys?.forget(id);
     else if (kind === 'validation') verdicts.forget(id);
     else if (kind === 'organisation') workspaces.forget(id);
     else workspaces.forgetModel(id);

@@ -1,3 +1,4 @@
+import { everyTick } from '../../shared/async/ticks.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Change } from '../../shared/redis/changes.js';
@@ -29,7 +30,7 @@ export class ChangeFollower implements Stoppable {
   private reading: Promise<void> | undefined;
   private isReadWanted = false;
   private hasFailed = false;
-  private timer: NodeJS.Timeout | undefined;
+  private endReads: (() => void) | undefined;
 
   constructor(private readonly options: ChangeFollowerOptions) {}
 
@@ -39,8 +40,7 @@ export class ChangeFollower implements Stoppable {
   /** Reads the log now and every two seconds. Resolves after the first attempt. */
   async start(): Promise<void> {
     await this.read();
-    this.timer = setInterval(() => void this.read(), this.options.readEveryMs ?? readEveryMs);
-    this.timer.unref();
+    this.endReads = everyTick(this.options.readEveryMs ?? readEveryMs, () => void this.read());
   }
 
   /** Reads what is new in the log. A read that has begun before does not count. Never rejects. */
@@ -53,7 +53,7 @@ export class ChangeFollower implements Stoppable {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer);
+    this.endReads?.();
     // The connection closes after this part, and a read that goes on then would warn of a fault that is none.
     await this.reading;
   }

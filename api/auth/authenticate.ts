@@ -17,6 +17,8 @@ export interface AuthenticatorOptions {
   readonly keys: ApiKeyStore;
   readonly brand: string;
   readonly pepper: string;
+  /** The pepper before, while another one is rolled out. */
+  readonly previousPepper?: string | undefined;
   readonly unknownKeys: AuthAttempts;
   readonly clock: Clock;
   /** Whether the change log is followed; see `FollowedCache`. */
@@ -27,7 +29,8 @@ export interface AuthenticatorOptions {
 
 interface HashedSecret {
   readonly secret: string;
-  readonly hash: string;
+  /** The hash, a space, and the hash with the previous pepper if there is one. */
+  readonly hashes: string;
 }
 
 /** Thrown instead of returning undefined, because the cache would then keep a stale entry. */
@@ -36,9 +39,15 @@ class UnknownKey extends Error {}
 /**
  * Finds the key for a secret. Form and checksum are checked without a look-up. Found keys are cached until
  * the change log or an announcement says that they have changed. Their expiry is compared in each call.
+ *
+ * While a pepper is rolled out, a key is looked up by both hashes of its secret. An announcement may name either. A key
+ * that has only the hash with the previous pepper gets the new one.
  */
 export class Authenticator {
+  /** By `HashedSecret.hashes`. */
   private readonly cache: FollowedCache<ApiKey>;
+  /** Entries that are being read: the cache does not name them. */
+  private readonly reading = new Set<string>();
   /** The last secret of each open connection. Most connections send the same one in every call. */
   private readonly lastOf = new WeakMap<Addressed['socket'], HashedSecret>();
 
@@ -48,10 +57,13 @@ export class Authenticator {
       maxBytes: maxKeyBytes,
       bytesOf: ({ name }) => bytesOfKey + 2 * name.length,
       isFollowing: options.isFollowing,
-      read: async (hash) => {
-        const key = await withMongoTimeout(timeoutMs, () => options.keys.findByHash(hash));
-        if (key === undefined || !isSameText(key.hash, hash)) throw new UnknownKey();
-        return key;
+      read: async (hashes) => {
+        this.reading.add(hashes);
+        try {
+          return await this.read(hashes.split(' '), timeoutMs);
+        } finally {
+          this.reading.delete(hashes);
+        }
       },
     });
   }
@@ -77,37 +89,55 @@ export class Authenticator {
    * @throws ApiError invalidApiKey, rateLimited, as `authenticate`
    */
   async find(secret: string, request: Addressed): Promise<ApiKey> {
-    const hash = this.hashOf(secret, request);
+    const hashes = this.hashesOf(secret, request);
     const lookUp = () =>
-      this.cache.get(hash).catch((error: unknown) => {
+      this.cache.get(hashes).catch((error: unknown) => {
         if (!(error instanceof UnknownKey)) throw error;
         return undefined;
       });
     // A key in use never waits for other calls from its address.
-    const key = await (this.cache.has(hash) ? lookUp() : this.options.unknownKeys.find(request, hash, lookUp));
+    const key = await (this.cache.has(hashes) ? lookUp() : this.options.unknownKeys.find(request, hashes, lookUp));
     if (key === undefined) throw invalid('The API key is unknown.');
     if (key.revoked_at !== undefined) throw invalid('The API key has been revoked.');
     if (key.expires_at === undefined || !isExpired(key, this.options.clock.now())) return key;
     throw invalid(`The API key expired ${expiryText(key.expires_at)}. An administrator can set a later date.`);
   }
 
-  /** Drops a key from the cache. */
+  /** Drops a key from the cache. @param hash with either pepper */
   forget(hash: string): void {
-    this.cache.forget(hash);
+    if (this.options.previousPepper === undefined) {
+      this.cache.forget(hash);
+      return;
+    }
+    for (const hashes of [...this.cache.keys(), ...this.reading])
+      if (hashes.split(' ').includes(hash)) this.cache.forget(hashes);
   }
 
   invalidateAll(): void {
     this.cache.clear();
   }
 
+  private async read(hashes: readonly string[], timeoutMs: number): Promise<ApiKey> {
+    const { keys, pepper } = this.options;
+    const key = await withMongoTimeout(timeoutMs, () => keys.findByHash(...hashes));
+    if (key === undefined) throw new UnknownKey();
+    const stored = [key.hash, ...(key.previous_hash === undefined ? [] : [key.previous_hash])];
+    const isOneOf = (hash: string): boolean => stored.some((each) => isSameText(each, hash));
+    if (!hashes.some(isOneOf)) throw new UnknownKey();
+    const [own = ''] = hashes;
+    // A renewal that fails is repeated after the next read, in some minutes.
+    if (!isOneOf(own) && key.revoked_at === undefined) keys.renew(key, own, pepper).catch(() => undefined);
+    return key;
+  }
+
   /**
-   * The hash of a secret. Computed once for a connection that repeats its secret.
+   * The hashes of a secret. Computed once for a connection that repeats its secret.
    * @throws ApiError invalidApiKey when the secret is malformed
    */
-  private hashOf(secret: string, { socket }: Addressed): string {
+  private hashesOf(secret: string, { socket }: Addressed): string {
     const last = this.lastOf.get(socket);
-    if (last?.secret === secret) return last.hash;
-    const { brand, pepper } = this.options;
+    if (last?.secret === secret) return last.hashes;
+    const { brand, pepper, previousPepper } = this.options;
     if (parseSecret(secret, brand) === undefined) {
       throw invalid(
         secret.startsWith(`${brand}_sk_`)
@@ -116,9 +146,10 @@ export class Authenticator {
               'with nothing before it.',
       );
     }
-    const hash = hashSecret(secret, pepper);
-    this.lastOf.set(socket, { secret, hash });
-    return hash;
+    const own = hashSecret(secret, pepper);
+    const hashes = previousPepper === undefined ? own : `${own} ${hashSecret(secret, previousPepper)}`;
+    this.lastOf.set(socket, { secret, hashes });
+    return hashes;
   }
 }
 

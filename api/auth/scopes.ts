@@ -45,10 +45,21 @@ export function requireScope(
   // The router answers HEAD wherever it answers GET.
   const needed = scopeOfRoute[route] ?? scopeOfRoute[route.replace(/^HEAD /, 'GET ')];
   if (needed === undefined) throw new Error(`no scope is set for ${route}`);
-  if (allows(apiKey, needed)) return;
-  throw new ApiError(
+  if (!allows(apiKey, needed)) throw lacks(apiKey, needed, `This key may not use ${route}`);
+}
+
+/**
+ * Checks that a key may read stored leads, for an endpoint that other keys may use otherwise.
+ * @param subject needs the scope: `A job of stored leads`
+ * @throws ApiError insufficientScope
+ */
+export function requireRead(apiKey: ApiKey, subject: string): void {
+  if (!allows(apiKey, 'read')) throw lacks(apiKey, 'read', `${subject} needs a key that may read scores`);
+}
+
+const lacks = (apiKey: ApiKey, needed: NeededScope, problem: string): ApiError =>
+  new ApiError(
     'insufficientScope',
-    `This key may not use ${route}: it lacks the scope ${needed}. It has ${apiKey.scopes?.join(', ') || 'none'}. ` +
+    `${problem}: it lacks the scope ${needed}. It has ${apiKey.scopes?.join(', ') || 'none'}. ` +
       'Use another key, or ask an administrator for one with this scope.',
   );
-}

@@ -4,7 +4,7 @@ import { stopOf, type UsageReport } from '../../shared/contract/plans.js';
 import type { Job } from '../../shared/store/jobs/job-documents.js';
 
 /**
- * Says of a file with more rows than the month has room for: where its job will pause, until when, and the way out.
+ * Says of a job with more rows than the month has room for: where it will pause, until when, and the way out.
  * @returns undefined if all rows fit
  */
 export function quotaNotice(
@@ -19,7 +19,7 @@ export function quotaNotice(
   const stop = bucket === 'test' ? 'cap of test keys' : atBackstop ? 'backstop' : 'limit';
   const day = new Date(monthEndMs(nowMs)).toISOString().slice(0, 10);
   const sentences = [
-    `The file has ${countText(rows)} rows, and this month has room for ${countText(room)} records until the ${stop}.`,
+    `The ${options.stored === undefined ? 'file' : 'job'} has ${countText(rows)} rows, and this month has room for ${countText(room)} records until the ${stop}.`,
     `There the job will pause until the next month begins (${day} UTC).`,
     ...(atBackstop || usage.backstop === null
       ? []

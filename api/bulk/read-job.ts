@@ -1,38 +1,19 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { Clock } from '../../shared/contract/dates.js';
-import { ApiError, messageOf } from '../../shared/contract/errors.js';
+import { ApiError } from '../../shared/contract/errors.js';
 import { allowanceOf } from '../../shared/contract/plans.js';
-import type { Logger } from '../../shared/process/logger.js';
-import { endedAt, hasEnded, type Job, jobLimits, maxStoredBytes } from '../../shared/store/jobs/job-documents.js';
-import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
+import { type Job, jobLimits, maxStoredBytes } from '../../shared/store/jobs/job-documents.js';
 import type { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
-import type { JobStore } from '../../shared/store/jobs/jobs.js';
-import type { WorkspaceCache } from '../admission/workspace-cache.js';
-import type { ScoringServices } from '../services.js';
-import { quotaNotice } from './quota-notice.js';
+import { type EndReadingDeps, failJob, NoLongerReading, removeUnused, startRunning } from './reading/end-reading.js';
 import { InputFault, readInput } from './reading/read-input.js';
 import { countedFields, unreadInput } from './rows/input-counts.js';
 
-export interface ReadJobDeps extends Pick<ScoringServices, 'metering'> {
-  readonly jobs: JobStore;
-  readonly slices: SliceStore;
+export interface ReadJobDeps extends EndReadingDeps {
   readonly uploads: JobUploadStore;
-  readonly workspaces: Pick<WorkspaceCache, 'manifest' | 'workspace'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly retentionMs: number;
   /** Aborted when the process stops. Reading begins again elsewhere. */
   readonly stopping: AbortSignal;
-  /** Called when the rows of the job can be scored, before its upload is removed. */
-  readonly onRunning: (file: NonNullable<Job['file']>) => void;
 }
 
 const progressEveryMs = 1_000;
-
-/** The job was canceled, or read by another runner, while its file was read. */
-class NoLongerReading extends Error {
-  override name = 'NoLongerReading';
-}
 
 /**
  * Reads the uploaded file of a job and cuts it into slices. A file that cannot be read makes the job `failed`, with a
@@ -40,7 +21,7 @@ class NoLongerReading extends Error {
  * @throws errors of MongoDB; the reason of `stopping`
  */
 export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
-  const { jobs, slices, uploads, workspaces, clock, logger, stopping } = deps;
+  const { jobs, slices, uploads, workspaces, stopping } = deps;
   const compiled = await workspaces.manifest(job.model, job.version);
   const left = new AbortController();
   const signal = AbortSignal.any([stopping, left.signal]);
@@ -58,7 +39,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       rows,
       slices: count,
       header_line,
-      notices: ofFile,
+      notices,
       unknown,
     } = await readInput(hashed(uploads.read(job._id), digest), job.options, {
       knownFields: compiled.knownFields,
@@ -78,20 +59,7 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
     const model = { id: job.model, version: job.version, knownFields: compiled.knownFields };
     const file = { shape, rows, slices: count, header_line, fields: countedFields(model) };
     const input = unreadInput(model, unknown);
-    const notices = [...ofFile, ...(await quotaNoticesOf(job, rows, deps))];
-    const running = await jobs.change(job._id, ['reading'], {
-      $set: {
-        state: 'running',
-        file,
-        input,
-        'upload.sha256': sha256,
-        started_at: new Date(clock.now()),
-        ...(notices.length > 0 && { notices }),
-      },
-    });
-    if (running === undefined) throw new NoLongerReading('the job left the state reading before its end was stored');
-    logger.info({ job: job._id, rows, slices: count }, 'bulk job read');
-    deps.onRunning(file);
+    await startRunning(job, { file, input, notices, sha256 }, deps);
   } catch (error) {
     if (error instanceof NoLongerReading) return await removeUnused(job, deps);
     if (!(error instanceof InputFault || error instanceof ApiError)) throw error;
@@ -118,15 +86,6 @@ function refuseOtherFile({ options: { sha256: named } }: Job, sha256: string): v
   );
 }
 
-/**
- * Removes the slices of a job that was canceled while its file was read. The job may even be removed: nothing would
- * lead to them any more. A job that another runner has read keeps them.
- */
-async function removeUnused({ _id }: Job, { jobs, slices }: ReadJobDeps): Promise<void> {
-  const now = await jobs.findById(_id);
-  if (now === undefined || (hasEnded(now) && now.file === undefined)) await slices.removeJob(_id);
-}
-
 /** Text compresses to a tenth. More than twice that is no export of a CRM, and would delay the files of others. */
 const inflatedPerStoredByte = 20;
 
@@ -135,41 +94,4 @@ async function limitsOf(job: Job, { workspaces }: ReadJobDeps): Promise<{ readon
   const workspace = await workspaces.workspace(job.org);
   const records = workspace === undefined ? 0 : allowanceOf(workspace.organisation, 'live').limit;
   return { inflatedBytes: Math.min(jobLimits.inflatedBytes, inflatedPerStoredByte * maxStoredBytes(records)) };
-}
-
-/** A job whose usage is not known goes on without the notice. It pauses where the month is full. */
-async function quotaNoticesOf(job: Job, rows: number, deps: ReadJobDeps): Promise<string[]> {
-  const { workspaces, metering, clock, logger } = deps;
-  try {
-    const workspace = await workspaces.workspace(job.org);
-    if (workspace === undefined) return [];
-    const usage = await metering.usage(workspace.organisation, job.bucket);
-    const notice = quotaNotice(job, rows, { usage, nowMs: clock.now() });
-    return notice === undefined ? [] : [notice];
-  } catch (error) {
-    logger.warn({ job: job._id, error }, 'the usage of the month is not known: the job has no notice about its room');
-    return [];
-  }
-}
-
-/** @returns whether the job has failed: it may have been canceled meanwhile */
-async function failJob(job: Job, error: InputFault | ApiError, deps: ReadJobDeps): Promise<boolean> {
-  const { jobs, slices, clock, logger, retentionMs } = deps;
-  const { line, column } = error instanceof InputFault ? error : {};
-  const failure = {
-    message: messageOf(error),
-    ...(line === undefined ? {} : { line }),
-    ...(column === undefined ? {} : { column }),
-  };
-  const failed = await jobs.change(job._id, ['reading'], {
-    $set: { state: 'failed', failure, ...endedAt(clock.now(), retentionMs) },
-  });
-  if (failed === undefined) {
-    await removeUnused(job, deps);
-    return false;
-  }
-  await slices.removeJob(job._id);
-  // Not the message: it may quote the file.
-  logger.info({ job: job._id, line, column }, 'the file of a bulk job cannot be read');
-  return true;
 }

@@ -10,6 +10,7 @@ import type { JobStore } from '../../shared/store/jobs/jobs.js';
 import { type CandidateTurnDeps, CandidateTurns } from './candidates/candidate-turns.js';
 import { type FollowCandidatesDeps, followCandidates } from './candidates/follow-candidates.js';
 import { type ReadJobDeps, readJob } from './read-job.js';
+import { readStored } from './reading/read-stored.js';
 import { cancelAbandoned, type ResumeDeps, resumeJobs, settleCanceled } from './resume-jobs.js';
 import { JobRound } from './turns/job-round.js';
 import { type JobTurnDeps, JobTurns } from './turns/job-turn.js';
@@ -130,7 +131,9 @@ export class Runner implements Stoppable {
         if (needsBulkWorkers({ ...job, file })) markBulkDemand(redis.commands).catch(() => undefined);
         this.turns.add([job._id]).catch(() => undefined);
       };
-      await readJob(job, { ...this.deps, onRunning });
+      const { stored } = job.options;
+      if (stored === undefined) await readJob(job, { ...this.deps, onRunning });
+      else await readStored(job, stored, { ...this.deps, onRunning });
     }
     return others.length > 0;
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { FileForm } from '../../shared/files/file-form.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
-import type { MongoClient } from '../../shared/store/connection/connect.js';
+import type { Db, MongoClient } from '../../shared/store/connection/connect.js';
 import { inTransaction } from '../../shared/store/connection/transaction.js';
 import { type Job, type JobSlice, needsBulkWorkers, type SliceOutcome } from '../../shared/store/jobs/job-documents.js';
 import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
@@ -13,12 +13,14 @@ import type { CallDays } from '../http/call-days.js';
 import type { ScoringServices } from '../services.js';
 import { sliceInput } from './rows/input-counts.js';
 import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
+import { storedRows } from './rows/stored-rows.js';
 import { unusedValues } from './rows/unused-values.js';
 import type { ReserveTicket } from './turns/reserve-order.js';
 
 export interface SliceDeps
   extends Pick<ScoringServices, 'admission' | 'metering' | 'dispatcher' | 'recorder' | 'fieldDays'> {
   readonly client: MongoClient;
+  readonly database: Db;
   readonly callDays: Pick<CallDays, 'addRecords'>;
   readonly slices: SliceStore;
   readonly workspaces: Pick<WorkspaceCache, 'manifest' | 'workspace'>;
@@ -38,7 +40,7 @@ const hasHungUp = (): boolean => false;
  * The story of a slice, which is scored and recorded as one call (see score-records.ts). Rows that cannot be scored are
  * listed, and not counted. So the call is reserved after it was scored, with the records that are left.
  *
- * 1. Reads the rows.
+ * 1. Reads the rows: those of the file, or the stored leads and their values.
  * 2. Admission, as for each call: a trial may have ended meanwhile, or Live API was switched off.
  * 3. Dispatch, in the lane `bulk`. A file of one slice goes to the lane `batches`.
  * 4. Reserve, up to the limit or the backstop.
@@ -58,25 +60,30 @@ export async function scoreSlice(
 ): Promise<SliceOutcome> {
   const { admission, metering, dispatcher, recorder, fieldDays, callDays, slices } = deps;
   const model = await modelOf(job, deps);
-  const form = { shape: job.file.shape, knownFields: model.knownFields };
-  const rows = await inflatedRows(form, slice, await slices.read(slice._id, 'input'));
-  const whole = await callOf(job, rows, deps);
+  // Before stored leads are read: the second pass of an erasure that comes after the read then finds the call.
+  const arrived = { redisMs: await deps.redisNowMs(), monotonicMs: performance.now() };
+  const isStored = job.options.stored !== undefined;
+  const input = await slices.read(slice._id, 'input');
+  const rows = isStored
+    ? await storedRows(job, { slice, input }, model, deps)
+    : await inflatedRows({ shape: job.file.shape, knownFields: model.knownFields }, slice, input);
+  const whole = callOf(job, rows, arrived, deps);
   const { organisation } = await admission.admit(whole);
   if (whole.records.length === 0) return await finishWithoutCall(job, slice, rows, deps);
   const scored = await dispatcher.score(whole, model, Promise.resolve());
   const call = acceptedCall(whole, scored);
   const output = await sliceOutput(formOf(job), rows, scored);
   if (call.records.length === 0) return await finishWithoutCall(job, slice, rows, deps, output);
-  const input = await sliceInput(call, model, scored);
+  const sums = await sliceInput(call, model, scored);
   const stopAt = job.options.stop_at === 'limit' ? 'limit' : 'hardStop';
   await ticket.reached();
   const reservation = await metering.reserve(call, organisation, stopAt);
   ticket.end(true);
-  const notices = job.settled.scored === 0 ? unusedValues(scored, model, slice) : [];
+  const notices = job.settled.scored === 0 && !isStored ? unusedValues(scored, model, slice) : [];
   const outcome: SliceOutcome = {
     ...output.outcome,
     call_id: call.id,
-    input,
+    input: sums,
     ...(notices.length > 0 && { notices }),
     done_at: new Date(call.atMs),
   };
@@ -91,7 +98,8 @@ export async function scoreSlice(
     });
     await reservation.settle(scored, model.version);
   });
-  fieldDays.add({ call, model, rows: scored });
+  // Stored values were counted on the day on which they were sent.
+  if (!isStored) fieldDays.add({ call, model, rows: scored });
   callDays.addRecords(call.apiKey, { modelId: model.id, records: call.records.length });
   return outcome;
 }
@@ -115,12 +123,12 @@ async function finishWithoutCall(
 }
 
 /** The call of a slice. */
-async function callOf(
+function callOf(
   job: ReadJob,
   { records, rowOfRecord }: SliceRows,
-  { clock, newCallId, redisNowMs, requestTimeoutMs }: SliceDeps,
-): Promise<ScoringCall> {
-  const arrivedRedisMs = await redisNowMs();
+  arrived: { readonly redisMs: number; readonly monotonicMs: number },
+  { clock, newCallId, requestTimeoutMs }: Pick<SliceDeps, 'clock' | 'newCallId' | 'requestTimeoutMs'>,
+): ScoringCall {
   const atMs = clock.now();
   return {
     id: newCallId(atMs, job.org),
@@ -136,12 +144,13 @@ async function callOf(
     lane: needsBulkWorkers(job) ? 'bulk' : 'batches',
     tolerant: true,
     withoutLookups: !job.options.previous,
+    source: job.options.stored && 'stored',
     idempotency: undefined,
     atMs,
     deadline: {
-      monotonicMs: performance.now() + requestTimeoutMs,
-      redisMs: arrivedRedisMs + requestTimeoutMs,
-      arrivedRedisMs,
+      monotonicMs: arrived.monotonicMs + requestTimeoutMs,
+      redisMs: arrived.redisMs + requestTimeoutMs,
+      arrivedRedisMs: arrived.redisMs,
     },
     hasHungUp,
   };

@@ -65,6 +65,8 @@ export interface ScoringCall {
   readonly tolerant?: boolean;
   /** Whether the leads are not looked up: no record gets stored fields or a previous score. */
   readonly withoutLookups?: boolean;
+  /** Set when its records are stored leads that are scored again. */
+  readonly source?: 'stored' | undefined;
   readonly idempotency: Idempotency | undefined;
   /** Time of the request by the service's clock, ms. Ages count to it, and predictions carry it. */
   readonly atMs: number;

@@ -53,7 +53,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const owner: Console = { name: 'console', config, logger, lifecycle, clock, checkDatabase };
   const connections = await connect(owner);
   const { commands, jobs, mongo } = connections;
-  await claimKeySettings(mongo.database, config, logger);
+  await claimKeySettings({ database: mongo.database, redis: commands, config, logger });
   const health = lifecycle.add(new RedisHealth(commands, { ...config.timings.redis, outage: logger.outages.Redis }));
   // Without a periodic PING a half-open connection would go unnoticed until its next use.
   lifecycle.add(new RedisHealth(jobs, { ...config.timings.redis, outage: logger.outages.Redis }));
@@ -116,7 +116,11 @@ function adminContext(
     leaseMs: leaseMsOf(config),
     auditsReads: config.auditsReads,
     redis: async () => commands,
-    keySettings: async () => ({ brand: config.keyBrand, pepper: config.keyPepper }),
+    keySettings: async () => ({
+      brand: config.keyBrand,
+      pepper: config.keyPepper,
+      previousPepper: config.keyPepperPrevious,
+    }),
     notAnnounced: (error) => logger.warn({ error }, 'a change was not announced: processes see it within 5 seconds'),
   };
 }

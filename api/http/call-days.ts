@@ -1,4 +1,5 @@
 import type { Middleware } from 'koa';
+import { everyTick } from '../../shared/async/ticks.js';
 import type { Clock } from '../../shared/contract/dates.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
@@ -29,7 +30,7 @@ const maxDays = 50_000;
 export class CallDays implements Stoppable {
   readonly name = 'call days';
   private days = new Map<string, Counting>();
-  private readonly timer: NodeJS.Timeout;
+  private readonly endWrites: () => void;
 
   constructor(
     private readonly options: {
@@ -39,7 +40,7 @@ export class CallDays implements Stoppable {
       readonly writeEveryMs: number;
     },
   ) {
-    this.timer = setInterval(() => void this.write(), options.writeEveryMs).unref();
+    this.endWrites = everyTick(options.writeEveryMs, () => void this.write());
   }
 
   /** Counts each call whose key is known: routes store the key and the scored records in the state of their context. */
@@ -81,7 +82,7 @@ export class CallDays implements Stoppable {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer);
+    this.endWrites();
     await this.write();
   }
 

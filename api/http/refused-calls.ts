@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { everyTick } from '../../shared/async/ticks.js';
 import type { Clock } from '../../shared/contract/dates.js';
 import { mostRefusedCalls, type RefusedCall } from '../../shared/messages/refused-calls.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
@@ -22,7 +23,7 @@ export class RefusedCalls implements Stoppable {
   private pending = new Map<string, RefusedCall[]>();
   private count = 0;
   private writing: Promise<void> | undefined;
-  private readonly timer: NodeJS.Timeout;
+  private readonly endWrites: () => void;
 
   constructor(
     private readonly options: {
@@ -32,11 +33,12 @@ export class RefusedCalls implements Stoppable {
       readonly writeEveryMs: number;
     },
   ) {
-    this.timer = setInterval(() => {
+    this.endWrites = everyTick(options.writeEveryMs, () => {
+      if (this.count === 0) return;
       this.writing ??= this.write().finally(() => {
         this.writing = undefined;
       });
-    }, options.writeEveryMs).unref();
+    });
   }
 
   /** Notes a call that is answered with an error, if its key is known. Calls that are answered cost nothing. */
@@ -71,7 +73,7 @@ export class RefusedCalls implements Stoppable {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer);
+    this.endWrites();
     await this.writing;
     await this.write();
   }

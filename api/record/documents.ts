@@ -59,7 +59,8 @@ export function entryOf({ call, model, rows, reservation, writeWith, beside }: S
     at,
   };
   const slices = call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [];
-  const documents = callDocuments(row, slices);
+  const { source } = call;
+  const documents = callDocuments(source === undefined ? row : { ...row, source }, slices);
   const bytes = bytesOfDocuments(documents, call.nameOfRecord);
   const reply = replyOf(call, () => writeWith(reservation.usageIfSettled));
   return {
@@ -88,6 +89,7 @@ function predictionsOf(
     scores: rows.parts.flatMap(({ scores }) => scores),
     likelihoods: rows.parts.flatMap(({ likelihoods }) => likelihoods),
     fields: rows.fields,
+    source: call.source,
   });
 }
 

@@ -1,3 +1,4 @@
+import { everyTick } from '../../shared/async/ticks.js';
 import { dayNumber } from '../../shared/contract/dates.js';
 import { type FieldReadings, maxReportedValues, readingKinds } from '../../shared/messages/score-job.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
@@ -36,10 +37,10 @@ export class FieldDays implements Stoppable {
   private uncounted = 0;
   private hasFailed = false;
   private writing: Promise<void> | undefined;
-  private readonly timer: NodeJS.Timeout;
+  private readonly endWrites: () => void;
 
   constructor(private readonly options: FieldDaysOptions) {
-    this.timer = setInterval(() => void this.write(), options.writeEveryMs).unref();
+    this.endWrites = everyTick(options.writeEveryMs, () => void this.write());
   }
 
   /** Adds a call that was recorded. */
@@ -66,7 +67,7 @@ export class FieldDays implements Stoppable {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer);
+    this.endWrites();
     await this.writing;
     await this.write();
   }

@@ -1,5 +1,6 @@
 import { described, describedObject, flag, type ShapeOf } from '../../shared/contract/schema.js';
 import { jobLimits } from '../../shared/store/jobs/job-documents.js';
+import { storedLimits } from '../../shared/store/jobs/job-options.js';
 import { modelIdSchema } from './scoring/score-request.js';
 import { sha256Pattern } from './validator.js';
 
@@ -28,9 +29,35 @@ export const inputSha256Schema = {
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 } as const;
 
+const storedDaysSchema = {
+  type: 'integer',
+  minimum: 1,
+  maximum: storedLimits.days,
+  description:
+    'With `source: stored` alone: leads that were sent to the model in so many days. Scores of earlier jobs of stored ' +
+    `leads do not count. Absent: ${storedLimits.defaultDays}.`,
+} as const;
+const storedRowsSchema = {
+  type: 'integer',
+  minimum: 1,
+  maximum: storedLimits.rows,
+  description:
+    'With `source: stored` alone: the number of leads. The leads that were sent last come first. Each one is counted. ' +
+    `Absent: ${storedLimits.rows}.`,
+} as const;
+
 const inputSchema = describedObject(
-  'The form of the file.',
+  'The form of the file, or the stored leads that are scored again.',
   {
+    'source?': {
+      type: 'string',
+      enum: ['upload', 'stored'],
+      description:
+        '`upload`: a file. `stored`: the leads that the model has scored, from the values of their newest calls. ' +
+        'Nothing is uploaded, and a key with scopes needs `read` too. Absent: `upload`.',
+    },
+    'sent_within_days?': storedDaysSchema,
+    'max_rows?': storedRowsSchema,
     'format?': formatSchema,
     'crm_id_field?': {
       type: 'string',
@@ -64,7 +91,7 @@ const outputSchema = describedObject(
 
 /** The body of `POST /v1/jobs`. */
 export const jobRequestSchema = describedObject(
-  'A model and the form of a file to score with it. A member that is not known is refused by name.',
+  'A model, and the form of a file or the stored leads to score with it. A member that is not known is refused by name.',
   {
     model_id: modelIdSchema,
     'input?': inputSchema,

@@ -12,7 +12,14 @@ const formatSchema = {
   description: 'The format of the file and of its results.',
 } as const;
 
-const inputSchema = describedObject('The file and its upload.', {
+const inputSchema = describedObject('The file and its upload, or the stored leads.', {
+  'source?': {
+    type: 'string',
+    enum: ['stored'],
+    description: 'The job has no file, and scores stored leads again. Absent for a job with a file.',
+  },
+  'sent_within_days?': described('With `source`: the leads were sent in so many days before the job.', count),
+  'max_rows?': described('With `source`: so many leads at most, which were sent last.', count),
   format: formatSchema,
   'crm_id_field?': described('The column or member with your ids, if you named one.', text),
   'name?': described('The name of the file, if you gave one.', text),
@@ -63,7 +70,7 @@ const failureSchema = describedObject('Why a `failed` job cannot be read.', {
 });
 
 /** V1Job. */
-export const jobSchema = describedObject('A bulk job: one file that is scored.', {
+export const jobSchema = describedObject('A bulk job: one file, or stored leads, that are scored.', {
   job_id: described('The id of the job.', text, { examples: ['job_4kTq9Z01kb3f7q0h8m2v5t6w9x'] }),
   state: {
     type: 'string',

@@ -3,6 +3,7 @@ import { bulkRowName, bulkSection } from './bulk/bulk.js';
 import { fleetRowNames, fleetSection } from './fleet/fleet.js';
 import { gradingRowName, gradingSection } from './grading/grading.js';
 import type { ReportSection, SectionOptions } from './report/tables.js';
+import { idleRowName, idleSection } from './service/idle.js';
 import { sustainedRowNames, sustainedSection } from './sustained.js';
 
 /**
@@ -17,6 +18,7 @@ const sections: readonly {
   { key: 'grading', names: [gradingRowName], measure: (_, options) => gradingSection(options) },
   { key: 'bulk', names: [bulkRowName], measure: bulkSection },
   { key: 'fleet', names: fleetRowNames, measure: fleetSection },
+  { key: 'idle', names: [idleRowName], measure: idleSection },
   { key: 'sustained', names: sustainedRowNames, measure: sustainedSection },
 ];
 

@@ -7,7 +7,7 @@ import { addLeadIndexCommand } from './commands/fleet/lead-index.js';
 import { addMigrateCommand } from './commands/fleet/migrate.js';
 import { addStatusCommand } from './commands/fleet/status.js';
 import { addJobCommands } from './commands/jobs/job-commands.js';
-import { addKeyCommands } from './commands/keys.js';
+import { addKeyCommands } from './commands/keys/keys.js';
 import { addLeadCommands } from './commands/leads.js';
 import { addModelCommands } from './commands/models/model-commands.js';
 import { addOrganisationCommands } from './commands/organisations.js';

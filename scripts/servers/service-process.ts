@@ -75,7 +75,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   const child = fork(join(root, file), args, {
     env: childEnvironment({
       ...environment,
-      ...(kind === 'worker' || kind === 'bulk' ? { KEY_PEPPER: undefined } : {}),
+      ...(kind === 'worker' || kind === 'bulk' ? { KEY_PEPPER: undefined, KEY_PEPPER_PREVIOUS: undefined } : {}),
     }),
     stdio: ['ignore', log, log === 'ignore' ? 'ignore' : log, 'ipc'],
     execArgv: ['--enable-source-maps', ...nodeOptions],

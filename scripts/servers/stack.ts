@@ -15,6 +15,7 @@ export interface Stack {
   readonly gateways: readonly ServiceProcess[];
   readonly pool: ServiceProcess;
   readonly runner: ServiceProcess | undefined;
+  readonly console: ServiceProcess | undefined;
   /** The address of the console; undefined without one. */
   readonly consoleUrl: string | undefined;
   /** Resolves when any part ends, with its name and signal or exit code. */
@@ -27,7 +28,7 @@ export interface StackOptions {
   readonly mongoUrl: string;
   readonly gateways?: number;
   /** Whether to start a console; false by default. */
-  readonly withConsole?: boolean;
+  readonly withConsole?: boolean | undefined;
   /** Whether to start a runner of bulk jobs; false by default. */
   readonly withRunner?: boolean | undefined;
   readonly environment?: Settings;
@@ -77,6 +78,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       pool,
       gateways: gatewaysRunning,
       runner,
+      console,
       consoleUrl: console?.url,
       ended: Promise.race([
         endOf('the worker pool', pool),

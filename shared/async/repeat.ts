@@ -1,9 +1,10 @@
+import { everyTick } from './ticks.js';
 import { withTimeout } from './timeouts.js';
 
 /** Time that a stop gives to a run in flight. Each run must be safe to interrupt anywhere. */
 const maxStopMs = 1_000;
 
-/** A work that is repeated by a timer. */
+/** A work that is repeated by ticks. */
 export interface Repeated {
   /**
    * Begins no more runs, and waits for the one in flight for at most a second. Stop it before you close a connection
@@ -13,7 +14,7 @@ export interface Repeated {
 }
 
 /**
- * Runs `work` now and every `everyMs`, one run at a time: a run that would begin during another is left out.
+ * Runs `work` now and at each tick of `everyMs`, one run at a time: a run that would begin during another is left out.
  * @param work never rejects
  */
 export function repeatEvery(everyMs: number, work: () => Promise<void>): Repeated {
@@ -24,10 +25,10 @@ export function repeatEvery(everyMs: number, work: () => Promise<void>): Repeate
     });
   };
   begin();
-  const timer = setInterval(begin, everyMs);
+  const end = everyTick(everyMs, begin);
   return {
     stop: async () => {
-      clearInterval(timer);
+      end();
       await withTimeout(maxStopMs, inFlight ?? Promise.resolve()).catch(() => undefined);
     },
   };

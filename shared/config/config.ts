@@ -11,6 +11,8 @@ import { type Timings, timingsAt } from './timings.js';
 export interface Config extends WorkerConfig {
   /** Secret of the HMAC with which API keys are hashed. */
   readonly keyPepper: string;
+  /** The pepper before KEY_PEPPER, while a new one is rolled out. Undefined when not set. */
+  readonly keyPepperPrevious: string | undefined;
   readonly keyPepperChanged: boolean;
   /** The identity provider of the console. */
   readonly oidc: OidcConfig | undefined;
@@ -27,6 +29,8 @@ export interface OidcConfig {
 export interface OperatorConfig extends WorkerConfig {
   /** Undefined when not set: private servers have a pepper of their own. */
   readonly keyPepper: string | undefined;
+  /** See `Config`. */
+  readonly keyPepperPrevious: string | undefined;
   /** Whether KEY_PEPPER and KEY_BRAND may differ from those of the keys in the database. */
   readonly keyPepperChanged: boolean;
 }
@@ -108,7 +112,18 @@ export function readOperatorConfig(environment: Environment = process.env, cores
   const config = readWorkerConfig(environment, cores);
   const read = new Reader(environment);
   const keyPepperChanged = read.choice('KEY_PEPPER_CHANGED', ['no', 'yes'] as const) === 'yes';
-  return Object.freeze({ ...config, keyPepper: read.pepper(), keyPepperChanged });
+  const [keyPepper, keyPepperPrevious] = [read.pepper('KEY_PEPPER'), read.pepper('KEY_PEPPER_PREVIOUS')];
+  if (keyPepperPrevious !== undefined) refuseUselessPrevious(keyPepper, keyPepperPrevious, keyPepperChanged);
+  return Object.freeze({ ...config, keyPepper, keyPepperPrevious, keyPepperChanged });
+}
+
+function refuseUselessPrevious(pepper: string | undefined, previous: string, isChanged: boolean): void {
+  if (pepper === previous)
+    throw new ConfigError('KEY_PEPPER_PREVIOUS is KEY_PEPPER: it must be the pepper of before, or not be set');
+  if (isChanged)
+    throw new ConfigError(
+      'KEY_PEPPER_PREVIOUS keeps the keys of the previous pepper, and KEY_PEPPER_CHANGED=yes makes them void: set one of them',
+    );
 }
 
 /** As `readConfig`, without the pepper: workers must not know it. */
@@ -273,10 +288,10 @@ class Reader {
     throw new ConfigError('CONSOLE_OIDC_ISSUER must begin with https://, except on loopback');
   }
 
-  pepper(): string | undefined {
-    const pepper = this.text('KEY_PEPPER', '');
+  pepper(name: 'KEY_PEPPER' | 'KEY_PEPPER_PREVIOUS'): string | undefined {
+    const pepper = this.text(name, '');
     if (pepper === '') return undefined;
     if (pepper.trim().length >= 16) return pepper;
-    throw new ConfigError('KEY_PEPPER must have at least 16 characters, not counting spaces at its ends');
+    throw new ConfigError(`${name} must have at least 16 characters, not counting spaces at its ends`);
   }
 }

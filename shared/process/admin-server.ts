@@ -21,10 +21,16 @@ export const exceptOf = (url: string): string | null => new URLSearchParams(url.
 
 const text = 'text/plain; charset=utf-8';
 
+/**
+ * Ms between two samples of the delay of the event loop. Each wakes the process: at prom-client's 10 ms, three idle
+ * processes took 13 CPU-ms a second.
+ */
+const loopSampleMs = 100;
+
 /** A registry with Node's own metrics. */
 export function createMetrics(): Registry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   return registry;
 }
 

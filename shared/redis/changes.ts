@@ -4,9 +4,12 @@ import { changesChannel } from './keys.js';
 /** A change of stored data: gateways and workers invalidate their caches on it instead of seconds later. */
 export interface Change {
   readonly kind: 'key' | 'organisation' | 'model' | 'validation';
-  /** Hash of the key; `<model>:<version>` of a validation; the id for the other kinds. */
+  /** Hash of the key, or `everyKey`; `<model>:<version>` of a validation; the id for the other kinds. */
   readonly id: string;
 }
+
+/** The id of a change of all keys. */
+export const everyKey = '*';
 
 /** Publishes a change to all processes. Resolves when Redis has it. */
 export async function publishChange(redis: Redis, change: Change): Promise<void> {

@@ -1,4 +1,5 @@
 import { UnusableServer } from '../async/retry.js';
+import { everyTick } from '../async/ticks.js';
 import type { Stoppable } from '../process/lifecycle.js';
 import type { Logger } from '../process/logger.js';
 import { absentServer, type Outage } from '../process/outage.js';
@@ -22,7 +23,7 @@ export class RedisHealth implements Stoppable {
   private unansweredSinceMs: number | undefined;
   private isPinging = false;
   private readonly maxSilenceMs: number;
-  private readonly timer: NodeJS.Timeout;
+  private readonly endPings: () => void;
   private readonly outage: RedisHealthOptions['outage'];
   private isStopped = false;
   private readonly onReply = (): void => {
@@ -36,7 +37,7 @@ export class RedisHealth implements Stoppable {
   ) {
     this.maxSilenceMs = maxSilenceMs;
     this.outage = outage;
-    this.timer = setInterval(() => void this.ping(), pingEveryMs).unref();
+    this.endPings = everyTick(pingEveryMs, () => void this.ping());
     // A connection becomes ready by a reply of Redis.
     redis.on('ready', this.onReply);
   }
@@ -51,7 +52,7 @@ export class RedisHealth implements Stoppable {
   /** Stops the pings. The connection stays open. */
   async stop(): Promise<void> {
     this.isStopped = true;
-    clearInterval(this.timer);
+    this.endPings();
     this.redis.off('ready', this.onReply);
   }
 

@@ -96,8 +96,8 @@ export class ProcessRegister {
   }
 }
 
-/** The processes of earlier releases, in words: `gateway web-1:210`. */
-export const olderProcesses = (processes: readonly NotedProcess[]): string[] =>
+/** The processes of a lower level, by default than this release's, in words: `gateway web-1:210`. */
+export const olderProcesses = (processes: readonly NotedProcess[], than = ownLevel): string[] =>
   processes
-    .filter(({ level = 0 }) => level < ownLevel)
+    .filter(({ level = 0 }) => level < than)
     .map(({ kind, host, pid }) => `${processNames[kind][0]} ${host}:${pid}`);

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { projectFile } from '../../shared/process/project-root.js';
 
@@ -28,5 +29,23 @@ describe('the requirements of the examples of the exporter', () => {
   it('have the versions of the tests of the exporter', async () => {
     const tested = await requirementsOf('scripts/export/requirements.txt');
     expect(tested).to.include.members(await requirementsOf('scripts/export/examples/requirements.txt'));
+    expect(tested).to.include.members(await requirementsOf('scripts/export/requirements-train.txt'));
+  });
+});
+
+describe('the requirements of a training', () => {
+  it('name every package that it imports, and no pandas', async () => {
+    const folder = projectFile('scripts/export/leadscore_export');
+    const files = (await readdir(join(folder, 'train'), { recursive: true })).filter((path) => path.endsWith('.py'));
+    expect(files).to.have.length.of.at.least(10);
+    const text = (await Promise.all(files.map((path) => readFile(join(folder, 'train', path), 'utf8')))).join('\n');
+    const imported = [...text.matchAll(/^ *(?:import|from) (lightgbm|sklearn|scipy|numpy|pandas)\b/gm)];
+    const names = [...new Set(imported.map(([, name = '']) => packageOf[name] ?? name))];
+    const packages = (await readFile(projectFile('scripts/export/requirements-train.txt'), 'utf8'))
+      .split('\n')
+      .map((line) => line.split('==')[0]);
+    expect(names).to.include.members(['lightgbm', 'scikit-learn', 'scipy', 'numpy']);
+    expect(packages).to.include.members([...names, 'onnx', 'onnxruntime']);
+    expect(packages).not.to.include('pandas');
   });
 });

@@ -15,6 +15,7 @@ describe('the environment of a worker process', () => {
     const given = { ...remote, PATH: '/bin', LOG_LEVEL: 'warn', NODE_OPTIONS: '--no-warnings' };
     const notGiven = {
       KEY_PEPPER: 'a pepper of sixteen characters',
+      KEY_PEPPER_PREVIOUS: 'another one of sixteen characters',
       AWS_SECRET_ACCESS_KEY: 'secret',
       NODE_AUTH_TOKEN: 'secret',
       PORT: '8080',

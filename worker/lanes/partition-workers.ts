@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Limit } from '../../shared/async/at-once.js';
 import { retryAtStart } from '../../shared/async/retry.js';
+import { everyTick } from '../../shared/async/ticks.js';
 import { partitionSharing, type RegisteredWorker } from '../../shared/messages/partitions.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import { registerEveryMs, WorkerRegister } from '../../shared/redis/worker-register.js';
@@ -24,7 +25,7 @@ export class PartitionWorkers implements Stoppable {
   private readonly register: WorkerRegister;
   private readonly sharesOf = partitionSharing();
   private readonly limit = new Limit(laneConcurrency);
-  private timer: NodeJS.Timeout | undefined;
+  private endRenewals: (() => void) | undefined;
   private renewing: Promise<void> = Promise.resolve();
   private isStopping = false;
   private isSucceeded = false;
@@ -39,7 +40,7 @@ export class PartitionWorkers implements Stoppable {
    */
   async start(): Promise<void> {
     await retryAtStart(() => this.renew());
-    this.timer = setInterval(() => this.renewSoon(), registerEveryMs);
+    this.endRenewals = everyTick(registerEveryMs, () => this.renewSoon());
   }
 
   /** Notes that a process with the same id serves the same partitions: at its stop, this one leaves it the entry. */
@@ -49,7 +50,7 @@ export class PartitionWorkers implements Stoppable {
 
   async stop(): Promise<void> {
     this.isStopping = true;
-    clearInterval(this.timer);
+    this.endRenewals?.();
     await this.renewing;
     if (!this.isSucceeded) await this.handOver();
     await Promise.all([...this.serving.keys()].map((partition) => this.drop(partition)));

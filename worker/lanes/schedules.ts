@@ -1,5 +1,6 @@
 import type { Queue, RepeatOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { everyTick } from '../../shared/async/ticks.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { ownLevel } from '../../shared/process/release.js';
 
@@ -49,8 +50,7 @@ export async function ensureSchedules(
     }
   };
   await schedule();
-  const timer = setInterval(() => {
+  return everyTick(checkEveryMs, () => {
     if (redis.status === 'ready') void schedule();
-  }, checkEveryMs);
-  return () => clearInterval(timer);
+  });
 }

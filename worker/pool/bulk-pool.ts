@@ -1,3 +1,4 @@
+import { everyTick } from '../../shared/async/ticks.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import { type PoolOptions, WorkerPool } from './pool.js';
 import type { WorkerCounts } from './worker-counts.js';
@@ -21,7 +22,7 @@ export interface BulkPoolOptions extends Omit<PoolOptions, 'lane'> {
 export class BulkPool implements Stoppable {
   readonly name = 'bulk worker pool';
   private readonly pool: WorkerPool;
-  private timer: NodeJS.Timeout | undefined;
+  private endPolls: (() => void) | undefined;
   private isPolling = false;
   private demandedMs = Number.NEGATIVE_INFINITY;
 
@@ -33,7 +34,7 @@ export class BulkPool implements Stoppable {
   async start(): Promise<void> {
     if (this.options.workers === 0) return;
     await this.pool.start();
-    this.timer = setInterval(() => void this.poll(), this.options.demand.pollEveryMs);
+    this.endPolls = everyTick(this.options.demand.pollEveryMs, () => void this.poll());
   }
 
   /** Processes that take jobs. */
@@ -57,7 +58,7 @@ export class BulkPool implements Stoppable {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer);
+    this.endPolls?.();
     await this.pool.stop();
   }
 

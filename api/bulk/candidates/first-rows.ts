@@ -1,8 +1,13 @@
 import type { Db } from 'mongodb';
 import { callIdPrefix } from '../../../shared/contract/identifiers.js';
 import { IdSet } from '../../../shared/files/id-set.js';
-import { callsCollection, type PredictionSegment } from '../../../shared/store/calls/prediction-segment.js';
+import {
+  callsCollection,
+  ofSentRecords,
+  type PredictionSegment,
+} from '../../../shared/store/calls/prediction-segment.js';
 import type { CandidateRun } from '../../../shared/store/models/candidate-runs.js';
+import { firstPage, nextPage } from '../rows/segment-pages.js';
 import { RunFailure } from './run-failure.js';
 
 /** The first predictions of leads in a segment, by their indexes in its columns. */
@@ -13,8 +18,6 @@ export interface FirstRows {
 
 /** Rows that a step scores at most. A segment has up to a hundred. */
 const rowsPerStep = 1_000;
-/** 15,000 ids are decoded in a few milliseconds. A segment may have a single one. */
-const page = { first: 100, max: 1_000, records: 15_000 };
 
 interface FirstRowsDeps {
   readonly database: Db;
@@ -26,7 +29,8 @@ interface FirstRowsDeps {
 
 /**
  * Finds the first predictions of leads under any version of a model, in the order of ids. Segments before the run's
- * window, and those that it has done, only tell which leads are known.
+ * window, and those that it has done, only tell which leads are known. A stored lead that was scored again has no first
+ * prediction there.
  * @throws RunFailure for too many leads; errors of MongoDB; the reason of the signal
  */
 export async function* firstRows(
@@ -36,11 +40,14 @@ export async function* firstRows(
   const { org, model, from_id: fromId, until_id: untilId, after_id: afterId = fromId } = run;
   const calls = database.collection<PredictionSegment>(callsCollection);
   const known = new IdSet();
-  let size = page.first;
+  let size = firstPage;
   for (let lastId = callIdPrefix(org); ; ) {
     await makeWay();
     const segments = await calls
-      .find({ _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true } }, { hint: { _id: 1 }, signal })
+      .find(
+        { _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true }, ...ofSentRecords },
+        { hint: { _id: 1 }, signal },
+      )
       .project<Pick<PredictionSegment, '_id' | 'crm_ids'>>({ crm_ids: 1 })
       .sort({ _id: 1 })
       .limit(size)
@@ -53,8 +60,7 @@ export async function* firstRows(
     }
     if (segments.length < size) return;
     lastId = segments.at(-1)?._id ?? untilId;
-    const perSegment = segments.reduce((sum, { crm_ids: crmIds }) => sum + crmIds.length, 0) / segments.length;
-    size = Math.min(page.max, Math.max(1, Math.round(page.records / Math.max(1, perSegment))));
+    size = nextPage(segments);
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Cell } from '../../../shared/messages/cells.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import {
   nothingKnown,
@@ -12,6 +11,7 @@ import { type CandidateSegment, candidateSegmentId } from '../../../shared/store
 import type { WorkspaceCache } from '../../admission/workspace-cache.js';
 import type { Dispatcher } from '../../dispatch/dispatcher.js';
 import { maxPartCharacters } from '../../dispatch/parts.js';
+import { cellsUnder } from '../rows/stored-rows.js';
 import type { FirstRows } from './first-rows.js';
 import { type RefusedRows, RunFailure, VersionFailure } from './run-failure.js';
 
@@ -157,16 +157,6 @@ async function scoredBy(
     throw new VersionFailure(version, error);
   });
   return parts.flatMap((part, index) => answersOf(part, replies[index]));
-}
-
-/** Brings the cells that were recorded under one version to the slots of another, as JSON. */
-function cellsUnder(
-  knownFields: KnownFields,
-  { names, text }: { readonly names: readonly string[]; readonly text: string },
-): string {
-  const cells = new Array<Cell>(knownFields.slotCount).fill(undefined);
-  knownFields.mergeStored({ cells, stored: { names, cells: JSON.parse(text) } });
-  return JSON.stringify(cells);
 }
 
 /** A part a segment, dated as its call. Rows of more than a million characters together are several parts. */

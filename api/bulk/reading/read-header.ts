@@ -11,7 +11,7 @@ import {
 } from '../../../shared/files/reading/csv-columns.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
-import type { JobOptions } from '../../../shared/store/jobs/job-documents.js';
+import type { JobOptions } from '../../../shared/store/jobs/job-options.js';
 import { maxNameCharacters } from '../../dispatch/field-names.js';
 
 /** Folding so many characters of names takes up to 10 ms. */

@@ -33,6 +33,10 @@ export async function inflatedRows(form: RowForm, slice: JobSlice, input: Buffer
   if (input === undefined) throw new Error(`the rows of the slice ${slice._id} are missing`);
   const first = { row: slice.first_row, line: slice.first_line };
   const parsed = await parseRows(await inflateMember(input), form, first);
+  return sliceRows(parsed, slice);
+}
+
+export function sliceRows(parsed: readonly ParsedRow[], slice: Pick<JobSlice, 'first_row'>): SliceRows {
   const scorable = parsed.filter(({ record }) => record !== undefined);
   const records = scorable.flatMap(({ record }) => record ?? []);
   return { parsed, records, rowOfRecord: (index) => scorable[index]?.row ?? slice.first_row };

@@ -17,14 +17,15 @@ export const createJobOperation = (docsUrl: string): Operation => ({
   operationId: 'createJob',
   summary: 'Create a bulk job',
   description:
-    'Creates a job that scores one file. Send the file next: `PUT` to `/v1/jobs/{job_id}/input`. A workspace may have 20 ' +
-    'unfinished jobs. All rows are scored with the version of the model that is current now. Each scored row counts one ' +
+    'Creates a job that scores one file. Send the file next: `PUT` to `/v1/jobs/{job_id}/input`. With ' +
+    '`"input": {"source": "stored"}` it scores the leads again that the model has scored, without a file. A workspace ' +
+    'may have 20 unfinished jobs. All rows are scored with the version of the model that is current now. Each scored row counts one ' +
     'towards the month.\n\nAn `Idempotency-Key` holds for as long as the job exists: the same call returns the job as it ' +
     'is then.',
   tags,
   parameters: [parameters.idempotencyKey, parameters.requestId],
   requestBody: {
-    description: 'The model, and the form of the file.',
+    description: 'The model, and the form of the file or the stored leads.',
     required: true,
     content: jsonBody(jobRequestSchema, 'job'),
   },

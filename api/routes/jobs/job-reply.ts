@@ -63,6 +63,7 @@ function jobReply(job: JobForReply, { usage, verdict, nowMs, waitsForRunner }: R
     ...(job.started_at === undefined ? {} : { started_at: job.started_at.toISOString() }),
     ...(job.ended_at === undefined ? {} : { ended_at: job.ended_at.toISOString() }),
     input: {
+      ...(options.stored !== undefined && { source: 'stored', ...options.stored }),
       format: options.format,
       ...(options.crm_id_field === undefined ? {} : { crm_id_field: options.crm_id_field }),
       ...(options.name === undefined ? {} : { name: options.name }),

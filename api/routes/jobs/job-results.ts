@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { hasEnded, type Job } from '../../../shared/store/jobs/job-documents.js';
+import { requireRead } from '../../auth/scopes.js';
 import type { TransferPermit } from '../../request/uploads/transfer-permits.js';
 import { answered, identify, queryParameter } from '../reading.js';
 import { type JobDeps, requireJob } from './job-access.js';
@@ -19,6 +20,8 @@ export function jobFileRoute(kind: FileForm['kind'], deps: JobDeps): Middleware 
     const reader = await answered(deps.reading.timeoutMs, identify(context, deps.reading));
     const isGzip = isGzipAsked(context);
     const job = await answered(deps.reading.timeoutMs, requireJob(context, reader, deps));
+    // Its rows are not those of the caller's own file.
+    if (job.options.stored !== undefined) requireRead(reader.apiKey, 'A file with stored leads');
     const file = new ResultFile(job, { kind, isGzip }, deps.stores.slices);
     // The results of an ended job change by erasures alone.
     const etag = hasEnded(job) ? `"${job._id}.${job.revision}"` : undefined;

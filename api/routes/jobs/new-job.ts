@@ -1,7 +1,10 @@
 import { ApiError } from '../../../shared/contract/errors.js';
 import { jobIdOf } from '../../../shared/contract/identifiers.js';
 import { allows } from '../../../shared/contract/roles.js';
+import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
 import { type Job, jobLimits, noTotals } from '../../../shared/store/jobs/job-documents.js';
+import { type StoredLeads, storedLimits } from '../../../shared/store/jobs/job-options.js';
+import { requireRead } from '../../auth/scopes.js';
 import type { ReceivedCall } from '../../request/receive-call.js';
 import type { JobRequest } from '../../schemas/job-request.js';
 
@@ -11,9 +14,46 @@ const maxLifeMs = 90 * 24 * 60 * 60 * 1_000;
 /** The call that creates a job. */
 type Creation = Pick<ReceivedCall, 'callId' | 'apiKey' | 'atMs' | 'idempotency'> & Pick<Job, 'person'>;
 
+/**
+ * The stored leads that a request names.
+ * @returns undefined for a job of a file
+ * @throws ApiError unreadableRequest for members that do not belong together; refusedRequest, insufficientScope for a
+ * key that may not read stored leads
+ */
+function storedLeadsOf({ input = {}, output = {}, strict }: JobRequest, apiKey: ApiKey): StoredLeads | undefined {
+  const { source, sent_within_days: days, max_rows: maxRows, ...ofFile } = input;
+  if (source !== 'stored') {
+    if (days === undefined && maxRows === undefined) return undefined;
+    throw new ApiError(
+      'unreadableRequest',
+      'input.sent_within_days and input.max_rows select stored leads: send "source": "stored" in "input" too, or leave ' +
+        'them out.',
+    );
+  }
+  const { format: _, name: __, ...others } = ofFile;
+  const wrong = [
+    ...Object.keys(others).map((name) => `input.${name}`),
+    ...(output.include_input === true ? ['output.include_input'] : []),
+    ...(strict === true ? ['strict'] : []),
+  ];
+  if (wrong.length > 0)
+    throw new ApiError(
+      'unreadableRequest',
+      `${wrong.join(', ')}: such a member is about a file, and a job of stored leads has none. Leave it out.`,
+    );
+  if (apiKey.kind === 'test')
+    throw new ApiError(
+      'refusedRequest',
+      'Calls of test keys are not stored, so a test key has no stored leads. Create the job with a live key.',
+    );
+  requireRead(apiKey, 'A job of stored leads');
+  return { sent_within_days: days ?? storedLimits.defaultDays, max_rows: maxRows ?? storedLimits.rows };
+}
+
 /** @param version of the model that scores its rows */
 export function newJob({ callId, apiKey, atMs, idempotency, person }: Creation, request: JobRequest, version: string) {
   const { input = {}, output = {} } = request;
+  const stored = storedLeadsOf(request, apiKey);
   const job: Job = {
     _id: jobIdOf(callId),
     org: apiKey.organisation_id,
@@ -25,18 +65,19 @@ export function newJob({ callId, apiKey, atMs, idempotency, person }: Creation, 
     version,
     options: {
       format: input.format ?? 'csv',
+      ...(stored !== undefined && { stored }),
       ...(input.crm_id_field === undefined ? {} : { crm_id_field: input.crm_id_field }),
       ...(input.bytes === undefined ? {} : { bytes: input.bytes }),
       ...(input.name === undefined ? {} : { name: input.name }),
       ...(input.sha256 === undefined ? {} : { sha256: input.sha256 }),
-      include_input: output.include_input ?? true,
+      include_input: stored === undefined && (output.include_input ?? true),
       explain: request.explain ?? false,
       stop_at: request.stop_at ?? 'limit',
       max_errors: request.max_errors ?? jobLimits.defaultMaxErrors,
       previous: request.previous ?? true,
       ...(request.strict === true && { strict: true }),
     },
-    state: 'awaiting_upload',
+    state: stored === undefined ? 'awaiting_upload' : 'reading',
     ...(idempotency === undefined ? {} : { idempotency: { key: idempotency.key, body_hash: idempotency.bodyHash } }),
     upload: input.bytes === undefined ? {} : { length: input.bytes },
     settled: noTotals,

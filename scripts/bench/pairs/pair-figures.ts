@@ -8,6 +8,7 @@ export const figureNames = {
   redis: '  redis',
   mongod: '  mongod',
   runner: '  runner',
+  console: '  console',
   records_per_s: 'records/s',
   p50_ms: 'p50 ms',
   p99_ms: 'p99 ms',

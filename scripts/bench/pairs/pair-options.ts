@@ -1,14 +1,16 @@
 import { readOptions, UsageError } from '../../servers/run-to-end.js';
 import { comparedRow, type Load, mainScenario, type Scenario, scenarios } from '../scenarios.js';
 
-/** Rows that are measured in pairs. A job is no window of calls, so it has no scenario. */
-const pairRows = ['batch', 'single', 'webhook', 'job'] as const;
+/** Rows that are measured in pairs by default. A job is no window of calls, so it has no scenario. */
+const usualRows = ['batch', 'single', 'webhook', 'job'] as const;
+/** `idle` has no calls, and each side also has a runner and a console. */
+const pairRows = [...usualRows, 'idle'] as const;
 export type PairRow = (typeof pairRows)[number];
 
 type PairScenario = Pick<Scenario, 'shape' | 'leads'> & { readonly load: Load };
 
 /** The calls of each row, as in a usual run. */
-export const scenarioOf: Readonly<Record<Exclude<PairRow, 'job'>, PairScenario>> = {
+export const scenarioOf: Readonly<Record<Exclude<PairRow, 'job' | 'idle'>, PairScenario>> = {
   batch: mainScenario,
   single: scenarioWithId('single'),
   webhook: scenarioWithId(comparedRow),
@@ -31,7 +33,7 @@ export const pairUsageText = `Measures this working tree and another commit in t
 
 npm run bench -- --against REF [options]
   --against REF    commit, branch or tag; it is built in .local/ and removed at the end
-  --rows LIST      some of ${pairRows.join(',')}, with commas; all by default
+  --rows LIST      some of ${pairRows.join(',')}, with commas; all but idle by default
   --pairs N        windows of each row on each side (8)
   --json           print one JSON document
   --help           print this text
@@ -54,7 +56,7 @@ export function readPairOptions(args: readonly string[]): PairOptions | undefine
     ...{ against: text, rows: text, pairs: text },
     json: { type: 'boolean', default: false },
   });
-  const { against = '', rows = pairRows.join(), pairs = '8' } = given;
+  const { against = '', rows = usualRows.join(), pairs = '8' } = given;
   // Git would read such a name as an option.
   if (against === '' || against.startsWith('-'))
     throw new UsageError(`--against needs a commit, branch or tag, but is "${against}"`);

@@ -25,15 +25,21 @@ export interface PairOutcome {
 
 interface ReportedFigure extends PairedFigure {
   readonly figure: FigureName;
+  /** In tables. */
+  readonly name: string;
 }
 
-function figuresOf({ pairs }: MeasuredRow): readonly ReportedFigure[] {
+function figuresOf({ row, pairs }: MeasuredRow): readonly ReportedFigure[] {
   const names = Object.keys(figureNames) as readonly FigureName[];
   return names.flatMap((figure) => {
     const found = pairedFigure(pairs, figure);
-    return found === undefined ? [] : [{ figure, ...found }];
+    return found === undefined ? [] : [{ figure, name: nameOf(figure, row), ...found }];
   });
 }
+
+/** An idle service scores no records. */
+const nameOf = (figure: FigureName, row: PairRow): string =>
+  row === 'idle' && figure === 'all' ? 'CPU-ms a second' : figureNames[figure];
 
 /** The document of `--json`. */
 export const jsonOfPairs = ({ ref, commit, rows }: PairOutcome): string =>
@@ -57,7 +63,7 @@ export const jsonOfPairs = ({ ref, commit, rows }: PairOutcome): string =>
 export function textOfPairs({ ref, commit, rows }: PairOutcome): string {
   const name = ref === commit ? commit : `${ref} (${commit})`;
   const columns: Columns<ReportedFigure> = [
-    ['', ({ figure }) => figureNames[figure]],
+    ['', ({ name }) => name],
     ['before', ({ before }) => short(before)],
     ['now', ({ now }) => short(now)],
     ['ratio', ({ ratio }) => ratioText(ratio.median)],

@@ -24,7 +24,7 @@ export async function runPairs(options: PairOptions, { onEnd, end }: RunEnd): Pr
   const progress = new ProgressLines(rows.length * pairs);
   const say = (line: string): void => progress.say(line);
   const other = await buildCommit(options.against, { say, onEnd });
-  say('starting Redis, MongoDB, a gateway, a worker pool and a runner for each of the two');
+  say('starting Redis, MongoDB and the service for each of the two');
   const ofBoth = { rows, nowMs: Date.now() };
   const [before, now] = await Promise.all([
     PairedService.start(other.root, ofBoth, onEnd),
@@ -69,6 +69,6 @@ export async function measureRounds(
 
 function pairText(row: PairRow, { before, now }: Pair): string {
   const [old = 0, current = 0] = [before.all, now.all];
-  const cpu = `${old.toFixed(1)} -> ${current.toFixed(1)} CPU-ms/1000`;
+  const cpu = `${old.toFixed(1)} -> ${current.toFixed(1)} CPU-ms${row === 'idle' ? '/s' : '/1000'}`;
   return `${row.padEnd(8)}  ${cpu}  x${(current / old).toFixed(3)}`;
 }

@@ -18,12 +18,15 @@ import {
   startBenchStack,
   startGenerator,
 } from '../service/bench-service.js';
+import { measureIdle } from '../service/idle.js';
 import type { Sample } from './pair-figures.js';
 import { type PairRow, scenarioOf } from './pair-options.js';
 
 const pepper = 'pepper-of-the-benchmark';
 const apiKeys = 4;
 const maxRatePerSecond = 10_000;
+/** Most work of an idle service is done every five seconds or more often. */
+const idleWindowMs = 20_000;
 
 /** The file of a job. */
 interface JobFile {
@@ -66,15 +69,16 @@ export class PairedService {
     const environment = { ...notInherited, REDIS_URL: servers.redis.url, MONGODB_URL: servers.mongod.url };
     const bundlePath = projectFile('scripts/demo/bundle');
     const { modelId, secrets } = await createOrganisation(bundlePath, (...args) => cli(root, args, environment));
-    const withRunner = rows.includes('job');
-    const stack = await startBenchStack(servers, { root, withRunner, pepper }, onEnd);
+    const withConsole = rows.includes('idle');
+    const withRunner = withConsole || rows.includes('job');
+    const stack = await startBenchStack(servers, { root, withRunner, withConsole, pepper }, onEnd);
     const failure = stack.ended.then((how) => Promise.reject(new Error(how)));
     failure.catch(() => undefined);
     const preparation: Preparation = {
       gateway: { ...addressOf(stack.url), secrets },
       source: { modelId, bundlePath, isDemoBundle: true, nowMs },
     };
-    const makesCalls = rows.some((row) => row !== 'job');
+    const makesCalls = rows.some((row) => row !== 'job' && row !== 'idle');
     const generator = makesCalls ? await stoppedAtEnd(onEnd, startGenerator(preparation)) : undefined;
     return new PairedService(preparation, () => processesOf(stack, servers), generator, failure);
   }
@@ -84,11 +88,15 @@ export class PairedService {
    * @throws Error if a reply or a result is wrong, or a part of the service ended
    */
   measure(row: PairRow, times: Times, file: JobFile): Promise<Sample> {
-    const measured = row === 'job' ? this.job(file) : this.window(row, times);
-    return Promise.race([measured, this.failure]);
+    return Promise.race([this.sample(row, times, file), this.failure]);
   }
 
-  private async window(row: Exclude<PairRow, 'job'>, times: Times): Promise<Sample> {
+  private sample(row: PairRow, times: Times, file: JobFile): Promise<Sample> {
+    if (row === 'job') return this.job(file);
+    return row === 'idle' ? measureIdle(this.groups(), idleWindowMs) : this.window(row, times);
+  }
+
+  private async window(row: Exclude<PairRow, 'job' | 'idle'>, times: Times): Promise<Sample> {
     const { generator, preparation } = this;
     if (generator === undefined) throw new Error('the load of calls was not started');
     const { shape, leads, load } = scenarioOf[row];

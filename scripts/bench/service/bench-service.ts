@@ -42,10 +42,11 @@ export async function startBenchService(
   options: Pick<RecordSource, 'bundlePath' | 'isDemoBundle'> & {
     readonly profileDirectory?: string | undefined;
     readonly withRunner?: boolean;
+    readonly withConsole?: boolean;
   },
   onEnd: OnEnd,
 ): Promise<BenchService> {
-  const { bundlePath, isDemoBundle, profileDirectory: profiles, withRunner } = options;
+  const { bundlePath, isDemoBundle, profileDirectory: profiles, withRunner, withConsole } = options;
   const servers = await startBenchServers(onEnd);
   const { mongod, redis } = servers;
   const { client, database } = await connectMongo(mongod.url, { name: 'leadscore-bench' });
@@ -56,7 +57,7 @@ export async function startBenchService(
   const first = await createLoadOrganisation(database, load);
   const second = await createLoadOrganisation(database, { ...load, name: 'Second' });
   const nodeOptions = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`];
-  const stack = await startBenchStack(servers, { withRunner, pepper, nodeOptions }, onEnd);
+  const stack = await startBenchStack(servers, { withRunner, withConsole, pepper, nodeOptions }, onEnd);
   const nowMs = Date.now();
   const callerOf = ({ secrets, modelIds }: LoadOrganisation): Preparation => ({
     gateway: { ...addressOf(stack.url), secrets },
@@ -91,12 +92,12 @@ export async function startBenchServers(onEnd: OnEnd): Promise<BenchServers> {
 }
 
 /**
- * Starts a gateway, a worker pool and, if asked for, a runner, which log to standard error.
+ * Starts a gateway, a worker pool and, if asked for, a runner and a console, which log to standard error.
  * @param options.root folder of another built commit, whose programs run instead
  */
 export function startBenchStack(
   { mongod, redis }: BenchServers,
-  options: Pick<StackOptions, 'withRunner' | 'nodeOptions' | 'root'> & { readonly pepper: string },
+  options: Pick<StackOptions, 'withRunner' | 'withConsole' | 'nodeOptions' | 'root'> & { readonly pepper: string },
   onEnd: OnEnd,
 ): Promise<Stack> {
   const { pepper, ...others } = options;
@@ -112,6 +113,7 @@ export const processesOf = (stack: Stack, { mongod, redis }: BenchServers): Proc
   redis: [redis.pid],
   mongod: [mongod.pid],
   ...(stack.runner === undefined ? {} : { runner: [stack.runner.pid] }),
+  ...(stack.console === undefined ? {} : { console: [stack.console.pid] }),
 });
 
 /** Starts the process that makes an organisation's load. Resolves when each of its known leads has been scored once. */

@@ -53,8 +53,9 @@ KEY_PEPPER and KEY_BRAND of the gateways:
 2. erases these leads, and those that the database itself lists, once more;
 3. drops usage counters and latest scores from Redis. They are rebuilt from the
    database when they are next needed.
-After an interruption, run it again. If KEY_PEPPER has changed within 400 days, run
-it once with each, and add KEY_PEPPER_CHANGED=yes for those that it refuses.`.trim();
+After an interruption, run it again. If KEY_PEPPER has changed within 400 days, set
+KEY_PEPPER_PREVIOUS to the one before. For still earlier ones, run it once with each,
+and add KEY_PEPPER_CHANGED=yes for those that it refuses.`.trim();
 
 interface FinishOptions extends JsonOption {
   readonly yes?: true;
@@ -78,9 +79,10 @@ async function finishRestore(
   { json, yes }: FinishOptions,
 ): Promise<CommandResult> {
   const { config, connections, stderr } = context;
-  const keyPepper = await connections.keyPepper();
+  const [pepper, previousPepper] = [await connections.keyPepper(), config.keyPepperPrevious];
   if (!config.keyPepperChanged)
-    await requireKeySettings(await connections.database(), { brand: config.keyBrand, pepper: keyPepper });
+    await requireKeySettings(await connections.database(), { brand: config.keyBrand, pepper, previousPepper });
+  const keyPeppers = previousPepper === undefined ? [pepper] : [pepper, previousPepper];
   const redis = await connections.redis();
   if (yes !== true) await requireStopped(redis);
   const database = await connections.preparedDatabase();
@@ -90,7 +92,7 @@ async function finishRestore(
     json === true ? undefined : new Progress({ stream: stderr, label: 'Looking for erased leads', unit: 'documents' });
   progress?.start();
   const onProgress = (state: ProgressState): void => progress?.update(state);
-  const leads = await eraseRestored(database, { keyPepper, onProgress }).finally(() => progress?.stop());
+  const leads = await eraseRestored(database, { keyPeppers, onProgress }).finally(() => progress?.stop());
   const dropped = await dropDerived(redis);
   await recordCommand(context, 'restore.finish', { after: { ...repeated, leads_erased: leads } });
   return {

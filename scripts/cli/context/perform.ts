@@ -3,6 +3,7 @@ import type { Action, AdminContext, RecordedChange } from '../../../shared/admin
 import { AdminError } from '../../../shared/admin/admin-error.js';
 import type { Schema, ShapeOf } from '../../../shared/contract/schema.js';
 import { leaseMsOf } from '../../../shared/quota/leases.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
 import type { CliContext } from './cli-context.js';
 import { CliError, usageError } from './cli-error.js';
 import { redisProblem } from './connections.js';
@@ -30,17 +31,24 @@ export async function perform<Input extends Schema, Output extends Schema, Mater
 /**
  * Appends an entry of a command that is no action of the console.
  * @param name as those of actions, such as `schema.migrate`
+ * @param database of a command that runs on a database which this release cannot use yet
  */
-export async function recordCommand(context: CliContext, name: string, change: RecordedChange): Promise<void> {
+export async function recordCommand(
+  context: CliContext,
+  name: string,
+  change: RecordedChange,
+  database?: Db,
+): Promise<void> {
   const { recordChange } = await import('../../../shared/admin/run-action.js');
-  await recordChange(name, change, await adminContext(context, 'change'));
+  await recordChange(name, change, await adminContext(context, 'change', database));
 }
 
 async function adminContext(
   { config, clock, connections, stderr }: CliContext,
   effect: Action<Schema, Schema>['effect'],
+  given?: Db,
 ): Promise<AdminContext> {
-  const database = await (effect === 'read' ? connections.database() : connections.preparedDatabase());
+  const database = given ?? (await (effect === 'read' ? connections.database() : connections.preparedDatabase()));
   return {
     client: await connections.client(),
     database,
@@ -54,7 +62,11 @@ async function adminContext(
     },
     requestId: randomUUID(),
     redis: () => connections.redis(),
-    keySettings: async () => ({ brand: config.keyBrand, pepper: await connections.keyPepper() }),
+    keySettings: async () => ({
+      brand: config.keyBrand,
+      pepper: await connections.keyPepper(),
+      previousPepper: config.keyPepperPrevious,
+    }),
     leaseMs: leaseMsOf(config),
     auditsReads: config.auditsReads,
     consoleUrl: config.consoleUrl,

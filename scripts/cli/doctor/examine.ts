@@ -45,8 +45,10 @@ const orFinding =
   };
 
 async function ofProcesses(context: CliContext, redis: Redis, database: Db | undefined): Promise<Checked> {
-  const processes = await new ProcessRegister(redis).list();
-  const others = [await thisCommand(context), ...(await keysOf(database))];
+  const noted = await new ProcessRegister(redis).list();
+  const stored = (database && (await new KeySettingsStore(database).read())) ?? undefined;
+  const processes = noted.map((each) => withOnePepper(each, stored));
+  const others = [await thisCommand(context), ...keysOf(stored)].map((each) => withOnePepper(each, stored));
   const [last] = await latestSweeps(redis);
   const { facts, findings } = checkProcesses(processes, others);
   const lastMsAgo = last && context.clock.now() - last.atMs;
@@ -69,9 +71,22 @@ async function thisCommand({ config, connections }: CliContext): Promise<Partici
   };
 }
 
-async function keysOf(database: Db | undefined): Promise<Participant[]> {
-  const stored = database && (await new KeySettingsStore(database).read());
-  if (stored === null || stored === undefined) return [];
+type StoredKeys = NonNullable<Awaited<ReturnType<KeySettingsStore['read']>>>;
+
+function keysOf(stored: StoredKeys | undefined): Participant[] {
+  if (stored === undefined) return [];
   const settings = { KEY_BRAND: stored.brand, KEY_PEPPER: stored.pepper_fingerprint };
   return [{ name: 'the keys in the database', settings }];
+}
+
+/** While a pepper is rolled out, a process with the previous one finds all keys, too. */
+function withOnePepper<Each extends Pick<Participant, 'settings'>>(
+  participant: Each,
+  stored: StoredKeys | undefined,
+): Each {
+  const { settings } = participant;
+  const isPrevious = settings.KEY_PEPPER !== undefined && settings.KEY_PEPPER === stored?.previous_fingerprint;
+  return isPrevious
+    ? { ...participant, settings: { ...settings, KEY_PEPPER: stored.pepper_fingerprint } }
+    : participant;
 }

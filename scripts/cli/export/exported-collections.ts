@@ -27,7 +27,12 @@ const byId = (organisationId: string): Document => ({
  */
 export const exportedCollections: readonly Exported[] = [
   { name: 'organisation', collection: 'orgs', of: (organisationId) => ({ _id: organisationId }) },
-  { name: 'keys', collection: 'api_keys', of: byOrganisation, without: ['hash'] },
+  {
+    name: 'keys',
+    collection: 'api_keys',
+    of: byOrganisation,
+    without: ['hash', 'previous_hash', 'pepper_fingerprint'],
+  },
   { name: 'members', collection: 'console_members', of: byOrg, without: ['account'] },
   { name: 'models', collection: 'models', of: byOrganisation },
   { name: 'model-versions', collection: 'model_versions', of: byOrganisation, without: ['manifest', 'files'] },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { StopAt } from '../../../shared/store/jobs/job-documents.js';
+import type { StopAt } from '../../../shared/store/jobs/job-options.js';
 import type { CliContext } from '../context/cli-context.js';
 import { CliError, declined, fileProblem } from '../context/cli-error.js';
 import { badInput, type InputFile } from '../files/input-file.js';

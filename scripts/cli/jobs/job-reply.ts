@@ -9,6 +9,10 @@ export interface JobReply {
   readonly created_at?: string;
   readonly input?: {
     readonly format?: string;
+    /** `stored` for a job without a file, with the next two. */
+    readonly source?: string;
+    readonly sent_within_days?: number;
+    readonly max_rows?: number;
     readonly crm_id_field?: string;
     readonly name?: string;
     readonly sha256?: string;

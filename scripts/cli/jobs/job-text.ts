@@ -25,6 +25,7 @@ export function jobText(
       ],
       ['Created', job.created_at && instantText(job.created_at)],
       ['File', fileText(job)],
+      ['Leads', leadsText(job)],
       ['Rows', rowsText(job)],
       ['Pace', paceText(job)],
       ['Paused', job.pause && pauseText(job.pause)],
@@ -89,7 +90,14 @@ export function instantText(text: string): string {
 
 const sentence = (text: string): string => (/[.!?]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`);
 
+function leadsText({ input }: JobReply): string | undefined {
+  if (input?.source !== 'stored') return undefined;
+  const { sent_within_days: days = 0, max_rows: rows = 0 } = input;
+  return `stored ones that were sent within ${countText(days)} days, at most ${countText(rows)}`;
+}
+
 function fileText({ input }: JobReply): string | undefined {
+  if (input?.source === 'stored') return undefined;
   const received = input?.bytes_received;
   if (received === undefined) return input?.format;
   const of = input?.bytes === undefined || input.bytes === received ? '' : ` of ${readableBytes(input.bytes)}`;

@@ -8,16 +8,16 @@ const leadsPerBatch = 1_000;
 
 /**
  * Erases the leads of a database that were erased before it was restored from an older backup. Reads all predictions
- * and outcomes, and compares their leads with the hashes of erased ones. Data since the erasure of a lead stays.
- * Idempotent.
+ * and outcomes, and compares the hashes of their leads by each pepper with those of erased ones. Data since the erasure
+ * of a lead stays. Idempotent.
  * @returns the number of leads that were erased
  * @throws errors of MongoDB
  */
 export async function eraseRestored(
   database: Db,
-  options: { readonly keyPepper: string; readonly onProgress: (state: ProgressState) => void },
+  options: { readonly keyPeppers: readonly string[]; readonly onProgress: (state: ProgressState) => void },
 ): Promise<number> {
-  const { keyPepper, onProgress } = options;
+  const { keyPeppers, onProgress } = options;
   const erasures = new ErasureStore(database);
   const stores = erasingStores(database);
   const erased = new Set<string>();
@@ -43,7 +43,7 @@ export async function eraseRestored(
     for (const crmId of crmIds) {
       if (crmId === null) continue;
       const lead = { organisationId: org, crmId };
-      batch.set(leadHash(lead, keyPepper), lead);
+      for (const pepper of keyPeppers) batch.set(leadHash(lead, pepper), lead);
     }
     done += 1;
     if (batch.size < leadsPerBatch) continue;

@@ -1,8 +1,16 @@
 import { monthOf } from '../../contract/dates.js';
-import { hashSecret, parseSecret, secretIn } from '../../contract/identifiers.js';
+import { parseSecret, secretIn } from '../../contract/identifiers.js';
 import { orderedScopes } from '../../contract/roles.js';
 import type { ShapeOf } from '../../contract/schema.js';
-import { type ApiKey, ApiKeyStore, defaultRatePerSecond, isExpired } from '../../store/accounts/api-keys.js';
+import {
+  type ApiKey,
+  ApiKeyStore,
+  changesOfKey,
+  defaultRatePerSecond,
+  isExpired,
+  secretHashes,
+} from '../../store/accounts/api-keys.js';
+import { KeySettingsStore } from '../../store/accounts/key-settings.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { CallDayStore } from '../../store/console/call-days.js';
 import { type ActionContext, type AdminContext, defineAction, difference } from '../action.js';
@@ -46,7 +54,7 @@ export const createKey = defineAction({
       ratePerSecond: rate ?? defaultRatePerSecond,
       scopes: scopes && orderedScopes(scopes),
       expiresAt: input.expires_at === undefined ? undefined : checkedExpiry(input.expires_at, nowMs),
-      ...settings,
+      ...(await new KeySettingsStore(database).forNewKey(settings)),
       now: new Date(nowMs),
     });
     const document = keyDocument(key);
@@ -85,10 +93,10 @@ export const findKey = defineAction({
   input: findKeyInput,
   output: findKeyOutput,
   async run(context, { org_id: organisationId, secret: given }) {
-    const { brand, pepper } = await checkedKeySettings(context, 'no key would be found', 'compare');
-    const secret = secretIn(given, brand);
-    if (secret === undefined || parseSecret(secret, brand) === undefined) return { is_whole: false };
-    const key = await new ApiKeyStore(context.database).findByHash(hashSecret(secret, pepper));
+    const settings = await checkedKeySettings(context, 'no key would be found', 'compare');
+    const secret = secretIn(given, settings.brand);
+    if (secret === undefined || parseSecret(secret, settings.brand) === undefined) return { is_whole: false };
+    const key = await new ApiKeyStore(context.database).findByHash(...secretHashes(secret, settings));
     const isShown = organisationId === undefined || key?.organisation_id === organisationId;
     return { is_whole: true, ...(key && isShown && { key: await usedDocument(context, key) }) };
   },
@@ -118,7 +126,7 @@ export const setKey = defineAction({
       throw new AdminError('conflict', `The key ${keyId} is revoked, and cannot be changed. Create another key.`);
     if (Object.values(change).every((value) => value === undefined)) return keyDocument(before);
     const document = keyDocument((await new ApiKeyStore(database, session).set(keyId, change)) ?? before);
-    announce({ kind: 'key', id: before.hash });
+    changesOfKey(before).forEach(announce);
     const changed = difference(keyDocument(before), document);
     await record({ organisationId: before.organisation_id, target: keyId, ...changed });
     return document;
@@ -137,7 +145,7 @@ export const revokeKey = defineAction({
     const { database, session, clock, record, announce } = context;
     const before = await requireKey(context, input);
     const keyId = before._id;
-    announce({ kind: 'key', id: before.hash });
+    changesOfKey(before).forEach(announce);
     if (before.revoked_at !== undefined) return keyDocument(before);
     const revoked = (await new ApiKeyStore(database, session).revoke(keyId, new Date(clock.now()))) ?? before;
     const document = keyDocument(revoked);

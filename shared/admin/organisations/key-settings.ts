@@ -1,4 +1,9 @@
-import { type KeySettings, KeySettingsStore, otherKeySettings } from '../../store/accounts/key-settings.js';
+import {
+  type KeySettings,
+  KeySettingsStore,
+  otherKeySettings,
+  rollOutRemedy,
+} from '../../store/accounts/key-settings.js';
 import type { ActionContext } from '../action.js';
 import { AdminError } from '../admin-error.js';
 
@@ -19,7 +24,14 @@ export async function checkedKeySettings(
   const names = different.join(' and ');
   throw new AdminError(
     'other_key_settings',
-    `${otherKeySettings(different)}, so ${harm}. Set the right ${names}. To change ${names} and make all these keys ` +
-      'void, first restart the gateways with the new ones and KEY_PEPPER_CHANGED=yes',
+    `${otherKeySettings(different)}, so ${harm}. Set the right ${names}.${rollOutRemedy(different)}${begin(settings)} ` +
+      `To change ${names} and make all these keys void, first restart the gateways with the new ones and ` +
+      'KEY_PEPPER_CHANGED=yes',
   );
 }
+
+/** A command does not begin a roll-out: gateways have to know both peppers first. */
+const begin = ({ previousPepper }: KeySettings): string =>
+  previousPepper === undefined
+    ? ''
+    : ' A gateway or a console that starts with KEY_PEPPER_PREVIOUS begins to roll it out.';

@@ -27,7 +27,7 @@ export const listAudit = defineAction({
     const query = queryOf(filters);
     const isWhole = lead === undefined && Object.values(filters).every((each) => each === undefined);
     await requireOrganisation(new OrganisationStore(database), organisationId);
-    const target = lead === undefined ? undefined : await targetOfLead(context, organisationId, lead);
+    const target = lead === undefined ? undefined : await targetsOfLead(context, organisationId, lead);
     const [page, actors] = await Promise.all([
       log.page(organisationId, { ...query, target }),
       isWhole ? log.actors(organisationId) : undefined,
@@ -64,9 +64,11 @@ const queryOf = ({ from, to, ...by }: ShapeOf<typeof listOperatorAuditInput>): A
   ...{ from: dayStart('from', from), until: dayStart('to', to, 1) },
 });
 
-async function targetOfLead(context: ActionContext, organisationId: string, crmId: string): Promise<string> {
-  const { pepper } = await checkedKeySettings(context, 'reads of this lead would not be found');
-  return readTarget(organisationId, storedCrmId(crmId), pepper);
+/** A read from before a new pepper names the lead by a hash with the previous one. */
+async function targetsOfLead(context: ActionContext, organisationId: string, crmId: string): Promise<string[]> {
+  const { pepper, previousPepper } = await checkedKeySettings(context, 'reads of this lead would not be found');
+  const peppers = previousPepper === undefined ? [pepper] : [pepper, previousPepper];
+  return peppers.map((each) => readTarget(organisationId, storedCrmId(crmId), each));
 }
 
 /** The name of an object that exists no longer, as the entry has it. */

@@ -1,15 +1,20 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
 import { hashSecret, type KeyKind, newId, newSecret } from '../../contract/identifiers.js';
 import type { Scope } from '../../contract/roles.js';
+import type { Change } from '../../redis/changes.js';
 import { logged } from '../connection/change-log.js';
 import { inSession } from '../connection/transaction.js';
-import type { KeySettings } from './key-settings.js';
+import { fingerprintOf, type KeySettings } from './key-settings.js';
 
 /** One document of `api_keys`. The secret is not stored. */
 export interface ApiKey {
   readonly _id: string;
   /** HMAC-SHA256 of the secret, base64url; unique. */
   readonly hash: string;
+  /** The hash with the pepper of before, while a new pepper is rolled out; unique. */
+  readonly previous_hash?: string;
+  /** See `fingerprintOf`: the pepper of `hash`. Absent on keys that were made while no pepper was rolled out. */
+  readonly pepper_fingerprint?: string;
   readonly organisation_id: string;
   readonly kind: KeyKind;
   readonly name: string;
@@ -26,6 +31,26 @@ export interface ApiKey {
 /** Whether a key has expired. */
 export const isExpired = ({ expires_at: at }: Pick<ApiKey, 'expires_at'>, nowMs: number): boolean =>
   at !== undefined && at.getTime() <= nowMs;
+
+/** The changes to announce for a key: a gateway with either pepper drops it. */
+export const changesOfKey = ({ hash, previous_hash: previous }: Pick<ApiKey, 'hash' | 'previous_hash'>): Change[] =>
+  [hash, ...(previous === undefined ? [] : [previous])].map((id) => ({ kind: 'key', id }));
+
+/** The hashes by which a secret is looked up, its own first. */
+export const secretHashes = (secret: string, { pepper, previousPepper }: KeySettings): string[] =>
+  [pepper, previousPepper].flatMap((each) => (each === undefined ? [] : [hashSecret(secret, each)]));
+
+/** The members of a key that hold its hashes: with both peppers, if there is a previous one. */
+const keyHashes = (
+  secret: string,
+  { pepper, previousPepper }: KeySettings,
+): Pick<ApiKey, 'hash' | 'previous_hash' | 'pepper_fingerprint'> => ({
+  hash: hashSecret(secret, pepper),
+  ...(previousPepper !== undefined && {
+    previous_hash: hashSecret(secret, previousPepper),
+    pepper_fingerprint: fingerprintOf(pepper),
+  }),
+});
 
 /** A change of a key. Absent members stay, and null removes a limit. */
 export interface KeyChange {
@@ -66,12 +91,17 @@ export class ApiKeyStore {
     await this.collection.createIndex({ organisation_id: 1, created_at: 1 });
   }
 
-  /** Creates a key. The secret cannot be read again later. */
+  /** A gateway with either pepper finds a key while a new pepper is rolled out. */
+  async preparePrevious(): Promise<void> {
+    await this.collection.createIndex({ previous_hash: 1 }, { unique: true, sparse: true });
+  }
+
+  /** Creates a key, with both hashes if there is a previous pepper. The secret cannot be read again later. */
   async create(key: NewApiKey): Promise<{ key: ApiKey; secret: string }> {
     const secret = newSecret(key.brand, key.kind);
     const document: ApiKey = {
       _id: newId('key'),
-      hash: hashSecret(secret, key.pepper),
+      ...keyHashes(secret, key),
       organisation_id: key.organisationId,
       kind: key.kind,
       name: key.name,
@@ -84,9 +114,20 @@ export class ApiKeyStore {
     return { key: document, secret };
   }
 
-  /** Finds a key by its hash, including revoked keys. */
-  async findByHash(hash: string): Promise<ApiKey | undefined> {
-    return (await this.collection.findOne({ hash })) ?? undefined;
+  /** Finds a key by one of the hashes of its secret, including revoked keys. */
+  async findByHash(...hashes: readonly string[]): Promise<ApiKey | undefined> {
+    const among = { $in: [...hashes] };
+    return (await this.collection.findOne({ $or: [{ hash: among }, { previous_hash: among }] })) ?? undefined;
+  }
+
+  /**
+   * Stores the hash of a key with a new pepper, and keeps the one of before. A revoked key stays as it is. Gateways
+   * cache the same of the key as before, so this is no change for the change log.
+   * @param hash the one of before
+   */
+  async renew({ _id, hash }: Pick<ApiKey, '_id' | 'hash'>, newHash: string, pepper: string): Promise<void> {
+    const members = { hash: newHash, previous_hash: hash, pepper_fingerprint: fingerprintOf(pepper) };
+    await this.collection.updateOne({ _id, hash, revoked_at: { $exists: false } }, { $set: members });
   }
 
   /** Changes a key that is not revoked. Undefined if there is no such key. */
@@ -103,7 +144,7 @@ export class ApiKeyStore {
       const options = { returnDocument: 'after', session } as const;
       const unrevoked = { _id: keyId, revoked_at: { $exists: false } };
       const result = (await this.collection.findOneAndUpdate(unrevoked, update, options)) ?? undefined;
-      return { result, change: result && { kind: 'key' as const, id: result.hash } };
+      return { result, change: result && changesOfKey(result) };
     };
     return await logged(this.database, write, this.session);
   }
@@ -114,7 +155,7 @@ export class ApiKeyStore {
       const unrevoked = { _id: keyId, revoked_at: { $exists: false } };
       await this.collection.updateOne(unrevoked, { $set: { revoked_at: now } }, { session });
       const result = (await this.collection.findOne({ _id: keyId }, { session })) ?? undefined;
-      return { result, change: result && { kind: 'key' as const, id: result.hash } };
+      return { result, change: result && changesOfKey(result) };
     };
     return await logged(this.database, write, this.session);
   }

@@ -30,8 +30,8 @@ export function callDocuments(row: LedgerRow, segments: readonly PredictionSegme
     fields: first.fields,
     without_crm_id: first.without_crm_id,
     erased: first.erased,
-  } satisfies Record<keyof (Omit<LedgerRow, 'voided_at'> & PredictionSegment), unknown>;
-  return [document, ...others];
+  } satisfies Record<keyof Omit<LedgerRow & PredictionSegment, 'voided_at' | 'source'>, unknown>;
+  return [row.source === undefined ? document : { ...document, source: row.source }, ...others];
 }
 
 /** Result of writing documents independently of one another. */

@@ -239,7 +239,7 @@ export async function readStoredRecords(
 type Indexes = readonly number[] | '$indexes';
 
 /** An expression for the fields of a segment at some indexes. */
-const textsAt = (indexes: Indexes, maxTextBytes: number): Document => ({
+export const textsAt = (indexes: Indexes, maxTextBytes: number): Document => ({
   $map: {
     input: indexes,
     as: 'index',
@@ -269,7 +269,7 @@ const findSegment = <Segment extends Document>(
  * of a `$lookup`. A pipeline within the `$lookup` would double its cost.
  * @param wanted without repetition; `fields` may use `$indexes`
  */
-function readSegments<Segment extends Document>(
+export function readSegments<Segment extends Document>(
   database: Db,
   wanted: readonly { readonly segmentId: string; readonly indexes?: readonly number[] }[],
   { fields, signal }: { readonly fields: Document; readonly signal: AbortSignal },

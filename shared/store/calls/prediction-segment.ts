@@ -48,7 +48,12 @@ export interface PredictionSegment {
   readonly without_crm_id: number;
   /** Number of erased records. */
   readonly erased: number;
+  /** On each segment of a call that scored stored leads again. Such a score is never the first one of its lead. */
+  readonly source?: 'stored';
 }
+
+/** Selects the segments of calls whose records were sent. */
+export const ofSentRecords = { source: { $ne: 'stored' } } as const;
 
 /** Selects the segments of a lead. */
 export interface LeadSegments {
@@ -139,11 +144,12 @@ export interface ScoredColumns {
   readonly scores: readonly number[];
   readonly likelihoods: readonly number[];
   readonly fields: readonly string[];
+  readonly source?: 'stored' | undefined;
 }
 
 /** Splits the columns of a call into segments. */
 export function segmentsOf(call: ScoredColumns): PredictionSegment[] {
-  const { callId, org, model, version, at, arrivedAt = at } = call;
+  const { callId, org, model, version, at, arrivedAt = at, source } = call;
   const o = organisationNumber(org);
   const segments: PredictionSegment[] = [];
   for (let row = 0; row < call.scores.length; row += maxSegmentRecords) {
@@ -160,5 +166,6 @@ export function segmentsOf(call: ScoredColumns): PredictionSegment[] {
       erased: 0,
     });
   }
-  return segments;
+  // Not in the literal above: spreading each segment of each call would cost more than the rest.
+  return source === undefined ? segments : segments.map((segment) => ({ ...segment, source }));
 }

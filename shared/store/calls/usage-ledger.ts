@@ -25,6 +25,8 @@ export interface LedgerRow {
   readonly model: string;
   readonly version: string;
   readonly at: Date;
+  /** See `PredictionSegment`. */
+  readonly source?: 'stored';
   /** Only on a void row, which has no other members but `_id`. */
   readonly voided_at?: Date;
 }
@@ -40,6 +42,7 @@ const allMembers = {
   model: 1,
   version: 1,
   at: 1,
+  source: 1,
   ...segmentColumns,
 } as const;
 const readTimeoutMs = 10_000;

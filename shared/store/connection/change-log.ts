@@ -22,6 +22,9 @@ const maxChangesPerRead = 10_000;
 const writeTimeoutMs = 10_000;
 const lastChange = { _id: 'changes' } as const;
 
+/** One change, several, or none. */
+type ChangesOfWrite = Change | readonly Change[] | undefined;
+
 /** The changes since some number. */
 export interface ChangesSince {
   /** The number of the last change. */
@@ -85,7 +88,7 @@ export class ChangeLog {
  */
 export async function logged<Result>(
   database: Db,
-  write: (session: ClientSession) => Promise<{ readonly result: Result; readonly change: Change | undefined }>,
+  write: (session: ClientSession) => Promise<{ readonly result: Result; readonly change: ChangesOfWrite }>,
   session?: ClientSession,
 ): Promise<Result> {
   const log = new ChangeLog(database);
@@ -93,12 +96,17 @@ export async function logged<Result>(
   const writeBoth = async (within: { readonly session: ClientSession }): Promise<void> => {
     const { result, change } = await write(within.session);
     // Last, because it makes other changes wait.
-    if (change !== undefined) await log.append(change, within.session);
+    for (const each of asArray(change)) await log.append(each, within.session);
     results.push(result);
   };
   if (session === undefined) await inTransaction(database.client, writeBoth, { timeoutMs: writeTimeoutMs });
   else await writeBoth({ session });
   return results.at(-1) as Result;
+}
+
+function asArray(changes: ChangesOfWrite): readonly Change[] {
+  if (changes === undefined) return [];
+  return 'kind' in changes ? [changes] : changes;
 }
 
 /** The change of an organisation or of its models; undefined without an organisation. */

@@ -42,6 +42,12 @@ export interface MongoConnectionOptions {
 
 /** Connections of a process to MongoDB. */
 export const defaultPoolSize = 20;
+/**
+ * How often the driver looks whether a pool has fewer connections than it should. Here it never has: the smallest
+ * number is none. The driver looks ten times a second, and has no public option for it. Lost connections are found when
+ * used.
+ */
+const poolLook = { minPoolSizeCheckFrequencyMS: 60_000 };
 const defaultDatabaseName = 'leadscore';
 /** AuthenticationFailed, MechanismUnavailable, and Atlas's code for either. */
 const loginErrors: ReadonlySet<number> = new Set([18, 334, 8000]);
@@ -109,7 +115,7 @@ function clientOf(
   { name, maxPoolSize, maxWaitMs }: Omit<Required<MongoConnectionOptions>, 'outage'>,
 ): MongoClient {
   try {
-    return new MongoClient(url, {
+    const client = new MongoClient(url, {
       appName: name,
       maxPoolSize,
       serverSelectionTimeoutMS: maxWaitMs,
@@ -117,6 +123,9 @@ function clientOf(
       retryWrites: true,
       readPreference: ReadPreference.primary,
     });
+    // The constructor refuses options that it does not know, but pools get them.
+    Object.assign(client.options, poolLook);
+    return client;
   } catch (error) {
     // No `cause`: the driver's message may show the URL with its password.
     throw new Error(`MONGODB_URL cannot be used: ${withoutSecrets(messageOf(error), url)}`);

@@ -57,6 +57,11 @@ export class FollowedCache<Value extends object> {
     return this.cache.peek(key, { allowStale: true }) !== undefined;
   }
 
+  /** The keys of all entries but those that are being read. */
+  keys(): Iterable<string> {
+    return this.cache.keys();
+  }
+
   values(): Iterable<Value> {
     return this.cache.values();
   }

@@ -42,8 +42,8 @@ export interface AuditQuery {
   readonly only?: readonly string[];
   /** No entries of these actions. */
   readonly without?: readonly string[];
-  /** The id of the changed object, or that of a lead that was read. */
-  readonly target?: string | undefined;
+  /** The id of the changed object, or that of a lead that was read; or one of several. */
+  readonly target?: string | readonly string[] | undefined;
 }
 
 /** Some entries, latest first, and the id of the last one that was read if the log goes on. */
@@ -114,7 +114,7 @@ export class AuditLog {
     const filter = {
       ...(actor === undefined ? {} : { 'actor.name': actor }),
       ...(Object.keys(onAction).length === 0 ? {} : { action: onAction }),
-      ...(target === undefined ? {} : { target }),
+      ...(target === undefined ? {} : { target: typeof target === 'string' ? target : { $in: [...target] } }),
     };
     const isFiltered = Object.keys(filter).length > 0;
     const latestFirst = { org: 1, _id: -1 } as const;

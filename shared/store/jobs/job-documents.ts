@@ -1,8 +1,9 @@
 import type { Binary } from 'mongodb';
 import { callIdPrefix } from '../../contract/identifiers.js';
-import type { FileFormat, FileShape } from '../../files/file-form.js';
+import type { FileShape } from '../../files/file-form.js';
 import type { UsageBucket } from '../../redis/keys.js';
 import type { CountedField, InputSums } from './input-sums.js';
+import type { JobOptions } from './job-options.js';
 
 /*
  * The documents of bulk jobs. A job is one file that is scored; docs/bulk.md describes its life. Its file is cut into
@@ -37,31 +38,6 @@ export const pauseReasons = [
   ...(['workspace_suspended', 'expired_read_only', 'api_disabled', 'deploy_blocked'] as const),
 ] as const;
 export type PauseReason = (typeof pauseReasons)[number];
-
-/** Where a job stops: at the limit of the month, or at the end of the grace band. */
-export type StopAt = 'limit' | 'backstop';
-
-export interface JobOptions {
-  readonly format: FileFormat;
-  /** Column or member with the crm_id; absent means `crm_id`, if it exists. */
-  readonly crm_id_field?: string;
-  /** Bytes of the upload that the creation named; absent if it named none. */
-  readonly bytes?: number;
-  /** Name of the file, for people; absent if the creation named none. */
-  readonly name?: string;
-  /** SHA-256 of the upload that the creation named, in hex; absent if it named none. */
-  readonly sha256?: string;
-  /** Whether a result has the columns of its input row. */
-  readonly include_input: boolean;
-  readonly explain: boolean;
-  readonly stop_at: StopAt;
-  /** Failed rows after which the job pauses. */
-  readonly max_errors: number;
-  /** Whether earlier scores of leads are looked up, for `previous_score`, `enriched` and fill-in. */
-  readonly previous: boolean;
-  /** Whether a file with names that the model does not know is refused. Absent: false. */
-  readonly strict?: boolean;
-}
 
 /** Sums over the slices from the first to the last one of the settled prefix. */
 export interface JobTotals {
@@ -128,6 +104,8 @@ export interface Job {
   };
   /** Bytes of the input as sent that the reader has read, for progress. */
   readonly read_bytes?: number;
+  /** The reading of stored leads that may add slices, and the rows that it has added. A later reading replaces it. */
+  readonly reader?: { readonly id: string; readonly rows: number };
   /** Set at the end of reading. */
   readonly file?: {
     readonly shape: FileShape;

@@ -64,13 +64,17 @@ export class SliceStore {
     await this.slices.createIndex({ 'outcome.call_id': 1 }, { partialFilterExpression: withCall });
   }
 
-  /** Stores slices with their input. Existing ones stay as they are: reading begins again after a crash. */
+  /**
+   * Stores slices with their input. Existing ones stay as they are: reading begins again after a crash.
+   * @param options of a transaction, if the caller has one
+   */
   async add(
     jobId: string,
     added: readonly {
       readonly slice: Omit<JobSlice, '_id' | 'state'> & { readonly number: number };
       readonly input: Uint8Array;
     }[],
+    options: WriteOptions | typeof majority = majority,
   ): Promise<void> {
     if (added.length === 0) return;
     // The input first: a slice without its input could not be scored.
@@ -82,7 +86,7 @@ export class SliceStore {
           upsert: true,
         },
       })),
-      { ordered: false, ...majority },
+      { ordered: false, ...options },
     );
     await this.slices.bulkWrite(
       added.map(({ slice: { number, ...slice } }) => ({
@@ -92,7 +96,7 @@ export class SliceStore {
           upsert: true,
         },
       })),
-      { ordered: false, ...majority },
+      { ordered: false, ...options },
     );
   }
 

@@ -161,6 +161,20 @@ export class JobStore {
   }
 
   /**
+   * Notes, within the transaction that stores slices of stored leads, how many rows they have. So two readings never
+   * add slices to one job.
+   * @returns false if the job is no longer read, or another reading has begun
+   */
+  async noteRead(id: string, reader: NonNullable<Job['reader']>, options: WriteOptions): Promise<boolean> {
+    const { matchedCount } = await this.collection.updateOne(
+      { _id: id, state: 'reading', 'reader.id': reader.id },
+      { $set: { 'reader.rows': reader.rows } },
+      options,
+    );
+    return matchedCount === 1;
+  }
+
+  /**
    * Changes a job if it is in one of some states.
    * @returns the job after the change; undefined if it is in another state, or does not exist
    */

@@ -10,6 +10,8 @@ export interface SchemaState {
   readonly at: number;
   /** Processes of a lower level cannot use this database. */
   readonly usable_from: number;
+  /** The level of the last contract step that has ended. Absent before the first. */
+  readonly contracted?: number;
   /** The release that wrote this last. */
   readonly release: string;
   /** Present from the first write to an empty database until its last step has ended. */

@@ -61,4 +61,10 @@ export const schemaSteps: readonly SchemaStep[] = [
       ]);
     },
   },
+  {
+    level: 2,
+    name: 'the hashes of keys with a previous pepper',
+    reads: ['api_keys'],
+    run: (database) => new ApiKeyStore(database).preparePrevious(),
+  },
 ];

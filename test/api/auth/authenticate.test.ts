@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { AuthAttempts } from '../../../api/auth/auth-attempts.js';
 import { Authenticator } from '../../../api/auth/authenticate.js';
-import { newSecret } from '../../../shared/contract/identifiers.js';
-import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
+import { hashSecret, newSecret } from '../../../shared/contract/identifiers.js';
+import { ApiKeyStore, secretHashes } from '../../../shared/store/accounts/api-keys.js';
+import { fingerprintOf } from '../../../shared/store/accounts/key-settings.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
 const settings = { brand: 'leadscore', pepper: 'pepper-of-the-tests' };
@@ -19,16 +21,21 @@ describe('Authenticator', () => {
     mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
     stored = new ApiKeyStore(mongo.database);
     await stored.prepare();
+    await stored.preparePrevious();
   });
   after(() => mongo.client.close());
   beforeEach(() => {
     nowMs = Date.now();
-    const unknownKeys = new AuthAttempts({ addressOf: () => '203.0.113.7' });
-    keys = new Authenticator({ keys: stored, ...settings, unknownKeys, clock });
+    keys = gateway();
   });
 
-  const create = (name: string, expiresAt?: Date) =>
-    stored.create({
+  function gateway(different: { readonly pepper?: string; readonly previousPepper?: string } = {}): Authenticator {
+    const unknownKeys = new AuthAttempts({ addressOf: () => '203.0.113.7' });
+    return new Authenticator({ keys: stored, ...settings, ...different, unknownKeys, clock });
+  }
+
+  const keyNamed = (name: string, expiresAt?: Date) =>
+    ({
       ...settings,
       organisationId: 'org_A',
       kind: 'live',
@@ -36,9 +43,10 @@ describe('Authenticator', () => {
       ratePerSecond: 20,
       expiresAt,
       now: new Date(),
-    });
-  const on = (socket: object, secret: string) =>
-    keys.authenticate({ socket, headers: { authorization: `Bearer ${secret}` } }).then(
+    }) as const;
+  const create = (name: string, expiresAt?: Date) => stored.create(keyNamed(name, expiresAt));
+  const on = (socket: object, secret: string, by = keys) =>
+    by.authenticate({ socket, headers: { authorization: `Bearer ${secret}` } }).then(
       ({ name }) => name,
       (error: Error) => error.message,
     );
@@ -97,5 +105,71 @@ describe('Authenticator', () => {
     keys.invalidateAll();
     expect(await Promise.all(found)).to.deep.equal(['being read', 'being read']);
     expect(await unknown).to.equal('The API key is unknown.');
+  });
+
+  describe('with a new pepper beside the previous one', () => {
+    const peppers = { pepper: 'the new pepper of the tests', previousPepper: settings.pepper } as const;
+    const fingerprint = fingerprintOf(peppers.pepper);
+
+    it('finds a key by its previous hash, gives it the new one, and gateways with either pepper find it', async () => {
+      const { key, secret } = await create('renewed');
+      const newer = gateway(peppers);
+      expect(await on({}, secret, newer)).to.equal('renewed');
+      const renewed = await eventually(async () => {
+        const found = await stored.find(key._id);
+        expect(found).to.include({ pepper_fingerprint: fingerprint, previous_hash: key.hash });
+        return found;
+      });
+      expect(renewed?.hash).to.equal(hashSecret(secret, peppers.pepper));
+      const finished = gateway({ pepper: peppers.pepper });
+      for (const each of [gateway(), gateway(peppers), finished])
+        expect(await on({}, secret, each)).to.equal('renewed');
+      expect(await on({}, newSecret(settings.brand, 'live'), newer)).to.equal('The API key is unknown.');
+    });
+
+    it('leaves a key as it is that has both hashes, and one that is revoked', async () => {
+      const both = await stored.create({ ...keyNamed('both'), ...peppers });
+      const { key, secret } = await create('revoked');
+      await stored.revoke(key._id, new Date());
+      const newer = gateway(peppers);
+      expect(await on({}, both.secret, newer)).to.equal('both');
+      expect(await on({}, both.secret), 'by the previous pepper').to.equal('both');
+      expect(await on({}, secret, newer)).to.equal('The API key has been revoked.');
+      await stored.renew(key, hashSecret(secret, peppers.pepper), peppers.pepper);
+      expect(await stored.find(both.key._id)).to.deep.equal(both.key);
+      expect(await stored.find(key._id)).to.not.have.property('previous_hash');
+    });
+
+    it('drops a key by either hash, also while it is being read', async () => {
+      const { secret } = await create('dropped');
+      for (const pepper of [peppers.pepper, peppers.previousPepper]) {
+        const newer = gateway(peppers);
+        const hash = hashSecret(secret, pepper);
+        expect(await on({}, secret, newer)).to.equal('dropped');
+        const key = await eventually(async () => {
+          const found = await stored.findByHash(hashSecret(secret, peppers.pepper));
+          if (found === undefined) throw new Error('not renewed yet');
+          return found;
+        });
+        await stored.set(key._id, { name: 'another name' });
+        expect(await on({}, secret, newer), 'from the cache').to.equal('dropped');
+        newer.forget(hash);
+        const reading = on({}, secret, newer);
+        newer.forget(hash);
+        expect(await reading).to.equal('another name');
+        await stored.set(key._id, { name: 'dropped' });
+        expect(await on({}, secret, newer), 'what was being read is not cached').to.equal('dropped');
+      }
+    });
+
+    it('looks a key up by one query that scans indexes alone', async () => {
+      const { secret } = await create('planned');
+      const hashes = secretHashes(secret, { ...settings, ...peppers });
+      const among = { $in: hashes };
+      const query = { $or: [{ hash: among }, { previous_hash: among }] };
+      const plan = await mongo.database.collection('api_keys').find(query).explain('executionStats');
+      expect(JSON.stringify(plan.queryPlanner.winningPlan)).to.not.include('COLLSCAN');
+      expect(plan.executionStats.totalDocsExamined).to.equal(1);
+    });
   });
 });

@@ -13,7 +13,7 @@ import type { UsableKey } from '../../support/service/workspace-parts.js';
 export interface JobBody {
   readonly job_id: string;
   readonly state: Job['state'];
-  readonly input: { readonly bytes_received: number; readonly bytes?: number };
+  readonly input: { readonly bytes_received: number; readonly bytes?: number; readonly source?: string };
   readonly progress: Readonly<Record<string, number | null>>;
   readonly pause?: { readonly reason: string };
   readonly error?: { readonly message: string; readonly line?: number; readonly column?: number };

@@ -85,7 +85,7 @@ describe('/v1/jobs', () => {
         [{ input: { crmIdField: 'Lead ID' } }, 'input.crmIdField is not known. Perhaps input.crm_id_field is meant.'],
         [
           { output: { url: 'x' } },
-          'output.url is not known. Known: model_id, input.format, input.crm_id_field, input.bytes, input.name, input.sha256, output.include_input, explain, stop_at, max_errors, previous, strict.',
+          'output.url is not known. Known: model_id, input.source, input.sent_within_days, input.max_rows, input.format, input.crm_id_field, input.bytes, input.name, input.sha256, output.include_input, explain, stop_at, max_errors, previous, strict.',
         ],
       ] as const) {
         const reply = await own.call('/v1/jobs', { body: { model_id: own.model._id, ...body } });

@@ -55,7 +55,13 @@ export function keySettingsRig() {
     const file = join(directory, `${logs}.log`);
     const environment = {
       ...settings,
-      ...{ KEY_BRAND: undefined, KEY_PEPPER_CHANGED: undefined, HOST: undefined, LOG_LEVEL: 'warn' },
+      ...{
+        KEY_BRAND: undefined,
+        KEY_PEPPER_PREVIOUS: undefined,
+        KEY_PEPPER_CHANGED: undefined,
+        HOST: undefined,
+        LOG_LEVEL: 'warn',
+      },
       ...{ PORT: '0', ADMIN_PORT: '0', CONSOLE_PORT: '0', CONSOLE_URL: undefined },
       ...different,
     };

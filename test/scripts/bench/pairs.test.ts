@@ -97,6 +97,7 @@ describe('the report of pairs', () => {
       { row: 'batch' as const, pairs: pairsOf([50, 55], [40, 44], [60, 66], [50, 55], [50, 55]) },
       { row: 'job' as const, pairs: pairsOf([100, 100], [100, 100], [99, 99], [100, 100], [100, 100]) },
       { row: 'single' as const, pairs: pairsOf([100, 200]) },
+      { row: 'idle' as const, pairs: pairsOf([60, 30]) },
     ],
   };
 
@@ -107,6 +108,7 @@ describe('the report of pairs', () => {
     expect(text).to.include('batch costs 3 % or more than before (x1.100)');
     expect(text).to.include('job costs as much as before, within 3 % (x1.000)');
     expect(text).to.include('single is unclear');
+    expect(text).to.match(/CPU-ms a second\W+60\.0\W+30\.0\W+x0\.500/);
     expect(text).not.to.include('p99');
   });
 
@@ -127,6 +129,7 @@ describe('readPairOptions', () => {
       expect(readPairOptions(args)).to.deep.equal(usual);
     }
     expect(asksForPairs(['--only', 'bulk', '--rows', '1000'])).to.equal(false);
+    expect(readPairOptions(['--against', 'main', '--rows', 'idle'])?.rows, 'only when named').to.deep.equal(['idle']);
   });
 
   it('reads --rows, --pairs, --json and --help', () => {

@@ -29,6 +29,8 @@ const others = [
     'key create',
     'key list',
     'key find',
+    // With --finish and --undo it needs Redis: see test/http/start/pepper-roll-out.test.ts.
+    'key pepper',
     'model list',
     'model show',
     'model compare',

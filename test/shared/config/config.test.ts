@@ -54,6 +54,7 @@ describe('readConfig', () => {
     PORT: [' ', '0x50', '8e3', '80.0', '+80', '65536'],
     CLOCK_OFFSET_MS: ['-', '1e3'],
     KEY_PEPPER_CHANGED: ['true', 'YES'],
+    KEY_PEPPER_PREVIOUS: ['too short'],
     KEY_PEPPER: ['too short', ' '.repeat(20), `${' '.repeat(20)}a`],
   };
   for (const [name, values] of Object.entries(wrong))
@@ -103,5 +104,13 @@ describe('readConfig', () => {
       expect(readOperatorConfig(environment)).to.include({ keyPepper: undefined });
     }
     expect(() => readOperatorConfig({ KEY_PEPPER: 'short' })).to.throw('KEY_PEPPER must have at least 16');
+  });
+
+  it('refuses a KEY_PEPPER_PREVIOUS that is KEY_PEPPER, or beside KEY_PEPPER_CHANGED=yes', () => {
+    const [pepper, previous] = ['x'.repeat(16), 'y'.repeat(16)];
+    const both = { KEY_PEPPER: pepper, KEY_PEPPER_PREVIOUS: previous };
+    expect(readConfig(both)).to.include({ keyPepper: pepper, keyPepperPrevious: previous });
+    expect(refusal({ ...both, KEY_PEPPER_PREVIOUS: pepper })).to.match(/^KEY_PEPPER_PREVIOUS is KEY_PEPPER: /);
+    expect(refusal({ ...both, KEY_PEPPER_CHANGED: 'yes' })).to.include('set one of them');
   });
 });

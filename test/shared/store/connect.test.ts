@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import timers from 'node:timers';
 import { expect } from 'chai';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
@@ -94,5 +95,25 @@ describe('connectMongo', () => {
     } finally {
       await client.close();
     }
+  });
+
+  it('wakes no process ten times a second to look at its pool of connections', async () => {
+    // The driver calls the member of the module.
+    const setTimer = timers.setTimeout;
+    const delays: (number | undefined)[] = [];
+    const noting = (run: () => void, delayMs?: number) => {
+      delays.push(delayMs);
+      return setTimer(run, delayMs);
+    };
+    timers.setTimeout = Object.assign(noting, setTimer);
+    try {
+      const { client, database } = await connectMongo(replicaSetUrl, { name: 'leadscore-test' });
+      await database.collection('settings').findOne({});
+      await client.close();
+    } finally {
+      timers.setTimeout = setTimer;
+    }
+    expect(delays, 'the look itself').to.include(60_000);
+    expect(delays).not.to.include(100);
   });
 });

@@ -83,6 +83,7 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
       gateways: running(),
       pool: cluster.pool,
       runner: undefined,
+      console: undefined,
       consoleUrl: undefined,
       ended: Promise.race([...running(), cluster.pool].map((part) => part.ended)),
       stop: () => cluster.stop(),

@@ -5,11 +5,11 @@ import { createJob } from '../../../shared/store/jobs/create-job.js';
 import {
   type BlobKind,
   type Job,
-  type JobOptions,
   type JobSlice,
   jobLimits,
   sliceId,
 } from '../../../shared/store/jobs/job-documents.js';
+import type { JobOptions } from '../../../shared/store/jobs/job-options.js';
 import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 import { JobStore } from '../../../shared/store/jobs/jobs.js';

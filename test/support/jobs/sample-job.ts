@@ -1,4 +1,5 @@
-import { type Job, type JobOptions, jobLimits, noTotals } from '../../../shared/store/jobs/job-documents.js';
+import { type Job, jobLimits, noTotals } from '../../../shared/store/jobs/job-documents.js';
+import type { JobOptions } from '../../../shared/store/jobs/job-options.js';
 
 export const defaultOptions: JobOptions = {
   format: 'csv',

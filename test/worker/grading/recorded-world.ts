@@ -30,6 +30,8 @@ export interface RecordedRow {
   readonly likelihood: number;
   readonly at: Date;
   readonly isErased: boolean;
+  /** Whether a stored lead was scored again. */
+  readonly isStored: boolean;
 }
 
 const likelihoodOf = (score: number): number => score * 50;
@@ -47,8 +49,8 @@ export class RecordedWorld {
     private readonly ids: WorldIds,
   ) {}
 
-  /** Records a call that was scored and counted. */
-  async call(atMs: number, rows: readonly RowToScore[]): Promise<void> {
+  /** Records a call that was scored and counted. @param source `stored` if it scored stored leads again */
+  async call(atMs: number, rows: readonly RowToScore[], source?: 'stored'): Promise<void> {
     const { organisationId: org, modelId: model, version } = this.ids;
     const callId = this.newCallId(atMs, org);
     const at = new Date(atMs);
@@ -58,6 +60,7 @@ export class RecordedWorld {
       scores: rows.map(({ score }) => score),
       likelihoods: rows.map(({ score }) => likelihoodOf(score)),
       fields: rows.map(() => '[]'),
+      source,
     });
     const month = at.toISOString().slice(0, 7);
     const counted = {
@@ -70,12 +73,20 @@ export class RecordedWorld {
       version,
       at,
     } as const;
-    const row: LedgerRow = { _id: callId, request_id: callId, ...counted };
+    const row: LedgerRow = { _id: callId, request_id: callId, ...counted, ...(source && { source }) };
     await this.database.collection<CallDocument>(callsCollection).insertMany(callDocuments(row, segments));
     this.ledger.push(row);
     for (const [index, { crmId, score }] of rows.entries()) {
       const likelihood = likelihoodOf(score);
-      this.rows.push({ id: predictionId(callId, index), crmId, score, likelihood, at, isErased: false });
+      this.rows.push({
+        id: predictionId(callId, index),
+        crmId,
+        score,
+        likelihood,
+        at,
+        isErased: false,
+        isStored: source !== undefined,
+      });
     }
   }
 
@@ -133,7 +144,7 @@ export class RecordedWorld {
     for (const row of rows) {
       const word = row.crmId === undefined ? undefined : this.words.get(row.crmId);
       if (row.crmId === undefined) leftOut[row.isErased ? 'erased' : 'withoutCrmId'] += 1;
-      else if (seen.has(row.crmId)) leftOut.repeats += 1;
+      else if (row.isStored || seen.has(row.crmId)) leftOut.repeats += 1;
       else if (word?.converted === true && word.at <= row.at) leftOut.excluded += 1;
       else {
         const hasMatured = row.at.getTime() + horizonDays * dayMs <= asOfMs;
@@ -149,7 +160,7 @@ export class RecordedWorld {
           band.expected += row.likelihood / 10_000;
         }
       }
-      if (row.crmId !== undefined) seen.add(row.crmId);
+      if (row.crmId !== undefined && !row.isStored) seen.add(row.crmId);
     }
     return { ...counts, leftOut, scoredBands: scoredBands.size, bands, horizonDays };
   }

@@ -3,6 +3,7 @@ import { dayStartMs } from '../../../shared/contract/dates.js';
 import {
   callsCollection,
   idsOfOrganisation,
+  ofSentRecords,
   type PredictionSegment,
 } from '../../../shared/store/calls/prediction-segment.js';
 import { leadIndexOf } from '../../../shared/store/lead-index/lead-index.js';
@@ -23,13 +24,17 @@ export const batchSizes = {
 const byId = { _id: 1 } as const;
 const leadColumns = { at: 1, crm_ids: 1, scores: 1, likelihoods: 1 } as const;
 
-/** Rows without scores belong to test keys, or have lost their predictions to retention. */
+/**
+ * Rows without scores belong to test keys, or have lost their predictions to retention. A stored lead that was scored
+ * again counts as a repeat, also as the first score of a version: `scanRequests` counts its row.
+ */
 const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Document => ({
   _id: idsOfOrganisation(organisationId),
   org: organisationId,
   model: modelId,
   version,
   scores: { $exists: true },
+  ...ofSentRecords,
 });
 
 /**

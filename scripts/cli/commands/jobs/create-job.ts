@@ -5,17 +5,31 @@ import { openInput } from '../../files/input-file.js';
 import { type FileJobOptions, fileJob, withDigest } from '../../jobs/file-job.js';
 import { hasEnded, type JobReply } from '../../jobs/job-reply.js';
 import { jobText } from '../../jobs/job-text.js';
+import { requireSource, type StoredJobOptions, storedJob } from '../../jobs/stored-job.js';
 import { requireSize, uploadFile } from '../../jobs/upload-input.js';
 import { type AccessOptions, jobCommand, withJobs } from './job-options.js';
 
 /** Parsed options of `job create`. */
-export interface CreateJobOptions extends AccessOptions, Omit<FileJobOptions, 'includeInput'> {
+export interface CreateJobOptions extends AccessOptions, StoredJobOptions, Omit<FileJobOptions, 'includeInput'> {
   /** False with `--no-input`. */
   readonly input: boolean;
+  readonly stored?: boolean;
 }
 
-/** Creates the job of a file and uploads it. Run again after an interruption, it continues the upload. */
-export async function createJob(context: CliContext, path: string, options: CreateJobOptions): Promise<CommandResult> {
+/**
+ * Creates the job of a file and uploads it, or that of stored leads. Run again after an interruption, it continues the
+ * upload.
+ */
+export async function createJob(
+  context: CliContext,
+  path: string | undefined,
+  options: CreateJobOptions,
+): Promise<CommandResult> {
+  requireSource(path, { ...options });
+  if (path === undefined)
+    return await withJobs(context, options, async ({ client }) =>
+      createdOf(await storedJob(client, options, new Date()), options, context),
+    );
   if (path === '-') throw usageError(noStandardInput);
   const opened = await openInput(path);
   requireSize(opened);
@@ -32,11 +46,15 @@ export async function createJob(context: CliContext, path: string, options: Crea
       const found = await fileJob({ context, client }, input, { ...options, includeInput: options.input });
       job = found.job;
       job = await uploadFile({ client, screen, job, input });
-      const text = jobText(job, { width: lineWidth(context.stdout) });
-      return { document: job, text: `${text}\n\n${nextOf(job, options, context).join('\n')}` };
+      return createdOf(job, options, context);
     },
     stopped,
   );
+}
+
+function createdOf(job: JobReply, options: CreateJobOptions, context: CliContext): CommandResult {
+  const text = jobText(job, { width: lineWidth(context.stdout) });
+  return { document: job, text: `${text}\n\n${nextOf(job, options, context).join('\n')}` };
 }
 
 /** Why a command takes no standard input. */

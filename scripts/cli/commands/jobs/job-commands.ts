@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { storedLimits } from '../../../../shared/store/jobs/job-options.js';
 import { addAccessOptions } from '../../context/api-access.js';
 import type { CliContext } from '../../context/cli-context.js';
 import type { JobCommand } from '../../jobs/job-client.js';
@@ -25,14 +26,29 @@ export function addJobCommands(program: Command, context: CliContext): void {
 
 function addCreate(jobs: Command, context: CliContext): void {
   const command = defineCommand(jobs, {
-    usage: 'create <file>',
-    description: 'Upload a CSV or JSONL file (or .gz) as a job, which scores it on the service',
-    examples: ['job create leads.csv.gz --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --crm-id "Lead ID"'],
+    usage: 'create [file]',
+    description: 'Score a CSV or JSONL file (or .gz) as a job on the service, or stored leads again',
+    examples: [
+      'job create leads.csv.gz --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --crm-id "Lead ID"',
+      'job create --stored --max-rows 50000 --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt',
+    ],
     notes: createNotes.trim(),
   }).requiredOption('--model <model>', 'model id', nonBlank);
   addFileOptions(addAccessOptions(command, context.config))
     .option('--no-input', 'leave the columns of the file out of the results')
-    .action(async (path: string, options: CreateJobOptions) => {
+    .option('--stored', 'score the leads again that the model has scored, without a file')
+    .option(
+      '--sent-within-days <days>',
+      `with --stored: leads that were sent in so many days (default: ${storedLimits.defaultDays})`,
+      wholeNumber({ min: 1, max: storedLimits.days }),
+    )
+    .option(
+      '--max-rows <leads>',
+      `with --stored: so many leads, those that were sent last (default: ${storedLimits.rows})`,
+      wholeNumber({ min: 1, max: storedLimits.rows }),
+    )
+    .addOption(new Option('--format <format>', 'with --stored: format of the results').choices(['csv', 'jsonl']))
+    .action(async (path: string | undefined, options: CreateJobOptions) => {
       const { createJob } = await import('./create-job.js');
       await context.present(options, createJob(context, path, options));
     });
@@ -44,6 +60,9 @@ for it, and downloads its results.
 
 The same content with the same options finds its job again, and the upload goes
 on where it was. To score it once more, add --again.
+
+With --stored there is no file. Each lead counts once more. On one day (UTC), the
+same command finds its job again, unless another version scores calls.
 
 --strict refuses a file with columns that the model does not know, or with
 such members in its first 1000 records. The job fails before a row is counted.`;

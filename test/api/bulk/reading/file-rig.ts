@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { type FileLimits, type InputFault, type RawSlice, readInput } from '../../../../api/bulk/reading/read-input.js';
 import { compileKnownFields } from '../../../../shared/messages/field-slots.js';
-import type { JobOptions } from '../../../../shared/store/jobs/job-documents.js';
+import type { JobOptions } from '../../../../shared/store/jobs/job-options.js';
 import { defaultOptions } from '../../../support/jobs/sample-job.js';
 
 /** A model with two fields, one of which has an alias. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ownLevel } from '../../../../shared/process/release.js';
 import { schemaStates } from '../../../../shared/store/schema/schema-state.js';
+import { schemaSteps } from '../../../../shared/store/schema/schema-steps.js';
 import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
 describe('leadscore migrate', () => {
@@ -47,7 +48,8 @@ describe('leadscore migrate', () => {
     const { mistakes } = JSON.parse((await desk.run('doctor', '--json')).stdout);
     expect(mistakes.map(({ code }: { code: string }) => code)).to.include('database_older');
     const { stdout, stderr } = await desk.run('migrate');
-    expect(stderr).to.equal(`Step 1 of ${ownLevel}: the collections and indexes of 0.1.0.\n`);
+    const steps = schemaSteps.map(({ level, name }) => `Step ${level} of ${ownLevel}: ${name}.\n`);
+    expect(stderr).to.equal(steps.join(''));
     expect(stdout).to.equal(`The database has schema ${ownLevel}, as this release needs.\n`);
     expect((await desk.run('org', 'list')).exitCode).to.equal(0);
   });

@@ -41,6 +41,20 @@ describe('leadscore job list, show, pause, resume, cancel and delete', () => {
     expect((await desk.run('list')).stdout).to.include('job create FILE');
   });
 
+  it('create takes a file or stored leads, and no option of the other', async () => {
+    const to = ['--model', 'mdl_a', '--key', 'key'];
+    for (const [words, problem] of [
+      [[], 'Name a file, or score stored leads again with --stored'],
+      [['leads.csv', '--stored'], 'A job with --stored has no file'],
+      [['--stored', '--crm-id', 'Id', '--strict'], '--crm-id, --strict is about a file, and --stored has none'],
+      [['leads.csv', '--max-rows', '5'], '--max-rows needs --stored'],
+      [['--stored', '--sent-within-days', '366'], '--sent-within-days'],
+    ] as const) {
+      const { exitCode, stderr } = await callCli(['job', 'create', ...to, ...words]);
+      expect([exitCode, stderr.includes(problem)], stderr).to.deep.equal([2, true]);
+    }
+  });
+
   it('list needs either a key or an organisation', async () => {
     const { exitCode, stderr } = await callCli(['job', 'list']);
     expect(exitCode).to.equal(2);

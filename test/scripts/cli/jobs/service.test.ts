@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { inputCall, jobOf, newJob } from '../../../http/jobs/job-calls.js';
 import { eventually } from '../../../support/eventually.js';
+import { scored } from '../../../support/http/score-reply.js';
+import { BulkJob } from '../../../support/jobs/bulk-job.js';
 import { sharedService, startTimeoutMs } from '../../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 import { type CliResult, callCli } from '../cli-call.js';
@@ -71,6 +73,32 @@ describe('leadscore score with the real service', () => {
     expect(scored)
       .to.match(/^k1,\d+,[\d.]+,true,\d+,0,/m)
       .and.match(/^never,.*expected at least one field/m);
+  });
+
+  it('job create --stored scores stored leads again, once a day under one version', async function () {
+    this.timeout(60_000);
+    const other = await workspace(own.service);
+    scored(
+      await other.score([
+        { crm_id: 's1', company_size: 7 },
+        { crm_id: 's2', company_size: 9 },
+      ]),
+    );
+    const create = async (...more: string[]) => {
+      const to = ['--url', own.service.url(), '--model', other.model._id, '--key', other.live.secret];
+      const { exitCode, stdout, stderr } = await callCli(['job', 'create', '--stored', ...to, ...more]);
+      expect(exitCode, stderr).to.equal(0);
+      return stdout;
+    };
+    const idOf = (json: string): string => JSON.parse(json).job_id;
+    const id = idOf(await create('--max-rows', '1', '--json'));
+    expect(await create('--max-rows', '1'))
+      .to.match(new RegExp(`Job +${id}\n`))
+      .and.match(/Leads +stored ones that were sent within 90 days, at most 1\n/);
+    expect(idOf(await create('--max-rows', '1', '--again', '--json'))).to.not.equal(id);
+    expect(idOf(await create('--max-rows', '1', '--format', 'jsonl', '--json'))).to.not.equal(id);
+    await eventually(async () => expect(await other.ledgerSum()).to.equal(2 + 3), 30_000);
+    expect((await new BulkJob(other, id).cells()).map(([, crmId]) => crmId)).to.deep.equal(['s2']);
   });
 
   it('ends with the values and names that the model does not know, over all slices', async function () {

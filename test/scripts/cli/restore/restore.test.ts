@@ -1,9 +1,10 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
 import { KeySettingsStore } from '../../../../shared/store/accounts/key-settings.js';
+import { leadHash } from '../../../../shared/store/calls/erasures.js';
 import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
 import { testServers } from '../../../support/service/servers.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
@@ -137,6 +138,23 @@ describe('leadscore restore', () => {
     const inUse = { brand: 'leadscore', pepper: service.keyPepper };
     expect(await new KeySettingsStore(service.stores.database).compare(inUse), 'not replaced').to.deep.equal([]);
     expect(await finish(file)).to.deep.include({ leads_erased: 1 });
+  });
+
+  it('finish erases leads that were erased under the previous KEY_PEPPER, and under the new one', async () => {
+    for (const crmId of ['before', 'after', 'kept']) scored(await score(crmId));
+    const restore = await backUp();
+    expect(await erase('before')).to.equal(204);
+    await document('export', file);
+    await restore();
+    const added = 'the new pepper of the restore';
+    const lead = { organisationId: own.id, crmId: 'after' };
+    const after = { erased: leadHash(lead, added), org: own.id, at: new Date(service.clock.now() + 60_000) };
+    await appendFile(file, `${JSON.stringify(after)}\n`);
+    const both = { ...settings, KEY_PEPPER: added, KEY_PEPPER_PREVIOUS: service.keyPepper };
+    expect(await cliDocument(['restore', 'finish', file, '--yes'], both)).to.deep.include({ leads_erased: 2 });
+    expect([await knows('before'), await knows('after'), await knows('kept')]).to.deep.equal([false, false, true]);
+    const inUse = { brand: 'leadscore', pepper: service.keyPepper };
+    expect(await new KeySettingsStore(service.stores.database).compare(inUse), 'not replaced').to.deep.equal([]);
   });
 
   it('finish names a file that cannot be read, and a line that is no change', async () => {

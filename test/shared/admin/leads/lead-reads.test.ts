@@ -6,6 +6,7 @@ import { createOrganisation } from '../../../../shared/admin/organisations/chang
 import { listAudit } from '../../../../shared/admin/people/audit-actions.js';
 import { runAction } from '../../../../shared/admin/run-action.js';
 import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { fingerprintOf, KeySettingsStore } from '../../../../shared/store/accounts/key-settings.js';
 import { type PredictionSegment, segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
 import { AuditLog } from '../../../../shared/store/console/audit-log.js';
 import { type AdminDesk, adminDesk } from '../../../support/admin/admin-desk.js';
@@ -75,6 +76,19 @@ describe('reads of leads', () => {
     for (const form of [person, longForm]) expect(await found(form)).to.deep.equal(['lead.export', 'lead.show']);
     expect(await found('OTHER-LEAD')).to.deep.equal(['lead.show']);
     expect(await found('NEVER-READ')).to.deep.equal([]);
+  });
+
+  it('are found by a person with a new pepper who also has the previous one', async () => {
+    await desk.act(showLead, lead(person));
+    const { pepper: previousPepper } = await desk.context.keySettings();
+    const rolled = { brand: 'leadscore', pepper: 'the new pepper of the tests', previousPepper };
+    await new KeySettingsStore(desk.database).begin(rolled);
+    const context = { ...desk.context, keySettings: async () => rolled };
+    await runAction(exportLead, lead(person), context);
+    const { entries } = await runAction(listAudit, { org_id: organisationId, lead: person }, context);
+    expect(entries.map(({ action }) => action)).to.deep.equal(['lead.export', 'lead.show']);
+    expect(new Set(entries.map(({ target }) => target))).to.have.property('size', 2);
+    await new KeySettingsStore(desk.database).end(fingerprintOf(previousPepper));
   });
 
   it('name no lead and no value in the log, and note how many leads a search has found', async () => {

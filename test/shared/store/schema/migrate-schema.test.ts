@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import { ownLevel } from '../../../../shared/process/release.js';
 import { connectMongo, type Db, type Mongo } from '../../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../../shared/store/connection/prepare-database.js';
-import { LeaseLost, migrateSchema } from '../../../../shared/store/schema/migrate-schema.js';
+import { migrateSchema } from '../../../../shared/store/schema/migrate-schema.js';
+import { LeaseLost } from '../../../../shared/store/schema/schema-lease.js';
 import {
   readSchemaState,
   type SchemaRun,

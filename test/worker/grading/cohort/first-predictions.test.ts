@@ -60,6 +60,21 @@ describe('leadPasses and firstPredictionsOf', () => {
       expectTruth(await grade(ids, maxLeadsPerPass), world, { asOfMs, horizonDays });
   });
 
+  it('counts a stored lead that was scored again as a repeat, also before its first call under the version', async () => {
+    const ids = newIds();
+    const world = new RecordedWorld(mongo.database, ids);
+    const leads = (names: readonly string[], score: number) => names.map((crmId) => ({ crmId, score }));
+    await world.call(startMs, leads(['A', 'B', 'C'], 10), 'stored');
+    await world.call(startMs + dayMs, leads(['B', 'C'], 90));
+    await world.call(startMs + 2 * dayMs, leads(['A', 'C', 'D'], 30), 'stored');
+    await world.outcomes([{ crmId: 'B', converted: true, at: new Date(startMs + 3 * dayMs) }], startMs + 40 * dayMs);
+    await world.erase('C');
+    for (const maxLeads of [1, 100]) expectTruth(await grade(ids, maxLeads), world, { asOfMs, horizonDays });
+    const graded = await gradeAt(ids, asOfMs, { rebuild: false });
+    expectTruth(graded, world, { asOfMs, horizonDays });
+    expect(figures(graded, 'cohort_reconciles')).to.include({ cohort: 1, repeats: 4, erased: 3 });
+  });
+
   it('holds at most maxLeads leads per pass and returns each lead once', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);

@@ -5,22 +5,23 @@ import {
   listKeys as listKeysAction,
   revokeKey as revokeKeyAction,
   setKey as setKeyAction,
-} from '../../../shared/admin/organisations/key-actions.js';
-import type { findKeyOutput, keySchema, listKeysOutput } from '../../../shared/admin/schemas/keys.js';
-import { expiryText } from '../../../shared/contract/dates.js';
-import { type Scope, scopes } from '../../../shared/contract/roles.js';
-import type { ShapeOf } from '../../../shared/contract/schema.js';
-import { defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
-import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../context/cli-context.js';
-import { usageError } from '../context/cli-error.js';
-import { perform } from '../context/perform.js';
-import { readableDate } from '../output/readable-numbers.js';
-import { type Columns, renderFields, tableOf } from '../output/table.js';
-import { defineCommand, expiryDate, plainText, scopeList, wholeNumber } from './define-command.js';
+} from '../../../../shared/admin/organisations/key-actions.js';
+import type { findKeyOutput, keySchema, listKeysOutput } from '../../../../shared/admin/schemas/keys.js';
+import { expiryText } from '../../../../shared/contract/dates.js';
+import { type Scope, scopes } from '../../../../shared/contract/roles.js';
+import type { ShapeOf } from '../../../../shared/contract/schema.js';
+import { defaultRatePerSecond } from '../../../../shared/store/accounts/api-keys.js';
+import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
+import { usageError } from '../../context/cli-error.js';
+import { perform } from '../../context/perform.js';
+import { readableDate } from '../../output/readable-numbers.js';
+import { type Columns, renderFields, tableOf } from '../../output/table.js';
+import { defineCommand, expiryDate, plainText, scopeList, wholeNumber } from '../define-command.js';
+import { addPepperCommand } from './key-pepper.js';
 
-/** Adds `key create`, `list`, `find`, `set` and `revoke`. */
+/** Adds `key create`, `list`, `find`, `set`, `revoke` and `pepper`. */
 export function addKeyCommands(program: Command, context: CliContext): void {
-  const keys = program.command('key').description('API keys: create, list, find, set, revoke');
+  const keys = program.command('key').description('API keys: create, list, find, set, revoke, pepper');
 
   defineCommand(keys, {
     usage: 'create <org>',
@@ -83,6 +84,8 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     description: 'Revoke a key permanently. Takes the key id (key_...), not the secret',
     examples: ['key revoke key_0dKqvXb3JmZ81sUe'],
   }).action((keyId: string, options: KeyOptions) => context.present(options, revokeKey(context, keyId)));
+
+  addPepperCommand(keys, context);
 }
 
 const expiryMeaning = 'a day, at whose end (UTC) the key expires, or an ISO 8601 date and time';

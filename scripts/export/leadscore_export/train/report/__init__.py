@@ -1,0 +1,1 @@
+"""The report of a training, as one HTML file."""

@@ -1,0 +1,95 @@
+"""Keeps rows that belong together on one side: of the split, and in one fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from leadscore_export.train.read_table import Column
+
+Vector = npt.NDArray[np.float64]
+Indexes = npt.NDArray[np.intp]
+
+_PARTS = 5
+_SEED = 0
+# StratifiedGroupKFold visits each group in Python. Groups of many rows are put into so many at most.
+_MAX_GROUPS = 3000
+
+
+@dataclass(frozen=True)
+class Split:
+    """Indexes of rows.
+
+    `cut_ms`: The newest time of the trained rows, None for a random split.
+    `apart`: How many rows are on neither side, because equal rows are on the other one.
+    """
+
+    trained: Indexes
+    held: Indexes
+    cut_ms: float | None
+    apart: int
+
+
+def row_groups(rows: npt.NDArray[np.float32], group: Column | None) -> Indexes:
+    """The group of each row: equal rows are in one, and so are those of one value of the column.
+
+    A column's empty cells belong to no group.
+    """
+    equal = _equal_rows(rows)
+    if group is None:
+        return equal
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    named = np.array([bool(text.strip()) for text in group.texts], dtype=bool)[group.codes]
+    count = int(equal.max()) + 1
+    edges = (equal[named], count + group.codes[named].astype(np.int64))
+    size = count + len(group.texts)
+    graph = coo_matrix((np.ones(len(edges[0]), dtype=np.int8), edges), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1][equal], dtype=np.intp)
+
+
+def split_rows(converted: Vector, groups: Indexes, at_ms: Vector | None) -> Split:
+    """The newest fifth of the rows is held out, without dates a random one."""
+    if at_ms is None:
+        trained, held = next(iter(folds(converted, groups, seed=_SEED)))
+        return Split(trained, held, None, 0)
+    cut_ms = float(np.quantile(at_ms, 1 - 1 / _PARTS, method="lower"))
+    is_held = at_ms > cut_ms
+    # The side with most rows of a group keeps it. Its other rows would be known, or would know what comes.
+    size = int(groups.max()) + 1
+    held_share = np.bincount(groups, weights=is_held, minlength=size) / np.maximum(
+        1, np.bincount(groups, minlength=size)
+    )
+    goes_to_held = held_share[groups] > 0.5
+    trained, held = np.flatnonzero(~is_held & ~goes_to_held), np.flatnonzero(is_held & goes_to_held)
+    apart = len(at_ms) - len(trained) - len(held)
+    return Split(trained, held, float(at_ms[trained].max()) if len(trained) else cut_ms, apart)
+
+
+def folds(
+    converted: Vector, groups: Indexes, *, seed: int, count: int = _PARTS
+) -> list[tuple[Indexes, Indexes]]:
+    """Rows to train on and rows to score, for each fold. The rows of a group are in one fold."""
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+    return list(splitter.split(converted, converted, groups))
+
+
+def fewer_groups(groups: Indexes) -> Indexes:
+    """Groups of groups, if there are many: rows of one group stay together."""
+    names, dense = np.unique(groups, return_inverse=True)
+    if len(names) <= _MAX_GROUPS:
+        return np.asarray(dense, dtype=np.intp)
+    drawn = np.random.default_rng(_SEED).permutation(len(names)) % _MAX_GROUPS
+    return np.asarray(drawn[dense], dtype=np.intp)
+
+
+def _equal_rows(rows: npt.NDArray[np.float32]) -> Indexes:
+    """The same number for rows of the same values. NaN equals NaN."""
+    same = np.ascontiguousarray(np.where(np.isnan(rows), np.float32(np.nan), rows) + np.float32(0))
+    texts = same.view(np.dtype((np.void, same.dtype.itemsize * same.shape[1]))).ravel()
+    return np.asarray(np.unique(texts, return_inverse=True)[1], dtype=np.intp)

@@ -1,0 +1,148 @@
+"""Runs a training from the file to the folder of the result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+
+from leadscore_export.export_report import ExportReport
+from leadscore_export.scores.training_figures import top_lift
+from leadscore_export.train.command.options import TrainOptions
+from leadscore_export.train.command.progress import Progress
+from leadscore_export.train.command.result_folder import result_folder
+from leadscore_export.train.fit import auc_interval, check_lightgbm, exported, fitted_model
+from leadscore_export.train.rows.golden import golden_records
+from leadscore_export.train.rows.leads import Leads, read_leads
+from leadscore_export.train.rows.prepare import Prepared, prepare
+from leadscore_export.train.search import Search, search_parameters
+
+_ONE_THREAD_BELOW = 100_000  # rows: threads of a smaller table mostly wait for each other
+_EXPORT_STEPS = 10
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training, for the report and training.json."""
+
+    options: TrainOptions
+    version: str
+    leads: Leads
+    prepared: Prepared
+    search: Search
+    model: Any
+    exported: ExportReport
+    notes: tuple[str, ...]
+
+
+def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
+    """Trains, exports and writes the folder. Returns the contents of training.json. Raises TrainError."""
+    with result_folder(options.out, replace=options.replace) as folder:
+        check_lightgbm()
+        progress.step("read", f"reading {options.file.name}")
+        leads = read_leads(options, progress.note)
+        progress.step("prepare", "choosing columns")
+        prepared = prepare(leads, options, progress.note)
+        threads = _threads(len(prepared.rows))
+        search = search_parameters(
+            prepared.rows,
+            prepared.converted,
+            prepared.groups,
+            budget_seconds=options.budget_seconds,
+            threads=threads,
+            say=lambda text, part: progress.step("search", text, part),
+        )
+        for parameters in search.left_out:
+            progress.note(f"the budget ended before {parameters.text}; --budget gives more time")
+        progress.step("fit", f"training {search.best.trees} trees on {len(prepared.rows):,} leads")
+        model = fitted_model(prepared, search.best, threads)
+        version = options.version or _version(prepared, search)
+        steps = iter(range(1, 1000))
+        report = exported(
+            model,
+            prepared,
+            folder / "bundle",
+            say=lambda text: progress.step("export", text, next(steps) / _EXPORT_STEPS),
+            name=options.name,
+            version=version,
+            horizon_days=options.horizon_days,
+            golden_records=golden_records(leads.table, prepared.split.held, prepared.featurizer),
+            now=datetime.now(timezone.utc),
+        )
+        for note in report.notes:
+            progress.note(note)
+        progress.step("write", f"writing {options.out}")
+        trained = Trained(
+            options, version, leads, prepared, search, model, report, notes=tuple(progress.notes)
+        )
+        document = training_document(trained)
+        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
+    return document
+
+
+def training_document(trained: Trained) -> dict[str, Any]:
+    """The contents of training.json: all figures, and no lead."""
+    prepared, report, search = trained.prepared, trained.exported, trained.search
+    scores = trained.model.predict_proba(prepared.held_rows)[:, 1]
+    return {
+        "schema_version": 1,
+        "name": trained.options.name,
+        "version": trained.version,
+        "rows": trained.leads.counts
+        | {"trained": len(prepared.rows), "held_out": len(prepared.held_rows), "apart": prepared.split.apart},
+        "conversion_rate": round(float(trained.leads.converted.mean()), 6),
+        "horizon_days": trained.options.horizon_days,
+        "fields": [feature["field"] for feature in prepared.featurizer.features],
+        "left_out": prepared.left_out,
+        "auc": {
+            "held_out": auc_interval(scores, prepared.held_converted).document(),
+            "out_of_fold": round(report.out_of_fold_auc, 4),
+        },
+        "top_lift": round(top_lift(scores, prepared.held_converted), 4),
+        "calibration": report.calibration,
+        "parameters": search.best.document(),
+        "candidates": [candidate.document() for candidate in search.tried],
+        "not_tried": [parameters.document() for parameters in search.left_out],
+        "search_rows": search.rows,
+        "golden_records": report.golden_records,
+        "notes": list(trained.notes),
+    }
+
+
+def summary(document: dict[str, Any], options: TrainOptions) -> str:
+    """A finished training for a person."""
+    rows, auc = document["rows"], document["auc"]["held_out"]
+    interval = f"{auc['low']:.3f} to {auc['high']:.3f}"
+    left_out = [f"  {name}: {reason}" for name, reason in document["left_out"].items()]
+    return "\n".join(
+        [
+            f"Written to {options.out}",
+            f"  leads       {rows['leads']:,}, {document['conversion_rate']:.1%} of them converted",
+            f"  held out    {rows['held_out']:,}: AUC {auc['value']:.3f} ({interval})",
+            f"  top fifth   converts {document['top_lift']:.2f} times as often as all",
+            f"  calibration {document['calibration']}",
+            "Left out:",
+            *left_out,
+            f"Check it: npx leadscore model check {options.out / 'bundle'}",
+        ]
+    )
+
+
+def _threads(rows: int) -> int:
+    if rows < _ONE_THREAD_BELOW:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _version(prepared: Prepared, search: Search) -> str:
+    """The date and a digest of rows and parameters, so that another model has another version."""
+    digest = hashlib.sha256(np.ascontiguousarray(prepared.rows).tobytes())
+    digest.update(prepared.converted.tobytes())
+    digest.update(repr((search.best.parameters, search.best.trees, prepared.featurizer.features)).encode())
+    return f"{datetime.now(timezone.utc):%Y.%m.%d}-{digest.hexdigest()[:8]}"
