@@ -51,10 +51,7 @@ const texts: Readonly<Record<string, TextOf>> = {
   'org.resume': () => 'Suspension ended',
 };
 
-/**
- * The events of some days from the audit log, oldest first: the latest ones if there are many. Reads a bounded number of
- * entries.
- */
+/** The events of some days from the audit log, oldest first: the latest ones if there are many. Reads some entries. */
 export async function dayEvents(
   database: Db,
   organisationId: string,
