@@ -25,9 +25,7 @@ describe('the choice of days', function () {
     service = await sharedConsole();
     organisationId = await service.newOrganisation();
     const created = { $set: { created_at: new Date((today - 200) * dayMs) } };
-    await service.database
-      .collection<Document & { _id: string }>('orgs')
-      .updateOne({ _id: organisationId }, created);
+    await service.database.collection<Document & { _id: string }>('orgs').updateOne({ _id: organisationId }, created);
     // Whole months that are rolled up: 10 records a day, and 20 in the last 30 days.
     const days = Array.from({ length: 150 }, (_, index) => today - 149 + index);
     const documents = days.map((day) => ({
