@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { setModel } from '../../../shared/admin/models/change-models.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
+import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { openBrowser, openPage } from '../../support/admin/console-browser.js';
 import type { ConsoleService } from '../../support/admin/console-service.js';
@@ -98,6 +99,38 @@ describe('the choice of days', function () {
     await page.getByText('40 records', { exact: true }).waitFor();
     expect(await page.getByRole('img', { name: 'Records by day' }).locator('.bar').count()).to.equal(2);
     await check('overview-days');
+    await close();
+  });
+
+  it('shows the fields and the audit log of chosen days', async () => {
+    const org = await service.newOrganisation();
+    const bundle = checkBundle(sampleBundle({ name: 'Expansion' }));
+    const { _id: model, version } = await createModel(service.database, {
+      organisationId: org,
+      bundle,
+      now: new Date(),
+    });
+    const empty = { counts: new Map(), values: new Map() };
+    await new FieldDayStore(service.database).add([
+      { org, model, version, day: today, records: 5, ...empty },
+      { org, model, version, day: today - 20, records: 3, ...empty },
+    ]);
+    const { page, signIn, check, close } = await openPage(browser, service);
+    await signIn('admin', org);
+    await page.goto(`${service.url}/models/${model}`);
+    await page.getByText('Read in 5 records of live keys since').waitFor();
+    await page.getByRole('button', { name: '30 days' }).click();
+    await page.getByText('Read in 8 records of live keys since').waitFor();
+    await page.goto(`${page.url().split('?')[0]}?from=${dayText(today - 21)}&to=${dayText(today - 20)}`);
+    await page.getByText('Read in 3 records of live keys from').waitFor();
+    await check('model-days');
+    await page.goto(`${service.url}/audit`);
+    await page.getByText('session begin').waitFor();
+    await page.getByRole('button', { name: 'Last month' }).click();
+    await page.getByText('No such changes.').waitFor();
+    expect(new URL(page.url()).searchParams.get('to')).to.match(/^\d{4}-\d{2}-\d{2}$/);
+    await page.getByRole('button', { name: 'All days' }).click();
+    await page.getByText('session begin').waitFor();
     await close();
   });
 });

@@ -3,8 +3,8 @@ import type { UsageDays } from '../server/use-range.js';
 import { EventList, RangeBars } from './range-bars.js';
 
 const words = {
-  records: { label: 'Records by day', unit: 'Records', noun: 'records' },
-  refused: { label: 'Refused calls by day', unit: 'Refused calls', noun: 'refused calls' },
+  records: { label: 'Records by day', unit: 'Records', one: 'record', many: 'records' },
+  refused: { label: 'Refused calls by day', unit: 'Refused calls', one: 'refused call', many: 'refused calls' },
 } as const;
 
 /** A figure of the chosen days: its sum beside the days before, its chart, and the changes in these days. */
@@ -14,7 +14,7 @@ export function DayFigures(props: {
   readonly figure: keyof typeof words;
 }) {
   const { of: usage, bucket, figure } = props;
-  const { label, unit, noun } = words[figure];
+  const { label, unit, one, many } = words[figure];
   const own = usage.buckets.find((each) => each.bucket === bucket);
   if (own === undefined) return null;
   const valuesOf = (days: readonly { readonly day: string; readonly records: number; readonly refused: number }[]) =>
@@ -24,7 +24,7 @@ export function DayFigures(props: {
     <>
       <p>
         <strong>
-          {countText(sum)} {noun}
+          {countText(sum)} {sum === 1 ? one : many}
         </strong>{' '}
         <span class="soft">{usage.before && changeText(sum, before, own.days.length)}</span>
       </p>

@@ -54,7 +54,9 @@ export function RangeBars(props: {
               <Levels marks={marks} textOf={compactText} yOf={yOf} left={left} right={width} />
               {days.map((each, index) => {
                 const texts = textsOf(each.day);
-                const isNamed = (days.length - 1 - index) % every === 0 && middle(index) > left + dayTextPx / 2 - 8;
+                const isLast = index === days.length - 1;
+                const hasRoom = middle(index) > left + dayTextPx / 2 - 8 && middle(index) < width - 1.5 * dayTextPx;
+                const isNamed = isLast || ((days.length - 1 - index) % every === 0 && hasRoom);
                 return (
                   <g key={each.day}>
                     {hasBar(each) && (
@@ -69,9 +71,9 @@ export function RangeBars(props: {
                     )}
                     {isNamed && (
                       <text
-                        x={Math.min(middle(index), width - 4)}
+                        x={isLast ? Math.min(middle(index) + dayTextPx / 3, width) : middle(index)}
                         y={height - 6}
-                        text-anchor={index === days.length - 1 ? 'end' : 'middle'}
+                        text-anchor={isLast ? 'end' : 'middle'}
                       >
                         {shortDayText(each.day)}
                       </text>
