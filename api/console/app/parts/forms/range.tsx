@@ -21,7 +21,7 @@ function months(): Readonly<Record<'this month' | 'last month', DayRange>> {
 }
 
 /** The number of days of a range. */
-const lengthOf = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / dayMs + 1;
+export const lengthOf = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / dayMs + 1;
 
 /** Chooses days: the last ones, a month, or any two dates. */
 export function RangeChoice(props: {
