@@ -22,6 +22,7 @@ import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad, useRefresh } from '../../server/use-load.js';
 import { useRange, useUsageDays } from '../../server/use-range.js';
+import { NeedsAttention, useAttention } from './attention.js';
 import { FirstSteps, hasOpenStep } from './first-steps.js';
 
 type Overview = ShapeOf<typeof overviewOutput>;
@@ -37,6 +38,7 @@ export function OverviewPage() {
   const overview = useLoad<Overview>(`${api}/overview?bucket=${bucket}`);
   const [range, setRange] = useRange(lastDays(shownDays));
   const days = useUsageDays(range);
+  const attention = useAttention();
   const isNew = overview.data !== undefined && hasOpenStep(overview.data.first_run);
   useRefresh(overview, refreshMs, isNew && overview.data.usage.current < smallUsage);
   const about =
@@ -59,6 +61,7 @@ export function OverviewPage() {
       <Load of={overview}>
         {(data) => (
           <>
+            <NeedsAttention of={attention} />
             {isNew && <FirstSteps done={data.first_run} />}
             <Card
               title={`Records scored in ${monthText(data.month)}`}
