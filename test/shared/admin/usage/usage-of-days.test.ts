@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
-import { setModel } from '../../../shared/admin/models/change-models.js';
-import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
-import { showUsageDays } from '../../../shared/admin/usage/usage-of-days.js';
-import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
-import { CallDayStore, dayOf } from '../../../shared/store/console/call-days.js';
-import { createModel } from '../../../shared/store/models/store-version.js';
-import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
-import { failureOf } from '../../support/failure-of.js';
-import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { setModel } from '../../../../shared/admin/models/change-models.js';
+import { createOrganisation } from '../../../../shared/admin/organisations/change-organisations.js';
+import { showUsageDays } from '../../../../shared/admin/usage/usage-of-days.js';
+import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import { dayMs, dayNumber, dayText, monthOf } from '../../../../shared/contract/dates.js';
+import { CallDayStore, dayOf } from '../../../../shared/store/console/call-days.js';
+import { createModel } from '../../../../shared/store/models/store-version.js';
+import { type AdminDesk, adminDesk } from '../../../support/admin/admin-desk.js';
+import { failureOf } from '../../../support/failure-of.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
 
 /** Noon of 23 November 2026. */
 const startMs = Date.UTC(2026, 10, 23, 12);
