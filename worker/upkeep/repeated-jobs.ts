@@ -5,6 +5,7 @@ import { AuditLog } from '../../shared/store/console/audit-log.js';
 import type { UpkeepConnections } from './connect.js';
 import type { UpkeepJob } from './jobs.js';
 import { removeUnscoredOutcomes } from './outcome-retention.js';
+import { createDueJobs } from './rescore.js';
 import { removeOldJobs, removeOldPredictions, retentionTimings } from './retention.js';
 import { eraseAgain } from './second-erasure.js';
 import { rollUpUsage } from './usage-rollup.js';
@@ -14,6 +15,7 @@ export const upkeepTimings = {
   retentionEveryMs: 60_000,
   secondErasureEveryMs: 60_000,
   rollUpEveryMs: 10 * 60_000,
+  rescoreEveryMs: 60_000,
 };
 
 export interface JobListOptions {
@@ -72,6 +74,11 @@ export function upkeepJobs(
       name: 'erasures',
       when: { every: timings.secondErasureEveryMs },
       run: async () => void (await eraseAgain(erasureDeps, { nowMs: await redisNowMs(redis), signal })),
+    },
+    {
+      name: 'rescore',
+      when: { every: timings.rescoreEveryMs },
+      run: () => createDueJobs({ database, clock, logger }),
     },
     {
       name: 'usage-rollup',
