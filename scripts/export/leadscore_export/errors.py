@@ -16,6 +16,10 @@ class UnusableRecord(ExportError):
     """The record cannot become a row. The service would refuse the whole call."""
 
 
+class HoldoutRefused(ExportError):
+    """The likelihoods do not hold on the holdout."""
+
+
 @contextmanager
 def failures_advise(failed: str, advice: str) -> Iterator[None]:
     """Raises any failure of a library as an ExportError with what failed, the failure itself, and advice."""

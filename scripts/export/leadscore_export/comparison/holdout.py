@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.comparison import limits
-from leadscore_export.errors import ExportError
+from leadscore_export.errors import HoldoutRefused
 
 Vector = npt.NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def check_holdout(level: HoldoutLevel, *, trained_rate: float, calibration: str)
             "an offset (base_margin, init_score, baseline). Give sample_weight=..., or oof_raw=... by "
             "models trained in the same way"
         )
-    raise ExportError(
+    raise HoldoutRefused(
         f"likelihoods average {level.likelihood:.1%} on the holdout, but {level.rate:.1%} of it "
         f"converted. {cause}"
     )

@@ -59,6 +59,7 @@ class _Proposal:
     now_ms: float | None
     takes_nan: bool
     most_categories: int
+    date_order: Literal["dmy", "mdy"] | None
 
     def imputed(self, found: list[float], *, has_missing: bool) -> dict[str, Any]:
         """The options for missing values: NaN only if the model takes it and has learnt from it."""
@@ -79,6 +80,7 @@ def infer_features(
     now: Moment | None = None,
     takes_nan: bool = True,
     most_categories: int = 20,
+    date_order: Literal["dmy", "mdy"] | None = None,
 ) -> InferredFeatures:
     """Proposes a feature for each field that can be one.
 
@@ -88,12 +90,14 @@ def infer_features(
     `now`: The time of scoring, for the ages of dates. The default is the latest date of each field.
     `takes_nan`: False for linear models and networks, which get the median as impute, and a missing_column.
 
+    `date_order`: For dates with slashes that can be read in two ways.
+
     Numbers that are never missing get their median as impute, because no model learns about NaN from them.
     """
     plain = plain_records(records)
     fields = list(dict.fromkeys(field for record in plain for field in record))
     missing = missing_texts(missing_tokens)
-    proposal = _Proposal(None if now is None else unix_ms(now), takes_nan, most_categories)
+    proposal = _Proposal(None if now is None else unix_ms(now), takes_nan, most_categories, date_order)
     skip_fields, features, skipped = _checked_skip(skip, fields), [], {}
     cells = {name: [record.get(name) for record in plain] for name in fields if name not in skip_fields}
     for name, values in cells.items():
@@ -155,7 +159,7 @@ def _feature(field: str, values: _Values, proposal: _Proposal) -> Feature:
         return Boolean(field, **proposal.imputed(truths, has_missing=values.has_missing))
     if numbers := values.read(number_reader(values.no_text, None)):
         return Number(field, **proposal.imputed(numbers, has_missing=values.has_missing))
-    order = _date_order(values.present)
+    order = date_order_of(values.present) or proposal.date_order
     if dates := values.read(date_reader(values.no_text, order)):
         now_ms = max(dates) if proposal.now_ms is None else proposal.now_ms
         ages = [(now_ms - date) / MS_PER_DAY for date in dates]
@@ -209,8 +213,8 @@ def _frequent(texts: Sequence[str], max_count: int) -> list[str]:
     return [commonest[folded] for folded in chosen]
 
 
-def _date_order(values: Sequence[Any]) -> Literal["dmy", "mdy"] | None:
-    """Which number between slashes is the day: the one that exceeds 12."""
+def date_order_of(values: Sequence[Any]) -> Literal["dmy", "mdy"] | None:
+    """Which number between slashes is the day: the one that exceeds 12. None if no number does."""
     parts = [value.split("/") for value in values if isinstance(value, str) and value.count("/") == 2]
     days = [
         index for part in parts for index in (0, 1) if part[index].strip().isdigit() and int(part[index]) > 12

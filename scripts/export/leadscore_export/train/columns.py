@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,14 @@ import numpy.typing as npt
 from leadscore_export.featurizer.feature_types import Date, Feature
 from leadscore_export.featurizer.infer_features import infer_features
 from leadscore_export.featurizer.read_cell import missing_texts
+from leadscore_export.featurizer.read_date import MS_PER_DAY
 from leadscore_export.featurizer.record_values import folded_name, folded_text
 from leadscore_export.train.command.failures import TrainError
+from leadscore_export.train.command.options import DateOrder
 from leadscore_export.train.read_table import Column, Table
+from leadscore_export.train.rows.feature_rows import dates_of
+
+Vector = npt.NDArray[np.float64]
 
 Indexes = npt.NDArray[np.intp]
 
@@ -38,19 +43,20 @@ class ChosenColumns:
 
 def choose_columns(
     table: Table,
-    trained: Indexes,
+    rows: Indexes,
     *,
     left_out: dict[str, str],
     missing: Sequence[str],
-    newest_ms: float | None,
+    date_order: DateOrder | None,
+    at_ms: Vector | None,
 ) -> ChosenColumns:
-    """Proposes features by the trained rows. Raises TrainError if no column is left.
+    """Proposes features by some rows. Raises TrainError if no column is left.
 
     `left_out`: Columns that are left out already, with the reasons.
-    `newest_ms`: The time to which ages count; None if the rows have no dates. Date fields are left out then.
+    `at_ms`: The date of each row of the table, to which ages count. Without it, date fields are left out.
     """
     reasons = dict(left_out)
-    sample = _sample(trained)
+    sample = _sample(rows)
     tokens = missing_texts(missing)
     cells: dict[str, list[str]] = {}
     for name, column in table.columns.items():
@@ -65,15 +71,18 @@ def choose_columns(
     proposal = infer_features(
         [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)],
         missing_tokens=missing,
-        now=newest_ms,
+        now=None if at_ms is None else float(at_ms.max()),
+        date_order=date_order,
     )
-    reasons |= {name: _sentence(reason) for name, reason in proposal.skipped.items()}
-    features = []
+    reasons |= {name: reason.replace("records", "rows") for name, reason in proposal.skipped.items()}
+    features: list[Feature] = []
     for feature in proposal.features:
-        if isinstance(feature, Date) and newest_ms is None:
+        if not isinstance(feature, Date):
+            features.append(feature)
+        elif at_ms is None:
             reasons[feature.field] = "a date counts to the time of scoring: give --at"
         else:
-            features.append(feature)
+            features.append(_dated(feature, table.columns[feature.field], tokens, at_ms, sample))
     if not features:
         raise TrainError(
             "no_features",
@@ -83,6 +92,14 @@ def choose_columns(
     placeholders = {word: sum(counts.values()) for word, counts in proposal.missing_tokens.items()}
     in_order = {name: reasons[name] for name in table.columns if name in reasons}
     return ChosenColumns(features, in_order, placeholders)
+
+
+def _dated(feature: Date, column: Column, missing: frozenset[str], at_ms: Vector, rows: Indexes) -> Date:
+    """The feature with the median of its ages as impute, each counted to the date of its row."""
+    if feature.impute is None:
+        return feature
+    ages = (at_ms[rows] - dates_of(column.taken(rows), missing, feature.date_order)) / MS_PER_DAY
+    return replace(feature, impute=float(np.nanmedian(ages)))
 
 
 def _sample(trained: Indexes) -> Indexes:
@@ -120,7 +137,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _sentence(reason: str) -> str:
-    return reason.replace("records", "rows")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.errors import ExportError, short_text
+from leadscore_export.errors import ExportError, HoldoutRefused, short_text
 from leadscore_export.export_bundle import export_bundle
 from leadscore_export.export_report import ExportReport
 from leadscore_export.scores.training_figures import area_under_curve
+from leadscore_export.train.as_of import likely_since
 from leadscore_export.train.command.failures import TrainError
 from leadscore_export.train.rows.prepare import Prepared
 from leadscore_export.train.search import Candidate
 
 Vector = npt.NDArray[np.float64]
+
+_SHOWN_MONTHS = 24
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,13 @@ def exported(
     folder: Path,
     *,
     say: Callable[[str], None],
+    months: Sequence[dict[str, object]],
     **arguments: Any,
 ) -> ExportReport:
     """Exports the model. `arguments`: Further ones of `export_bundle`. Raises TrainError.
 
     `say`: Gets each step of the export.
+    `months`: Conversion rates, for the error of a holdout that converts at another rate.
     """
     try:
         with _steps_to(say):
@@ -69,8 +74,8 @@ def exported(
                 holdout=(prepared.held_rows, prepared.held_converted),
                 **arguments,
             )
-    except TrainError:
-        raise
+    except HoldoutRefused as problem:
+        raise _holdout_error(problem, months) from problem
     except ExportError as problem:
         raise TrainError("not_exported", f"the exporter refuses the model: {problem}") from problem
 
@@ -85,6 +90,18 @@ def auc_interval(scores: Vector, converted: Vector) -> Interval:
     )
     half = 1.96 * math.sqrt(max(0.0, variance))
     return Interval(auc, max(0.0, auc - half), min(1.0, auc + half))
+
+
+def _holdout_error(problem: HoldoutRefused, months: Sequence[dict[str, object]]) -> TrainError:
+    text = f"the model is refused on the held-out leads: {problem}"
+    if not months:
+        return TrainError("holdout_refused", text)
+    rates = ", ".join(f"{each['month']} {float(str(each['rate'])):.1%}" for each in months[-_SHOWN_MONTHS:])
+    since = likely_since(months)
+    advice = "" if since is None else f". If older leads converted otherwise, give --since {since}"
+    return TrainError(
+        "holdout_refused", f"{text}. Rates by month: {rates}{advice}", months=list(months), since=since
+    )
 
 
 @contextlib.contextmanager

@@ -82,11 +82,25 @@ def check_classes(converted: Vector) -> None:
         )
 
 
-def one_row_a_lead(lead: Column, converted: Vector, at_ms: Vector | None) -> tuple[Indexes, Vector]:
-    """The rows that stand for the leads, in the order of the file, and their outcomes.
+@dataclass(frozen=True)
+class LeadRows:
+    """The rows that stand for the leads, in the order of the file, with what is known of each lead.
 
-    A lead's row is its first by date, without dates its last. A conversion in any of its rows counts. Rows
-    without an id are leads of their own.
+    `converted_at_ms`: Its earliest conversion; None if conversions have no dates.
+    """
+
+    rows: Indexes
+    converted: Vector
+    converted_at_ms: Vector | None
+
+
+def one_row_a_lead(
+    lead: Column, converted: Vector, at_ms: Vector | None, converted_at_ms: Vector | None = None
+) -> LeadRows:
+    """Joins the rows of each lead.
+
+    Its row is the first by date, without dates the last. A conversion in any of its rows counts. Rows without
+    an id are leads of their own.
     """
     codes = lead.codes.astype(np.int64)
     empty = np.array([not text.strip() for text in lead.texts], dtype=bool)[codes]
@@ -95,10 +109,13 @@ def one_row_a_lead(lead: Column, converted: Vector, at_ms: Vector | None) -> tup
     first = -np.arange(len(codes), dtype=np.float64) if at_ms is None else at_ms
     order = np.lexsort((first, codes))
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    won = np.fmax.reduceat(converted[order], starts)
     chosen = order[starts]
     back = np.argsort(chosen)
-    return chosen[back], won[back]
+    won = np.fmax.reduceat(converted[order], starts)[back]
+    if converted_at_ms is None:
+        return LeadRows(chosen[back], won, None)
+    dates = np.where(converted == 1, converted_at_ms, np.nan)[order]
+    return LeadRows(chosen[back], won, np.fmin.reduceat(dates, starts)[back])
 
 
 class _Meanings:

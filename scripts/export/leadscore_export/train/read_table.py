@@ -67,6 +67,10 @@ class Table:
         """The table of some rows."""
         return Table({name: column.taken(rows) for name, column in self.columns.items()}, len(rows))
 
+    def has(self, wanted: str) -> bool:
+        """Whether a column has this name, apart from case, spaces, `_` and `-`."""
+        return any(folded_name(name) == folded_name(wanted) for name in self.columns)
+
     def named(self, wanted: str, option: str) -> Column:
         """The column of a name. Case, spaces, `_`, `-` do not count, unless a column has exactly this name.
 

@@ -13,10 +13,12 @@ import numpy as np
 
 from leadscore_export.export_report import ExportReport
 from leadscore_export.scores.training_figures import top_lift
+from leadscore_export.train.as_of import month_rates
 from leadscore_export.train.command.options import TrainOptions
 from leadscore_export.train.command.progress import Progress
 from leadscore_export.train.command.result_folder import result_folder
 from leadscore_export.train.fit import auc_interval, check_lightgbm, exported, fitted_model
+from leadscore_export.train.leaks import Ask, FieldRank, confirm_auc, confirm_suspects, rank_table
 from leadscore_export.train.rows.golden import golden_records
 from leadscore_export.train.rows.leads import Leads, read_leads
 from leadscore_export.train.rows.prepare import Prepared, prepare
@@ -47,7 +49,13 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
         progress.step("read", f"reading {options.file.name}")
         leads = read_leads(options, progress.note)
         progress.step("prepare", "choosing columns")
-        prepared = prepare(leads, options, progress.note)
+        prepared = prepare(
+            leads,
+            options,
+            note=progress.note,
+            say=lambda text, part: progress.step("leaks", text, part),
+            confirm=lambda ranks: _confirmed(ranks, leads, options, progress),
+        )
         threads = _threads(len(prepared.rows))
         search = search_parameters(
             prepared.rows,
@@ -59,6 +67,7 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
         )
         for parameters in search.left_out:
             progress.note(f"the budget ended before {parameters.text}; --budget gives more time")
+        confirm_auc(search.best.auc, prepared.ranks, ask=_ask(options, progress))
         progress.step("fit", f"training {search.best.trees} trees on {len(prepared.rows):,} leads")
         model = fitted_model(prepared, search.best, threads)
         version = options.version or _version(prepared, search)
@@ -68,11 +77,12 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
             prepared,
             folder / "bundle",
             say=lambda text: progress.step("export", text, next(steps) / _EXPORT_STEPS),
+            months=[] if leads.split_ms is None else month_rates(leads.split_ms, leads.converted),
             name=options.name,
             version=version,
             horizon_days=options.horizon_days,
             golden_records=golden_records(leads.table, prepared.split.held, prepared.featurizer),
-            now=datetime.now(timezone.utc),
+            **_dates(leads, prepared),
         )
         for note in report.notes:
             progress.note(note)
@@ -84,6 +94,46 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
     return document
+
+
+def _dates(leads: Leads, prepared: Prepared) -> dict[str, Any]:
+    """The arguments of the export that need the date of each lead."""
+    if leads.at_ms is None:
+        return {"now": datetime.now(timezone.utc)}
+    trained_until = float(leads.at_ms[prepared.split.trained].max())
+    # Golden records are scored as the newest lead was. Their dates come from other leads.
+    return {
+        "now": float(leads.at_ms.max()),
+        "data_until": trained_until,
+        "recency": _newest_date(prepared),
+    }
+
+
+def _newest_date(prepared: Prepared) -> str | None:
+    """The date field with the youngest dates, for the recency guard."""
+    ages = {
+        feature["field"]: float(np.nanmedian(prepared.rows[:, feature["columns"][0]]))
+        for feature in prepared.featurizer.features
+        if feature["type"] == "date"
+    }
+    return min(ages, key=lambda field: ages[field]) if ages else None
+
+
+def _confirmed(
+    ranks: list[FieldRank], leads: Leads, options: TrainOptions, progress: Progress
+) -> dict[str, str]:
+    """Shows the ranks of the fields, and asks about suspects."""
+    documents = [rank.document() for rank in ranks]
+    progress.line({"fields": documents}, rank_table(ranks))
+    kept = [leads.table.named(name, "--keep").name for name in options.keep]
+    return confirm_suspects(ranks, kept, ask=_ask(options, progress))
+
+
+def _ask(options: TrainOptions, progress: Progress) -> Ask:
+    """Asks the person of a terminal, or the program that gave --ask."""
+    if options.yes:
+        return lambda question, about: True
+    return lambda question, about: progress.answer(question, about, is_asked=options.ask)
 
 
 def training_document(trained: Trained) -> dict[str, Any]:
@@ -100,6 +150,7 @@ def training_document(trained: Trained) -> dict[str, Any]:
         "horizon_days": trained.options.horizon_days,
         "fields": [feature["field"] for feature in prepared.featurizer.features],
         "left_out": prepared.left_out,
+        "ranks": [rank.document() for rank in prepared.ranks],
         "auc": {
             "held_out": auc_interval(scores, prepared.held_converted).document(),
             "out_of_fold": round(report.out_of_fold_auc, 4),

@@ -86,11 +86,14 @@ def test_wrong_options(arguments: tuple[str, ...], message: str) -> None:
 def test_one_row_a_lead() -> None:
     lead = column("a", "b", "a", "", "", "b", "c")
     won = np.array([1, 0, 0, 0, NAN, NAN, NAN])
-    rows, outcomes = one_row_a_lead(lead, won, None)
-    assert rows.tolist() == [2, 3, 4, 5, 6]
-    np.testing.assert_array_equal(outcomes, [1, 0, NAN, 0, NAN])
-    dated = np.array([5, 1, 2, 0, 0, 3, NAN]) * 1e12
-    assert one_row_a_lead(lead, won, dated)[0].tolist() == [1, 2, 3, 4, 6]
+    joined = one_row_a_lead(lead, won, None)
+    assert joined.rows.tolist() == [2, 3, 4, 5, 6]
+    np.testing.assert_array_equal(joined.converted, [1, 0, NAN, 0, NAN])
+    at = np.array([5, 1, 2, 0, 0, 3, NAN]) * 1e12
+    dated = one_row_a_lead(lead, won, at, at + 1)
+    assert dated.rows.tolist() == [1, 2, 3, 4, 6]
+    np.testing.assert_array_equal(dated.converted, [0, 1, 0, NAN, NAN])
+    np.testing.assert_array_equal(dated.converted_at_ms, [NAN, 5e12 + 1, NAN, NAN, NAN])
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_a_csv_becomes_a_bundle(tmp_path: Path) -> None:
     shares = [progress["share"] for progress in run.of("progress")]
     assert shares == sorted(shares)
     steps = list(dict.fromkeys(progress["step"] for progress in run.of("progress")))
-    assert steps == ["read", "prepare", "search", "fit", "export", "write"]
+    assert steps == ["read", "prepare", "leaks", "search", "fit", "export", "write"]
     assert set(run.of("note")) == set(training["notes"])
     (checked,) = model_check([out / "bundle"])
     assert checked["passed"]

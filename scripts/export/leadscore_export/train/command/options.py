@@ -31,6 +31,10 @@ class TrainOptions:
     missing: tuple[str, ...] = ()
     date_order: DateOrder | None = None
     encoding: str | None = None
+    at: str | None = None
+    converted_at: str | None = None
+    since_ms: float | None = None
+    until_ms: float | None = None
     horizon_days: int = 90
     budget_seconds: float = 60.0
     out: Path = Path("model")
@@ -68,6 +72,10 @@ def parsed_options(arguments: Sequence[str]) -> TrainOptions:
         missing=_values("--missing", given.missing),
         date_order=given.date_order,
         encoding=given.encoding,
+        at=given.at,
+        converted_at=given.converted_at,
+        since_ms=_day_ms("--since", given.since),
+        until_ms=_day_ms("--until", given.until),
         horizon_days=given.horizon,
         budget_seconds=given.budget,
         out=Path(given.out) if given.out else Path(f"{_stem(file)}-model"),
@@ -92,6 +100,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--won-values", action="append", default=[], metavar="LIST", help='such as "Closed Won,Won"')
     add("--lost-values", action="append", default=[], metavar="LIST", help='such as "Closed Lost"')
     add("--others-lost", action="store_true", help="every other value means not converted")
+    add("--at", metavar="COLUMN|DATE", help="when a row was as it is")
+    add("--converted-at", metavar="COLUMN", help="column with the date of the conversion")
+    add("--since", metavar="DATE", help="leave out older rows")
+    add("--until", metavar="DATE", help="up to when outcomes are known (default: the newest date)")
     add("--id", metavar="COLUMN", help="column that identifies a lead")
     add("--group", metavar="COLUMN", help="column of what belongs together, such as the account")
     add("--skip", action="append", default=[], metavar="COLUMN", help="column to leave out")
@@ -142,9 +154,8 @@ def _stem(file: Path) -> str:
     return file.name.removesuffix(".gz").removesuffix(".csv") or "leads"
 
 
-def day_ms(option: str, text: str) -> float:
-    """A date of an option as Unix ms. Raises TrainError."""
+def _day_ms(option: str, text: str | None) -> float | None:
     try:
-        return unix_ms(text)
+        return None if text is None else unix_ms(text)
     except ValueError as problem:
         raise TrainError("usage", f"{option}: {text!r} is no date; write it as 2026-11-20") from problem

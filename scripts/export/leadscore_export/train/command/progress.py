@@ -55,6 +55,19 @@ class Progress:
         """Writes another message. `text`: Its form for a person, None for none."""
         self._write(message, text)
 
+    def answer(self, question: str, about: str, *, is_asked: bool) -> bool | None:
+        """Asks a question that is answered with y for yes. None if no person can answer.
+
+        `is_asked`: Whether the reader of JSON lines answers on standard input.
+        """
+        if self._is_json and is_asked:
+            self._write({"ask": {"about": about, "question": question}}, None)
+        elif not self._is_json and sys.stdin.isatty() and sys.stderr.isatty():
+            print(f"{question} [y/N] ", end="", file=self._err, flush=True)
+        else:
+            return None
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
     def done(self, message: dict[str, Any], summary: str) -> None:
         """Writes the last line of a success; the summary goes to standard output."""
         print(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.train.as_of import AsOf, known_outcomes, present_ms, read_as_of
 from leadscore_export.train.command.failures import TrainError
 from leadscore_export.train.command.options import TrainOptions
-from leadscore_export.train.outcomes import check_classes, one_row_a_lead, read_outcomes
+from leadscore_export.train.outcomes import LeadRows, check_classes, one_row_a_lead, read_outcomes
 from leadscore_export.train.read_table import Column, Table, read_table
 
 Vector = npt.NDArray[np.float64]
@@ -25,7 +26,8 @@ class Leads:
     `table`: One row a lead; also with the columns that train nothing.
     `converted`: 1 or 0 for each.
     `at_ms`: When each lead was as its row says; None if that is not known.
-    `group`: What belongs together.
+    `is_one_day`: Whether that is the same day for all.
+    `group`: Rows of one value belong together.
     `left_out`: Columns that train nothing, with the reasons.
     `counts`: Rows of the file, and rows that were left out, by reason.
     """
@@ -33,9 +35,15 @@ class Leads:
     table: Table
     converted: Vector
     at_ms: Vector | None
+    is_one_day: bool
     group: Column | None
     left_out: dict[str, str]
     counts: dict[str, int]
+
+    @property
+    def split_ms(self) -> Vector | None:
+        """The dates that part old leads from new ones."""
+        return None if self.is_one_day else self.at_ms
 
 
 def read_leads(options: TrainOptions, note: Callable[[str], None]) -> Leads:
@@ -44,17 +52,32 @@ def read_leads(options: TrainOptions, note: Callable[[str], None]) -> Leads:
     outcome = table.named(options.converted, "--converted")
     lead = None if options.id is None else table.named(options.id, "--id")
     group = None if options.group is None else table.named(options.group, "--group")
-    left_out = _left_out(table, options, outcome=outcome, lead=lead, group=group)
-    outcomes = read_outcomes(outcome, options, is_dated=False)
+    as_of = read_as_of(table, options, present_ms())
+    left_out = _left_out(table, options, outcome=outcome, lead=lead, group=group, as_of=as_of)
+    outcomes = read_outcomes(outcome, options, is_dated=as_of is not None and not as_of.is_one_day)
     for text in outcomes.notes:
         note(text)
-    converted, rows = outcomes.converted, np.arange(table.rows)
-    if lead is not None:
-        rows, converted = one_row_a_lead(lead, converted, None)
-        if len(rows) < table.rows:
-            note(f"{table.rows - len(rows):,} further rows of the same leads are left out")
-    known = ~np.isnan(converted)
-    rows, converted = rows[known], converted[known]
+    joined = _joined(table, lead, outcomes.converted, as_of)
+    if len(joined.rows) < table.rows:
+        note(f"{table.rows - len(joined.rows):,} further rows of the same leads are left out")
+    counts = {"rows": table.rows, "without_outcome": outcomes.unknown, "open": outcomes.open}
+    is_known, converted = ~np.isnan(joined.converted), joined.converted
+    at_ms = None
+    if as_of is not None:
+        at_ms = as_of.at_ms[joined.rows]
+        dated = replace(
+            as_of,
+            at_ms=np.where(is_known, at_ms, np.nan),
+            converted_at_ms=joined.converted_at_ms,
+        )
+        known = known_outcomes(dated, converted, options)
+        for text in known.notes:
+            note(text)
+        counts |= known.counts
+        is_known &= known.is_known
+        converted = known.converted
+    rows = joined.rows[is_known]
+    converted = converted[is_known]
     check_classes(converted)
     won = int(converted.sum())
     if len(rows) < _FEW_ROWS or won < _FEW_CONVERSIONS:
@@ -65,23 +88,32 @@ def read_leads(options: TrainOptions, note: Callable[[str], None]) -> Leads:
     return Leads(
         table=table.taken(rows),
         converted=converted,
-        at_ms=None,
+        at_ms=None if at_ms is None else at_ms[is_known],
+        is_one_day=as_of is not None and as_of.is_one_day,
         group=None if group is None else group.taken(rows),
         left_out=left_out,
-        counts={
-            "rows": table.rows,
-            "leads": len(rows),
-            "without_outcome": outcomes.unknown,
-            "open": outcomes.open,
-        },
+        counts=counts | {"leads": len(rows)},
     )
 
 
+def _joined(table: Table, lead: Column | None, converted: Vector, as_of: AsOf | None) -> LeadRows:
+    conversions = None if as_of is None else as_of.converted_at_ms
+    if lead is None:
+        return LeadRows(np.arange(table.rows), converted, conversions)
+    return one_row_a_lead(lead, converted, None if as_of is None else as_of.at_ms, conversions)
+
+
 def _left_out(
-    table: Table, options: TrainOptions, *, outcome: Column, lead: Column | None, group: Column | None
+    table: Table,
+    options: TrainOptions,
+    *,
+    outcome: Column,
+    lead: Column | None,
+    group: Column | None,
+    as_of: AsOf | None,
 ) -> dict[str, str]:
     """Columns that the options leave out. Raises TrainError for a column that is skipped and kept."""
-    left_out = {outcome.name: "it is the outcome"}
+    left_out = {outcome.name: "it is the outcome"} | ({} if as_of is None else as_of.columns)
     if lead is not None:
         left_out[lead.name] = "it identifies leads (--id)"
     if group is not None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.featurizer.featurizer import Featurizer
-from leadscore_export.train.columns import choose_columns
+from leadscore_export.train.columns import ChosenColumns, choose_columns
 from leadscore_export.train.command.failures import TrainError
 from leadscore_export.train.command.options import TrainOptions
+from leadscore_export.train.leaks import FieldRank, rank_fields
 from leadscore_export.train.rows.feature_rows import feature_rows
 from leadscore_export.train.rows.leads import Leads
 from leadscore_export.train.rows.split import Split, fewer_groups, row_groups, split_rows
@@ -28,6 +29,7 @@ class Prepared:
     `groups`: Trained rows of one number stay in one fold.
     `split`: Indexes of the leads of both parts.
     `left_out`: Columns that train nothing, with the reasons.
+    `ranks`: How each field ranks alone, the best first.
     """
 
     featurizer: Featurizer
@@ -38,31 +40,42 @@ class Prepared:
     held_converted: Vector
     split: Split
     left_out: dict[str, str]
+    ranks: tuple[FieldRank, ...]
 
 
-def prepare(leads: Leads, options: TrainOptions, note: Callable[[str], None]) -> Prepared:
-    """Chooses the columns and makes the rows. Raises TrainError."""
+# Gets the ranks of the fields, and returns those to leave out with the reasons.
+Confirm = Callable[[list[FieldRank]], Mapping[str, str]]
+
+
+def prepare(
+    leads: Leads,
+    options: TrainOptions,
+    *,
+    note: Callable[[str], None],
+    say: Callable[[str, float], None],
+    confirm: Confirm,
+) -> Prepared:
+    """Chooses the columns and makes the rows. Raises TrainError.
+
+    `say`: Gets the field that is tested, and the share of the tests that is done.
+    """
     every = np.arange(leads.table.rows)
-    # Which rows are equal depends on the features, and these on the rows that train. So features are chosen
-    # twice: by all rows for the split, then by the trained ones alone.
-    newest_ms = None if leads.at_ms is None else float(leads.at_ms.max())
-    chosen = choose_columns(
-        leads.table, every, left_out=leads.left_out, missing=options.missing, newest_ms=newest_ms
-    )
+    chosen = _choose(leads, options, every, leads.left_out)
     featurizer = Featurizer(chosen.features, missing_tokens=options.missing)
     rows = feature_rows(leads.table, featurizer, leads.at_ms)
     groups = row_groups(rows, leads.group)
-    split = split_rows(leads.converted, fewer_groups(groups), leads.at_ms)
-    for part, name in ((split.trained, "trained"), (split.held, "held-out")):
-        outcomes = leads.converted[part]
-        if len(part) == 0 or outcomes.min() == outcomes.max():
-            raise TrainError(
-                "too_few_leads",
-                f"the {name} leads are all of one kind; give more leads, or leaves --group out",
-            )
-    final = choose_columns(
-        leads.table, split.trained, left_out=leads.left_out, missing=options.missing, newest_ms=newest_ms
-    )
+    # Suspects are left out before the split, because without them more rows are equal.
+    ranks = rank_fields(leads.table, featurizer, rows, leads.converted, groups, say)
+    left_out = {**leads.left_out, **confirm(ranks)}
+    if len(left_out) > len(leads.left_out):
+        chosen = _choose(leads, options, every, left_out)
+        featurizer = Featurizer(chosen.features, missing_tokens=options.missing)
+        rows = feature_rows(leads.table, featurizer, leads.at_ms)
+        groups = row_groups(rows, leads.group)
+    split = split_rows(leads.converted, fewer_groups(groups), leads.split_ms)
+    _check_split(leads, split)
+    # The trained rows alone choose the features, so that the held-out ones are as new leads.
+    final = _choose(leads, options, split.trained, left_out)
     if final.features != chosen.features:
         featurizer = Featurizer(final.features, missing_tokens=options.missing)
         rows = feature_rows(leads.table, featurizer, leads.at_ms)
@@ -77,4 +90,28 @@ def prepare(leads: Leads, options: TrainOptions, note: Callable[[str], None]) ->
         held_converted=leads.converted[split.held],
         split=split,
         left_out=final.left_out,
+        ranks=tuple(ranks),
     )
+
+
+def _choose(leads: Leads, options: TrainOptions, rows: Indexes, left_out: dict[str, str]) -> ChosenColumns:
+    return choose_columns(
+        leads.table,
+        rows,
+        left_out=left_out,
+        missing=options.missing,
+        date_order=options.date_order,
+        at_ms=leads.at_ms,
+    )
+
+
+def _check_split(leads: Leads, split: Split) -> None:
+    for part, name in ((split.trained, "trained"), (split.held, "held-out")):
+        outcomes = leads.converted[part]
+        if len(part) == 0 or outcomes.min() == outcomes.max():
+            raise TrainError(
+                "too_few_leads",
+                f"the {name} leads are all of one kind; give more leads, or leave out --group",
+                rows=len(leads.converted),
+                converted=int(leads.converted.sum()),
+            )
