@@ -72,6 +72,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'session.list_operators': 'operator',
   'session.revoke_operator': 'operator',
   'org.standing': 'viewer',
+  'org.attention': 'viewer',
   'link.create': 'owner',
   'audit.list_operator': 'operator',
   'token.list': 'operator',

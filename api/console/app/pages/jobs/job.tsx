@@ -69,7 +69,13 @@ function Buttons(props: { readonly job: Job; readonly path: string; readonly rel
     if ((await sender.send('DELETE', path)) !== undefined) route(`${base}/jobs`);
   };
   const button = (text: string, press: () => void, kind = '') => (
-    <button type="button" class={`button ${kind}`} disabled={sender.isBusy} onClick={press}>
+    <button
+      type="button"
+      id={text === 'Resume' ? 'resume' : undefined}
+      class={`button ${kind}`}
+      disabled={sender.isBusy}
+      onClick={press}
+    >
       {text}
     </button>
   );
