@@ -128,7 +128,7 @@ export class ModelStore {
     return this.collection.find({ ...isOn, deleted_at: { $exists: false } }).toArray();
   }
 
-  /** Notes what was done for a model whose stored leads are scored again, unless a person has set it otherwise since. */
+  /** Notes what was done for a model whose stored leads are scored again, unless a person has changed it since. */
   async noteRescoring(
     { _id, since }: { readonly _id: string; readonly since: Date },
     noted: Partial<Pick<Rescoring, 'done_for' | 'job' | 'ended'>>,

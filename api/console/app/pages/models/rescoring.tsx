@@ -119,7 +119,7 @@ function Choices({ model, changed, keys }: ModelProps & { readonly keys: readonl
           {...{ label: 'Leads at most', type: 'number', isRequired: true, min: 1, max: maxRows }}
           value={most}
           set={setMost}
-          hint="Of the last 90 days. The leads that were sent last come first."
+          hint="The leads that were sent last, within 90 days."
         />
       </div>
       <div class="row">
