@@ -3,6 +3,7 @@ import { redisNowMs } from '../../shared/redis/connect.js';
 import { ErasureStore, erasingStores } from '../../shared/store/calls/erasures.js';
 import { AuditLog } from '../../shared/store/console/audit-log.js';
 import type { UpkeepConnections } from './connect.js';
+import { removalTimings, removeOrganisations } from './deletions/remove-organisations.js';
 import type { UpkeepJob } from './jobs.js';
 import { removeUnscoredOutcomes } from './outcome-retention.js';
 import { createDueJobs } from './rescore.js';
@@ -29,7 +30,7 @@ export interface JobListOptions {
 
 /** The repeated jobs of upkeep. */
 export function upkeepJobs(
-  { redis, mongo, clock, ledger, quota, latest, logger }: UpkeepConnections,
+  { redis, mongo, clock, leaseMs, ledger, quota, latest, logger }: UpkeepConnections,
   { timings, retentionDays, auditRetentionDays, signal }: JobListOptions,
 ): readonly UpkeepJob[] {
   const { database } = mongo;
@@ -69,6 +70,12 @@ export function upkeepJobs(
         const removed = await new AuditLog(database).removeBefore(new Date(clock.now() - auditRetentionDays * dayMs));
         if (removed > 0) logger.info({ removed, auditRetentionDays }, 'old entries of the audit log removed');
       },
+    },
+    {
+      name: 'org-deletions',
+      when: atRetention,
+      run: async () =>
+        void (await removeOrganisations({ database, redis, clock, leaseMs, logger, timings: removalTimings, signal })),
     },
     {
       name: 'erasures',
