@@ -13,6 +13,7 @@ import {
   text,
   textOrNull,
 } from '../../contract/schema.js';
+import { rescoringInput, rescoringSchema } from './jobs.js';
 import { day, explainMethod, modelId, name, organisationId, version } from './members.js';
 
 const verdictState = {
@@ -60,6 +61,7 @@ const settingMembers = {
   'other_override?': overrideSchema,
   'candidate?': candidateSchema,
   'previous?': previousSchema,
+  'rescore?': rescoringSchema,
   created_at: instant,
 } as const;
 const modelMembers = { ...settingMembers, validation: verdictSchema } as const;
@@ -192,8 +194,9 @@ export const exampleOutput = closedObject({
 export const coverageInput = closedObject({
   'org_id?': organisationId,
   model_id: modelId,
-  /** Today included; 7 by default. */
+  /** Today included, or the last day `to`; 7 by default. */
   'days?': { type: 'integer', minimum: 1, maximum: 90 },
+  'to?': day,
   /** The current one by default. */
   'version?': version,
 });
@@ -232,6 +235,7 @@ export const setModelInput = closedObject({
     required: ['reason'],
     additionalProperties: false,
   },
+  'rescore?': rescoringInput,
 });
 
 export const overrideInput = closedObject({ org_id: organisationId, model_id: modelId, reason: name });
