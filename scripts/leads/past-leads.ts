@@ -10,8 +10,8 @@ const daysBetween = 15;
 export const pastColumns = { asOf: 'As Of', won: 'Won' } as const;
 
 /**
- * Makes up a table of past leads, as a CRM would export it to train a model: each lead as it was on a day of the last
- * year, and whether it converted. The leads differ from those of other seeds.
+ * Makes up a table of past leads, as a CRM would export it to train a model. Each lead is as it was on a day of the
+ * last year, with a column that says whether it converted. The leads differ from those of other seeds.
  * @param table.count about so many leads
  */
 export function pastLeads(table: { readonly seed: number; readonly count: number; readonly now: Date }): LeadRecord[] {
