@@ -5,9 +5,7 @@ import { anyLatestScoresKey, anyUsageKey } from '../../../shared/redis/keys.js';
 import { claimRedis } from '../../../shared/redis/owner.js';
 import { processKinds, processNames, runningProcesses } from '../../../shared/redis/running-processes.js';
 import { allKeys } from '../../../shared/redis/scan.js';
-import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { type KeySettings, KeySettingsStore, otherKeySettings } from '../../../shared/store/accounts/key-settings.js';
-import { ErasureStore, type RememberedErasure } from '../../../shared/store/calls/erasures.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { installationId } from '../../../shared/store/connection/installation-id.js';
 import type { CliContext, CommandResult } from '../context/cli-context.js';
@@ -16,8 +14,9 @@ import { recordCommand } from '../context/perform.js';
 import { Progress, type ProgressState } from '../output/progress.js';
 import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
-import { type ChangeCounts, type LostChange, readChanges, writeChanges } from '../restore/change-file.js';
+import { type ChangeCounts, writeChanges } from '../restore/change-file.js';
 import { eraseRestored } from '../restore/erase-restored.js';
+import { changesOf, repeatChanges } from '../restore/repeat-changes.js';
 import { defineCommand, type JsonOption } from './define-command.js';
 
 /** Adds `restore export` and `restore finish`. */
@@ -28,10 +27,11 @@ export function addRestoreCommands(program: Command, context: CliContext): void 
 
   defineCommand(restore, {
     usage: 'export <file>',
-    description: 'Write the erasures of leads and the revocations of keys to a file, for `restore finish`',
+    description: 'Write erasures of leads, revocations and limits of keys, and suspensions to a file',
     examples: ['restore export changes.jsonl'],
     notes:
-      'A restore from a backup undoes those that came after it. Run this command often, and\nkeep the file apart from the database. It names leads by their hash only.',
+      'A restore from a backup undoes those that came after it; `restore finish` repeats them.\n' +
+      'Run this command often, and keep the file apart from the database. It names leads by\ntheir hash only.',
   }).action((path: string, options: JsonOption) => context.present(options, exportChanges(context, path)));
 
   defineCommand(restore, {
@@ -49,7 +49,8 @@ export function addRestoreCommands(program: Command, context: CliContext): void 
 const finishNotes = `
 Run it while gateways, pools, runners and consoles are stopped, with the
 KEY_PEPPER and KEY_BRAND of the gateways:
-1. revokes the keys and notes the erased leads that the file lists;
+1. revokes the keys and notes the erased leads that the file lists. It also takes scopes
+   and days from keys that had fewer, and suspends organisations that were suspended;
 2. erases these leads, and those that the database itself lists, once more;
 3. drops usage counters and latest scores from Redis. They are rebuilt from the
    database when they are next needed.
@@ -61,16 +62,9 @@ interface FinishOptions extends JsonOption {
   readonly yes?: true;
 }
 
-async function exportChanges({ connections }: CliContext, path: string): Promise<CommandResult> {
-  const counts = await writeChanges(path, changesOf(await connections.database()));
+async function exportChanges({ connections, clock }: CliContext, path: string): Promise<CommandResult> {
+  const counts = await writeChanges(path, changesOf(await connections.database(), new Date(clock.now())));
   return { document: { file: path, ...counts }, text: renderFields([...fieldsOf(counts), ['File', path]]) };
-}
-
-async function* changesOf(database: Db): AsyncGenerator<LostChange> {
-  for await (const { _id: erased, org, erased_at: at } of new ErasureStore(database).remembered())
-    yield { erased, org, at };
-  for await (const { _id: revoked, revoked_at: at } of new ApiKeyStore(database).revoked())
-    if (at !== undefined) yield { revoked, at };
 }
 
 async function finishRestore(
@@ -123,31 +117,12 @@ async function requireKeySettings(database: Db, settings: KeySettings): Promise<
   );
 }
 
-const fieldsOf = ({ erasures, revocations }: ChangeCounts): [string, string][] => [
-  ['Erasures', countText(erasures)],
-  ['Revocations', countText(revocations)],
+const fieldsOf = (counts: ChangeCounts): [string, string][] => [
+  ['Erasures', countText(counts.erasures)],
+  ['Revocations', countText(counts.revocations)],
+  ['Limits of keys', countText(counts.key_limits)],
+  ['Suspensions', countText(counts.suspensions)],
 ];
-
-const erasuresPerWrite = 1_000;
-
-/** Stores the changes of a file in the restored database. Keys that it does not have cannot be used either. */
-async function repeatChanges(database: Db, path: string): Promise<ChangeCounts> {
-  const counts = { erasures: 0, revocations: 0 };
-  const [keys, erasures] = [new ApiKeyStore(database), new ErasureStore(database)];
-  let pending: RememberedErasure[] = [];
-  const flush = async (): Promise<void> => {
-    await erasures.remember(pending);
-    counts.erasures += pending.length;
-    pending = [];
-  };
-  for await (const change of readChanges(path)) {
-    if ('erased' in change) pending.push({ _id: change.erased, org: change.org, erased_at: change.at });
-    else if ((await keys.revoke(change.revoked, change.at)) !== undefined) counts.revocations += 1;
-    if (pending.length === erasuresPerWrite) await flush();
-  }
-  await flush();
-  return counts;
-}
 
 /** Drops what Redis derived from the database before the restore. An unknown counter is rebuilt from the ledger. */
 async function dropDerived(redis: Redis): Promise<number> {

@@ -1,23 +1,36 @@
 import { open, rename } from 'node:fs/promises';
+import { orderedScopes, type Scope } from '../../../shared/contract/roles.js';
 import { CliError, fileProblem, unwritable } from '../context/cli-error.js';
 
-/** A change that a restore from an older backup undoes: the erasure of a lead, or the revocation of a key. */
+/** An erasure of a lead, a revocation or limits of a key, or a suspension: a restore from an older backup undoes it. */
 export type LostChange =
   | { readonly erased: string; readonly org: string; readonly at: Date }
-  | { readonly revoked: string; readonly at: Date };
+  | { readonly revoked: string; readonly at: Date }
+  | { readonly limited: string; readonly scopes?: readonly Scope[]; readonly expires_at?: Date; readonly at: Date }
+  | { readonly suspended: string; readonly by: string; readonly reason: string; readonly at: Date };
 
 /** Counts of changes by kind. */
 export interface ChangeCounts {
   readonly erasures: number;
   readonly revocations: number;
+  readonly key_limits: number;
+  readonly suspensions: number;
 }
+
+export const noChanges: ChangeCounts = { erasures: 0, revocations: 0, key_limits: 0, suspensions: 0 };
+
+const kindOf = (change: LostChange): keyof ChangeCounts => {
+  if ('erased' in change) return 'erasures';
+  if ('revoked' in change) return 'revocations';
+  return 'limited' in change ? 'key_limits' : 'suspensions';
+};
 
 /**
  * Writes changes to a file, one JSON document a line. An earlier file stays until the new one is complete.
  * @throws CliError when the file cannot be written
  */
 export async function writeChanges(path: string, changes: AsyncIterable<LostChange>): Promise<ChangeCounts> {
-  const counts = { erasures: 0, revocations: 0 };
+  const counts = { ...noChanges };
   const part = `${path}.part`;
   const orUnwritable = (error: unknown): never => {
     throw unwritable(path, error);
@@ -26,7 +39,7 @@ export async function writeChanges(path: string, changes: AsyncIterable<LostChan
   try {
     for await (const change of changes) {
       await file.write(`${JSON.stringify(change)}\n`).catch(orUnwritable);
-      counts['erased' in change ? 'erasures' : 'revocations'] += 1;
+      counts[kindOf(change)] += 1;
     }
     await file.sync().catch(orUnwritable);
   } finally {
@@ -60,12 +73,36 @@ export async function* readChanges(path: string): AsyncGenerator<LostChange> {
 
 function changeOf(text: string): LostChange | undefined {
   try {
-    const { erased, revoked, org, at: atText }: Readonly<Record<string, unknown>> = JSON.parse(text);
-    const at = new Date(String(atText));
+    const read: Readonly<Record<string, unknown>> = JSON.parse(text);
+    const { erased, revoked, limited, suspended, org } = read;
+    const at = new Date(String(read.at));
     if (Number.isNaN(at.getTime())) return undefined;
     if (typeof revoked === 'string') return { revoked, at };
+    if (typeof limited === 'string') return limitsOf(limited, at, read);
+    if (typeof suspended === 'string') return suspensionOf(suspended, at, read);
     return typeof erased === 'string' && typeof org === 'string' ? { erased, org, at } : undefined;
   } catch {
     return undefined;
   }
+}
+
+function limitsOf(
+  limited: string,
+  at: Date,
+  { scopes, expires_at }: Readonly<Record<string, unknown>>,
+): LostChange | undefined {
+  const expires = expires_at === undefined ? undefined : new Date(String(expires_at));
+  if (expires !== undefined && Number.isNaN(expires.getTime())) return undefined;
+  const ofExpiry = expires === undefined ? {} : { expires_at: expires };
+  if (scopes === undefined) return { limited, ...ofExpiry, at };
+  const known = orderedScopes(Array.isArray(scopes) ? scopes : []);
+  return known.length > 0 ? { limited, scopes: known, ...ofExpiry, at } : undefined;
+}
+
+function suspensionOf(
+  suspended: string,
+  at: Date,
+  { by, reason }: Readonly<Record<string, unknown>>,
+): LostChange | undefined {
+  return typeof by === 'string' && typeof reason === 'string' ? { suspended, by, reason, at } : undefined;
 }
