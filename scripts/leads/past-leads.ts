@@ -1,6 +1,6 @@
 import { dayMs } from '../../shared/contract/dates.js';
 import { generateLeads } from './lead-generator.js';
-import type { LeadRecord } from './lead-record.js';
+import { isoSecond, type LeadRecord } from './lead-record.js';
 
 /** The table has an export for each half month of a year. */
 const exports = 24;
@@ -22,7 +22,7 @@ export function pastLeads(table: { readonly seed: number; readonly count: number
     return leads.map(({ record, converted }, number) => ({
       ...record,
       crm_id: `PAST-${String(index * perExport + number + 1).padStart(5, '0')}`,
-      [pastColumns.asOf]: now.toISOString().slice(0, 10),
+      [pastColumns.asOf]: isoSecond(now),
       [pastColumns.won]: converted === 1 ? 'yes' : 'no',
     }));
   });

@@ -48,7 +48,7 @@ describe('docs/train.md', () => {
     const port = String(await freePort());
     const environment = { ...anyPort, ...noServers, ...ownCache(directory), PORT: port };
     const run = async (command: string): Promise<string> => {
-      let line = command.replaceAll('http://127.0.0.1:8080', `http://127.0.0.1:${port}`);
+      let line = command.replace(/ +#.*/, '').replaceAll('http://127.0.0.1:8080', `http://127.0.0.1:${port}`);
       for (const placeholder of Object.keys(placeholders))
         line = line.replaceAll(placeholder, () => printed.get(placeholder) ?? expect.fail(`no ${placeholder} so far`));
       const options = { directory, environment, limitMs: trainingLimitMs };
