@@ -31,14 +31,17 @@ export class Admission {
 
   /**
    * Admits a call.
-   * @throws ApiError workspaceSuspended, expiredReadOnly, quotaExceeded (a plan without API), modelNotFound,
-   * apiDisabled, deployBlocked
+   * @throws ApiError invalidApiKey, workspaceSuspended, expiredReadOnly, quotaExceeded (a plan without API),
+   * modelNotFound, apiDisabled, deployBlocked
    */
   async admit(call: AdmissionRequest): Promise<Admitted> {
     const workspace = await this.options.workspaces.workspaceFor(call.apiKey.organisation_id, call.modelId);
     if (workspace === undefined)
       throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
     const { organisation } = workspace;
+    // Its keys are refused before. A bulk job has none.
+    if (organisation.deletion !== undefined)
+      throw new ApiError('invalidApiKey', 'The organisation of the API key is being deleted.');
     checkSuspension(organisation);
     this.checkPlan(organisation, call);
     const model = findModel(workspace, call.modelId);

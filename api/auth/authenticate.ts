@@ -70,8 +70,8 @@ export class Authenticator {
 
   /**
    * The key in the Authorization header.
-   * @throws ApiError invalidApiKey for a missing, malformed, revoked, expired or unknown key; rateLimited after too
-   * many unknown keys from the same address
+   * @throws ApiError invalidApiKey for a missing, malformed, withdrawn, revoked, expired or unknown key; rateLimited
+   * after too many unknown keys from the same address
    */
   async authenticate(request: Addressed): Promise<ApiKey> {
     const { authorization, 'x-api-key': elsewhere } = request.headers;
@@ -98,6 +98,7 @@ export class Authenticator {
     // A key in use never waits for other calls from its address.
     const key = await (this.cache.has(hashes) ? lookUp() : this.options.unknownKeys.find(request, hashes, lookUp));
     if (key === undefined) throw invalid('The API key is unknown.');
+    if (key.withdrawn) throw invalid('The organisation of the API key is being deleted.');
     if (key.revoked_at !== undefined) throw invalid('The API key has been revoked.');
     if (key.expires_at === undefined || !isExpired(key, this.options.clock.now())) return key;
     throw invalid(`The API key expired ${expiryText(key.expires_at)}. An administrator can set a later date.`);

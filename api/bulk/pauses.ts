@@ -21,6 +21,8 @@ const tryAgainMs = 10 * 60_000;
 const reasonOf: Partial<Record<ErrorName, PauseReason>> = {
   quotaExceeded: 'quota_exceeded',
   workspaceSuspended: 'workspace_suspended',
+  // The organisation is to be deleted. When the operator takes that back, the job goes on.
+  invalidApiKey: 'workspace_suspended',
   expiredReadOnly: 'expired_read_only',
   apiDisabled: 'api_disabled',
   deployBlocked: 'deploy_blocked',

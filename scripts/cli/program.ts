@@ -10,7 +10,7 @@ import { addJobCommands } from './commands/jobs/job-commands.js';
 import { addKeyCommands } from './commands/keys/keys.js';
 import { addLeadCommands } from './commands/leads.js';
 import { addModelCommands } from './commands/models/model-commands.js';
-import { addOrganisationCommands } from './commands/organisations.js';
+import { addOrganisationCommands } from './commands/organisations/organisations.js';
 import { addOutcomesCommands } from './commands/outcomes.js';
 import { addRestoreCommands } from './commands/restore.js';
 import { addScoreCommand } from './commands/score.js';

@@ -6,7 +6,7 @@ import { messageOf } from '../../shared/contract/errors.js';
 import type { CliContext, CommandResult, OutputStream } from './context/cli-context.js';
 import { CliError, exitCodes } from './context/cli-error.js';
 import { Connections } from './context/connections.js';
-import { confirm, type InputStream, readSecret } from './context/operator.js';
+import { askLine, confirm, type InputStream, readSecret } from './context/operator.js';
 import { createProgram } from './program.js';
 
 export interface CliProcess {
@@ -40,10 +40,11 @@ export async function runCli(
       if (result.silent !== true) stdout.write(`${text}\n`);
       exitCode = result.exitCode ?? exitCodes.done;
     };
-    const ask: CliContext['confirm'] = (question) => confirm(question, { stdin, stderr, stdout });
+    const confirmed: CliContext['confirm'] = (question) => confirm(question, { stdin, stderr, stdout });
+    const ask: CliContext['ask'] = (question) => askLine(question, { stdin, stderr });
     const canAsk = stdin?.isTTY === true;
     const read: CliContext['readSecret'] = (question) => readSecret(question, { stdin, stderr });
-    const streams = { stdout, stderr, present, canAsk, confirm: ask, readSecret: read };
+    const streams = { stdout, stderr, present, canAsk, confirm: confirmed, ask, readSecret: read };
     const program = createProgram({ config, clock, connections, ...streams });
     await parse(program, words);
   } catch (error) {

@@ -18,6 +18,7 @@ import { reportModel } from './models/model-report.js';
 import { listModels, showModel } from './models/read-models.js';
 import { importUpload, showUpload } from './models/upload-actions.js';
 import { createOrganisation, setOrganisation } from './organisations/change-organisations.js';
+import { deleteOrganisation, undeleteOrganisation } from './organisations/deletion.js';
 import { createKey, findKey, listKeys, revokeKey, setKey } from './organisations/key-actions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { showStanding } from './organisations/show-standing.js';
@@ -61,6 +62,8 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/standing', showStanding),
   route('post', '/orgs/:org_id/suspension', suspendOrganisation),
   route('delete', '/orgs/:org_id/suspension', resumeOrganisation),
+  route('post', '/orgs/:org_id/deletion', deleteOrganisation),
+  route('delete', '/orgs/:org_id/deletion', undeleteOrganisation),
   route('get', '/orgs/:org_id/keys', listKeys),
   route('post', '/orgs/:org_id/keys', createKey),
   route('post', '/orgs/:org_id/key-search', findKey),

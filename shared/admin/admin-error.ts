@@ -7,6 +7,7 @@ export const adminErrors = {
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  being_deleted: 409,
   other_key_settings: 409,
   older_processes: 409,
   version_taken: 409,

@@ -3,6 +3,7 @@ import { isoInstant } from '../contract/dates.js';
 import { mayActAs } from '../contract/roles.js';
 import { type Schema, type ShapeOf, withoutMetaSchema } from '../contract/schema.js';
 import { type Change, publishChange } from '../redis/changes.js';
+import { OrganisationStore } from '../store/accounts/organisations.js';
 import type { ClientSession } from '../store/connection/connect.js';
 import { inTransaction } from '../store/connection/transaction.js';
 import { AuditLog } from '../store/console/audit-log.js';
@@ -30,7 +31,7 @@ export async function runAction<Input extends Schema, Output extends Schema, Mat
       `This needs the role ${action.role}, and ${actor.name} has the role ${actor.role}.`,
     );
   const checked = checkedInput<ShapeOf<Input>>(action.input, input);
-  if (action.isOfPerson !== true) checkOrganisation(context, checked);
+  if (action.isOfPerson !== true) await checkOrganisation(context, checked);
   const given = material as Material;
   // Without `prepare` both have the same type.
   const prepared =
@@ -93,10 +94,13 @@ export async function recordChange(
 }
 
 /** A person of an organisation reaches nothing of another one, and cannot tell whether it exists. */
-function checkOrganisation({ actor }: AdminContext, input: unknown): void {
+async function checkOrganisation({ actor, database }: AdminContext, input: unknown): Promise<void> {
   if (actor.organisationId === undefined) return;
   const named: unknown = typeof input === 'object' && input !== null && 'org_id' in input ? input.org_id : undefined;
   if (named !== actor.organisationId) throw notFound('organisation', String(named ?? 'without org_id'));
+  // A session that begins while the deletion is ordered may outlive it.
+  const organisation = await new OrganisationStore(database).find(actor.organisationId);
+  if (organisation?.deletion !== undefined) throw notFound('organisation', actor.organisationId);
 }
 
 const formats = {

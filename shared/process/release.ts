@@ -7,8 +7,9 @@ import { projectFile } from './project-root.js';
  * - 1: they write the number of the organisation into each segment, and read either lead index. They obey scopes
  *   and expiry of keys, and the suspension of an organisation.
  * - 2: they find a key by its previous hash, too.
+ * - 3: they refuse keys and people of an organisation that is to be deleted.
  */
-export const ownLevel = 2;
+export const ownLevel = 3;
 
 /** The release of the running program: the version in package.json. */
 export function ownRelease(): string {

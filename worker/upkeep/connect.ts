@@ -21,6 +21,8 @@ export interface UpkeepConnections {
   readonly blocking: Redis;
   readonly mongo: Mongo;
   readonly clock: Clock;
+  /** Length of the leases of quota. */
+  readonly leaseMs: number;
   readonly ledger: UsageLedger;
   readonly quota: Quota;
   readonly latest: LatestScores;
@@ -68,7 +70,7 @@ export async function connectUpkeep(config: UpkeepConfig, logger: Logger): Promi
     await mongo.client.close();
   };
   return {
-    ...{ redis, blocking, mongo, clock, ledger, quota, latest: new LatestScores(redis), logger },
+    ...{ redis, blocking, mongo, clock, leaseMs, ledger, quota, latest: new LatestScores(redis), logger },
     claim: (limitMs) => claim(boundedAttempt(limitMs)),
     close,
   };

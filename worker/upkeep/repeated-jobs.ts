@@ -3,8 +3,10 @@ import { redisNowMs } from '../../shared/redis/connect.js';
 import { ErasureStore, erasingStores } from '../../shared/store/calls/erasures.js';
 import { AuditLog } from '../../shared/store/console/audit-log.js';
 import type { UpkeepConnections } from './connect.js';
+import { removalTimings, removeOrganisations } from './deletions/remove-organisations.js';
 import type { UpkeepJob } from './jobs.js';
 import { removeUnscoredOutcomes } from './outcome-retention.js';
+import { createDueJobs } from './rescore.js';
 import { removeOldJobs, removeOldPredictions, retentionTimings } from './retention.js';
 import { eraseAgain } from './second-erasure.js';
 import { rollUpUsage } from './usage-rollup.js';
@@ -14,6 +16,7 @@ export const upkeepTimings = {
   retentionEveryMs: 60_000,
   secondErasureEveryMs: 60_000,
   rollUpEveryMs: 10 * 60_000,
+  rescoreEveryMs: 60_000,
 };
 
 export interface JobListOptions {
@@ -27,7 +30,7 @@ export interface JobListOptions {
 
 /** The repeated jobs of upkeep. */
 export function upkeepJobs(
-  { redis, mongo, clock, ledger, quota, latest, logger }: UpkeepConnections,
+  { redis, mongo, clock, leaseMs, ledger, quota, latest, logger }: UpkeepConnections,
   { timings, retentionDays, auditRetentionDays, signal }: JobListOptions,
 ): readonly UpkeepJob[] {
   const { database } = mongo;
@@ -69,9 +72,20 @@ export function upkeepJobs(
       },
     },
     {
+      name: 'org-deletions',
+      when: atRetention,
+      run: async () =>
+        void (await removeOrganisations({ database, redis, clock, leaseMs, logger, timings: removalTimings, signal })),
+    },
+    {
       name: 'erasures',
       when: { every: timings.secondErasureEveryMs },
       run: async () => void (await eraseAgain(erasureDeps, { nowMs: await redisNowMs(redis), signal })),
+    },
+    {
+      name: 'rescore',
+      when: { every: timings.rescoreEveryMs },
+      run: () => createDueJobs({ database, clock, logger }),
     },
     {
       name: 'usage-rollup',

@@ -17,6 +17,8 @@ export interface CliContext {
   readonly canAsk: boolean;
   /** Asks the user a yes/no question. Returns true without a terminal. */
   confirm(question: string): Promise<boolean>;
+  /** Asks for a line of text. Undefined without a terminal. See `askLine`. */
+  ask(question: string): Promise<string | undefined>;
   /** Reads a secret from standard input. See `readSecret`. */
   readSecret(question: string): Promise<string>;
   /** Awaits the command, prints its result as text or JSON and stores its exit code. */

@@ -26,15 +26,32 @@ export async function confirm(
   const output = [stderr, stdout].find((stream) => stream.isTTY === true);
   if (output === undefined)
     throw usageError('Cannot ask for confirmation: no output is a terminal. Add --yes to skip the question.');
+  return /^y(es)?$/i.test((await answerTo(`${question} [y/N] `, stdin, output))?.trim() ?? '');
+}
+
+/**
+ * Asks the user for a line of text.
+ * @returns undefined when standard input or standard error is no terminal, and after Ctrl-D
+ * @throws CliError with exit code 130 on Ctrl-C
+ */
+export async function askLine(
+  question: string,
+  { stdin, stderr }: Pick<Outputs, 'stderr'> & { readonly stdin: InputStream | undefined },
+): Promise<string | undefined> {
+  return stdin?.isTTY === true && stderr.isTTY === true ? await answerTo(question, stdin, stderr) : undefined;
+}
+
+/** A line that the user types; undefined after Ctrl-D. */
+async function answerTo(question: string, stdin: InputStream, output: OutputStream): Promise<string | undefined> {
   const terminal = createInterface({ input: stdin, output });
   try {
     const line = await new Promise<string | undefined>((resolve, reject) => {
       terminal.once('close', () => resolve(undefined));
       terminal.once('SIGINT', () => reject(interrupted()));
-      terminal.question(`${question} [y/N] `, resolve);
+      terminal.question(question, resolve);
     });
     if (line === undefined) output.write('\n');
-    return /^y(es)?$/i.test(line?.trim() ?? '');
+    return line;
   } catch (error) {
     output.write('\n');
     throw error;

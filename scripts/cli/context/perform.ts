@@ -85,6 +85,7 @@ const remedies: Readonly<Record<string, string>> = {
   too_many_versions: ', without --model',
   would_block: ': --override with --reason REASON',
   needs_force: ': --force with --reason REASON',
+  being_deleted: ': npx leadscore org undelete ORG',
   changed_meanwhile: ': npx leadscore model show MODEL',
 };
 const listedBy = { organisation: 'org list', key: 'key list ORG', model: 'model list ORG' } as const;

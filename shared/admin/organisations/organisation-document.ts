@@ -1,15 +1,15 @@
-import { dayMs } from '../../contract/dates.js';
+import { dayMs, minuteText } from '../../contract/dates.js';
 import { allowanceOf, hasLiveApi, type PlanName, trialDays } from '../../contract/plans.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import type { Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
-import { invalid, notFound } from '../admin-error.js';
+import { AdminError, invalid, notFound } from '../admin-error.js';
 import { ConvertedValues, type OutcomeWords } from '../outcomes/converted-values.js';
 import type { organisationSchema } from '../schemas/organisations.js';
 
 /** An organisation as the console and the command line show it. */
 export function organisationDocument(organisation: Organisation): ShapeOf<typeof organisationSchema> {
   const { limit, backstop } = allowanceOf(organisation, 'live');
-  const { trial_ends_at: trialEnds, limit: ownLimit, won_values, lost_values, suspended } = organisation;
+  const { trial_ends_at: trialEnds, limit: ownLimit, won_values, lost_values, suspended, deletion } = organisation;
   return {
     org_id: organisation._id,
     name: organisation.name,
@@ -24,16 +24,33 @@ export function organisationDocument(organisation: Organisation): ShapeOf<typeof
     ...(suspended === undefined
       ? {}
       : { suspended: { since: suspended.at.toISOString(), by: suspended.by, reason: suspended.reason } }),
+    ...(deletion === undefined
+      ? {}
+      : {
+          deletion: {
+            requested_at: deletion.requested_at.toISOString(),
+            by: deletion.by,
+            due_at: deletion.due_at.toISOString(),
+          },
+        }),
     created_at: organisation.created_at.toISOString(),
   };
 }
 
-/** @throws AdminError not_found */
+/** @throws AdminError not_found; being_deleted, because nothing of such an organisation is shown or changed */
 export async function requireOrganisation(store: OrganisationStore, organisationId: string): Promise<Organisation> {
   const organisation = await store.find(organisationId);
   if (organisation === undefined) throw notFound('organisation', organisationId);
+  if (organisation.deletion !== undefined) throw beingDeleted(organisationId, organisation.deletion.due_at);
   return organisation;
 }
+
+const beingDeleted = (organisationId: string, dueAt: Date): AdminError =>
+  new AdminError(
+    'being_deleted',
+    `The organisation ${organisationId} is to be deleted: its data goes from ${minuteText(dueAt.getTime())} on. Until ` +
+      'then an operator can take that back',
+  );
 
 /**
  * Refuses a value that would mean won and not won.

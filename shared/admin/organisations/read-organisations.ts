@@ -3,13 +3,14 @@ import type { Redis } from '../../redis/connect.js';
 import { usageKey } from '../../redis/keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { defineAction } from '../action.js';
+import { notFound } from '../admin-error.js';
 import {
   listOrganisationsInput,
   listOrganisationsOutput,
   organisationInput,
   organisationSchema,
 } from '../schemas/organisations.js';
-import { organisationDocument, requireOrganisation } from './organisation-document.js';
+import { organisationDocument } from './organisation-document.js';
 
 export const showOrganisation = defineAction({
   name: 'org.show',
@@ -18,8 +19,12 @@ export const showOrganisation = defineAction({
   effect: 'read',
   input: organisationInput,
   output: organisationSchema,
-  run: async ({ database }, { org_id: id }) =>
-    organisationDocument(await requireOrganisation(new OrganisationStore(database), id)),
+  async run({ database }, { org_id: id }) {
+    // Also one that is to be deleted: an operator may take that back.
+    const organisation = await new OrganisationStore(database).find(id);
+    if (organisation === undefined) throw notFound('organisation', id);
+    return organisationDocument(organisation);
+  },
 });
 
 /** Lists organisations, oldest first; with a limit in pages, by id. */

@@ -142,7 +142,8 @@ async function openTo(
       .map((member) => [member.org, member.role] as const),
   );
   const known = await new OrganisationStore(database).findAll([...roles.keys()]);
-  const organisations = known.map(({ _id, name }) => ({ org_id: _id, name, role: roles.get(_id) ?? 'viewer' }));
+  const own = known.filter(({ deletion }) => deletion === undefined);
+  const organisations = own.map(({ _id, name }) => ({ org_id: _id, name, role: roles.get(_id) ?? 'viewer' }));
   return {
     organisations: organisations.sort((one, other) => one.name.localeCompare(other.name)),
     has_more_organisations: found.length > maxOrganisations,

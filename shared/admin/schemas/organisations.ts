@@ -15,6 +15,9 @@ const recordLimit = { type: 'integer', minimum: 1, maximum: 1_000_000_000_000 } 
 /** An operator has stopped the scoring of the organisation. */
 const suspension = closedObject({ since: instant, by: text, reason: text });
 
+/** Its calls get 401 and its people see nothing. From `due_at` on its data is removed. */
+const deletion = closedObject({ requested_at: instant, by: text, due_at: instant });
+
 const organisationMembers = {
   org_id: text,
   name: text,
@@ -35,12 +38,26 @@ const organisationMembers = {
   'lost_values?': list(text),
   /** Absent: the organisation may score. */
   'suspended?': suspension,
+  /** Absent: the organisation is not to be deleted. */
+  'deletion?': deletion,
   created_at: instant,
 } as const;
 
 export const organisationSchema = closedObject(organisationMembers);
 
 export const organisationInput = closedObject({ org_id: organisationId });
+
+/** Within these days a deletion can be taken back. */
+export const leastDeletionDays = 1;
+export const mostDeletionDays = 90;
+export const usualDeletionDays = 7;
+
+/** The name of the organisation confirms the deletion. */
+export const deleteOrganisationInput = closedObject({
+  org_id: organisationId,
+  name,
+  'after_days?': { type: 'integer', minimum: leastDeletionDays, maximum: mostDeletionDays },
+});
 
 /** The reason is shown to the people of the organisation. */
 export const suspendInput = closedObject({ org_id: organisationId, reason: name });

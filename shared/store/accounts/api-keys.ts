@@ -2,7 +2,7 @@ import type { ClientSession, Collection, Db } from 'mongodb';
 import { hashSecret, type KeyKind, newId, newSecret } from '../../contract/identifiers.js';
 import type { Scope } from '../../contract/roles.js';
 import type { Change } from '../../redis/changes.js';
-import { logged } from '../connection/change-log.js';
+import { ChangeLog, logged } from '../connection/change-log.js';
 import { inSession } from '../connection/transaction.js';
 import { fingerprintOf, type KeySettings } from './key-settings.js';
 
@@ -26,6 +26,8 @@ export interface ApiKey {
   /** From this instant on, calls with the key are refused. Absent: it has no end. */
   readonly expires_at?: Date;
   readonly revoked_at?: Date;
+  /** The organisation is to be deleted, and calls with the key are refused. */
+  readonly withdrawn?: true;
 }
 
 /** Whether a key has expired. */
@@ -165,6 +167,22 @@ export class ApiKeyStore {
       return { result, change: result && changesOfKey(result) };
     };
     return await logged(this.database, write, this.session);
+  }
+
+  /**
+   * Withdraws all keys of an organisation, or gives them back, within the transaction of this store.
+   * @returns the changes, for running processes
+   */
+  async setWithdrawn(organisationId: string, isWithdrawn: boolean): Promise<readonly Change[]> {
+    const { session } = this;
+    if (session === undefined) throw new Error('keys are withdrawn within a transaction');
+    const keys = { organisation_id: organisationId };
+    const update = isWithdrawn ? { $set: { withdrawn: true as const } } : { $unset: { withdrawn: 1 as const } };
+    await this.collection.updateMany(keys, update, { session });
+    const changes = (await this.collection.find(keys, { session }).toArray()).flatMap(changesOfKey);
+    const log = new ChangeLog(this.database);
+    for (const change of changes) await log.append(change, session);
+    return changes;
   }
 
   /** Finds a key by its id, including revoked keys. */

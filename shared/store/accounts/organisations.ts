@@ -14,6 +14,14 @@ interface Suspension {
   readonly reason: string;
 }
 
+/** An operator has ordered the deletion of an organisation. */
+interface OrderedDeletion {
+  readonly requested_at: Date;
+  readonly by: string;
+  /** Its data goes from this instant on. */
+  readonly due_at: Date;
+}
+
 /** One document of `orgs`. */
 export interface Organisation {
   readonly _id: string;
@@ -30,6 +38,8 @@ export interface Organisation {
   readonly lost_values?: readonly string[];
   /** Absent: the organisation may score. */
   readonly suspended?: Suspension;
+  /** Present from the order of its deletion until its data is gone. No call and no person reaches it then. */
+  readonly deletion?: OrderedDeletion;
   readonly created_at: Date;
 }
 
@@ -56,7 +66,7 @@ export class OrganisationStore {
   async update(
     organisationId: string,
     fields: Partial<OrganisationFields>,
-    absent: readonly ('limit' | 'won_values' | 'lost_values' | 'suspended')[] = [],
+    absent: readonly ('limit' | 'won_values' | 'lost_values' | 'suspended' | 'deletion')[] = [],
   ): Promise<Organisation | undefined> {
     const removed = Object.fromEntries(absent.map((field) => [field, 1 as const]));
     // MongoDB refuses an operator without fields.
@@ -70,6 +80,11 @@ export class OrganisationStore {
       return { result, change: changeOfOrganisation(result?._id) };
     };
     return await logged(this.database, write, this.session);
+  }
+
+  /** Removes an organisation whose data is gone. No cache needs to hear it: its callers are refused already. */
+  async remove(organisationId: string): Promise<void> {
+    await this.collection.deleteOne({ _id: organisationId }, { writeConcern: { w: 'majority' } });
   }
 
   async find(organisationId: string): Promise<Organisation | undefined> {

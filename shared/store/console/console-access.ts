@@ -188,6 +188,12 @@ export class ConsoleAccess {
     await this.sessions.deleteMany({ member_id: memberId }, this.options);
   }
 
+  /** Ends all sessions and links of an organisation. */
+  async endOfOrganisation(organisationId: string): Promise<void> {
+    await this.sessions.deleteMany({ org: organisationId }, this.options);
+    await this.links.deleteMany({ org: organisationId }, this.options);
+  }
+
   /** Ends a session or revokes a token at once. Idempotent. */
   async end(hash: string): Promise<void> {
     await withMongoTimeout(timeoutMs, () => this.sessions.deleteOne({ _id: hash }, majority));

@@ -15,6 +15,8 @@ export interface ConsoleMember {
   readonly account?: { readonly iss: string; readonly sub: string };
   readonly created_at: Date;
   readonly last_sign_in_at?: Date;
+  /** The organisation is to be deleted, and the person cannot sign in to it. */
+  readonly withdrawn?: true;
 }
 
 /** A person as an identity provider describes them. */
@@ -26,6 +28,7 @@ export interface OidcIdentity {
 }
 
 const timeoutMs = 5_000;
+const notWithdrawn = { withdrawn: { $exists: false } } as const;
 
 /** The people who may sign in to organisations by OIDC. */
 export class MemberStore {
@@ -81,7 +84,7 @@ export class MemberStore {
       if (member?.account === undefined) return [];
       const own = { 'account.iss': member.account.iss, 'account.sub': member.account.sub };
       return await this.members
-        .find({ ...own, ...(organisationId === undefined ? {} : { org: organisationId }) }, { signal })
+        .find({ ...own, ...notWithdrawn, ...(organisationId === undefined ? {} : { org: organisationId }) }, { signal })
         .sort({ last_sign_in_at: -1, _id: 1 })
         .limit(most)
         .toArray();
@@ -112,7 +115,7 @@ export class MemberStore {
     const invited = { email: verifiedEmail ?? '', account: { $exists: false } };
     const chosen = organisationId === undefined ? {} : { org: organisationId };
     const found = await this.members.findOneAndUpdate(
-      { $or: verifiedEmail === undefined ? [own] : [own, invited], ...chosen },
+      { $or: verifiedEmail === undefined ? [own] : [own, invited], ...notWithdrawn, ...chosen },
       { $set: { account: { iss, sub }, last_sign_in_at: now } },
       { ...this.options, sort: { last_sign_in_at: -1, _id: 1 }, returnDocument: 'after' },
     );
@@ -120,6 +123,12 @@ export class MemberStore {
     if (verifiedEmail !== undefined)
       await this.members.updateMany(invited, { $set: { account: { iss, sub } } }, this.options);
     return found;
+  }
+
+  /** Keeps the members of an organisation from signing in, or lets them again. */
+  async setWithdrawn(organisationId: string, isWithdrawn: boolean): Promise<void> {
+    const update = isWithdrawn ? { $set: { withdrawn: true as const } } : { $unset: { withdrawn: 1 as const } };
+    await this.members.updateMany({ org: organisationId }, update, this.options);
   }
 
   private get options() {

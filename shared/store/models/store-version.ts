@@ -15,7 +15,7 @@ import { newId } from '../../contract/identifiers.js';
 import type { MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
-import type { BundleStorage, FileToStore } from './bundle-storage.js';
+import type { FileToStore } from './bundle-storage.js';
 import { bundleStorage, type ModelVersion, versionId, versions, versionTimeoutMs } from './model-versions.js';
 import { type Model, ModelStore } from './models.js';
 
@@ -54,7 +54,7 @@ export async function storeVersion(options: {
   };
   const storage = bundleStorage(database);
   const before = new Date(files.onnx.getTimestamp().getTime() - maxImportMs);
-  await removeUnfinishedImports(database, storage, before);
+  await removeUnfinishedImports(database, before);
   try {
     for (const file of filesToStore(bundle, { modelId, files })) await storage.upload(file);
     await withMongoTimeout(versionTimeoutMs, (signal) => {
@@ -138,7 +138,8 @@ const promisedMethod = (explain: Explain | undefined): ExplainMethod =>
  * @param before skips younger files, which may belong to an import in progress; by the clock of the importing machine
  * @throws the driver's error, or MongoTimeout
  */
-async function removeUnfinishedImports(database: Db, storage: BundleStorage, before: Date): Promise<void> {
+export async function removeUnfinishedImports(database: Db, before: Date): Promise<void> {
+  const storage = bundleStorage(database);
   const firstTooYoung = ObjectId.createFromTime(Math.floor(before.getTime() / 1000));
   const withoutModel = [
     { $match: { 'files.onnx': { $lt: firstTooYoung } } },

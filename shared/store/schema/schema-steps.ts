@@ -16,6 +16,7 @@ import { prepareCalls } from '../lead-index/prepare-calls.js';
 import { CandidateScoreStore } from '../models/candidate-scores.js';
 import { FieldDayStore } from '../models/field-days.js';
 import { ModelStore } from '../models/models.js';
+import { DeletionStore } from '../organisations/deletions.js';
 import { OutcomeStore } from '../validation/outcomes.js';
 import { ValidationDailyStore } from '../validation/validation-daily.js';
 
@@ -66,5 +67,11 @@ export const schemaSteps: readonly SchemaStep[] = [
     name: 'the hashes of keys with a previous pepper',
     reads: ['api_keys'],
     run: (database) => new ApiKeyStore(database).preparePrevious(),
+  },
+  {
+    level: 3,
+    name: 'deletions of organisations',
+    reads: [],
+    run: (database) => new DeletionStore(database).prepare(),
   },
 ];

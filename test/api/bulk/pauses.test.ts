@@ -9,6 +9,7 @@ describe('the pauses of bulk jobs', () => {
     const cases = [
       ['quotaExceeded', 'quota_exceeded'],
       ['workspaceSuspended', 'workspace_suspended'],
+      ['invalidApiKey', 'workspace_suspended'],
       ['expiredReadOnly', 'expired_read_only'],
       ['apiDisabled', 'api_disabled'],
       ['deployBlocked', 'deploy_blocked'],

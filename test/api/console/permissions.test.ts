@@ -25,6 +25,8 @@ const leastRole: Readonly<Record<string, Role>> = {
   'org.set': 'owner',
   'org.suspend': 'operator',
   'org.resume': 'operator',
+  'org.delete': 'operator',
+  'org.undelete': 'operator',
   'key.list': 'admin',
   'key.create': 'admin',
   'key.find': 'admin',
@@ -112,6 +114,8 @@ const bodies: Readonly<Record<string, object | string>> = {
   'org.create': { name: 'New', plan: 'pro' },
   'org.set': { policy: 'warn' },
   'org.suspend': { reason: 'not paid' },
+  // Not its name: the organisation is to stay.
+  'org.delete': { name: 'none' },
   'key.create': { name: 'New' },
   'key.find': { secret: 'none' },
   'key.set': { expires_at: null },

@@ -43,6 +43,8 @@ describe('every command', () => {
       ['org', 'set', 'org_x', '--plan', 'pro'],
       ['org', 'suspend', 'org_x', '--reason', 'not paid'],
       ['org', 'resume', 'org_x'],
+      ['org', 'delete', 'org_x', '--name', 'Acme'],
+      ['org', 'undelete', 'org_x'],
       ['key', 'create', 'org_x'],
       ['key', 'list', 'org_x'],
       ['key', 'set', 'key_x', '--expires', 'never'],
@@ -79,6 +81,9 @@ describe('every command', () => {
       ['org', 'create', '--name', 'A', '--plan', 'gold'],
       ['org', 'suspend', 'org_a'],
       ['org', 'suspend', 'org_a', '--reason', ' '],
+      ['org', 'delete', 'org_a'],
+      ['org', 'delete', 'org_a', '--name', 'Acme', '--after', '0'],
+      ['org', 'delete', 'org_a', '--name', 'Acme', '--after', '91'],
       ['org', 'create', '--name', 'A', '--plan', 'pro', '--limit', '-1'],
       ['org', 'create', '--name', 'A', '--plan', 'trial', '--trial-ends', '2026-02-30'],
       ['org', 'create', '--name', 'A', '--plan', 'pro', '--trial-ends', '2026-02-28'],
@@ -181,6 +186,7 @@ describe('every command', () => {
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
       ...['org create', 'org set', 'org show', 'org list', 'org suspend', 'org resume', 'org export'],
+      ...['org delete', 'org undelete'],
       ...['audit', 'lead export'],
       ...['key create', 'key list', 'key find', 'key set', 'key revoke'],
       'model import',

@@ -137,6 +137,14 @@ describe('a gateway that no announcement reaches', () => {
     await follows(async () => expect(await status()).to.equal(200));
   });
 
+  it('follows the deletion of an organisation, and its end', async () => {
+    const status = async () => (await desk.call('/v1/usage')).status;
+    await run('org', 'delete', desk.id, '--name', 'An organisation of a test');
+    await follows(async () => expect(await status()).to.equal(401));
+    await run('org', 'undelete', desk.id);
+    await follows(async () => expect(await status()).to.equal(200));
+  });
+
   it('follows a change of a model: its settings, versions, override and deletion, and a new model', async () => {
     const id = desk.model._id;
     expect(await model()).to.include({ live_api: true, version: desk.model.version });
@@ -212,6 +220,7 @@ describe('a gateway that no announcement reaches', () => {
       clock: service.clock,
       canAsk: false,
       confirm: async () => false,
+      ask: async () => undefined,
       present: async () => undefined,
       readSecret: async () => '',
     };

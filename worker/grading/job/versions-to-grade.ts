@@ -2,6 +2,7 @@ import type { Db } from '../../../shared/store/connection/connect.js';
 import { type CandidateRun, CandidateRunStore } from '../../../shared/store/models/candidate-runs.js';
 import { versionId, versionsByModel } from '../../../shared/store/models/model-versions.js';
 import type { Model } from '../../../shared/store/models/models.js';
+import { DeletionStore } from '../../../shared/store/organisations/deletions.js';
 
 /** A model version to grade. */
 export interface VersionToGrade {
@@ -11,18 +12,23 @@ export interface VersionToGrade {
   readonly run?: CandidateRun | undefined;
 }
 
-/** Lists the versions to grade: all versions of models that are not deleted and not of the timing family. */
+/**
+ * Lists the versions to grade: all versions of models that are not deleted and not of the timing family. An
+ * organisation that is to be deleted has none.
+ */
 export async function versionsToGrade(
   database: Db,
   which: { readonly organisationId?: string; readonly modelId?: string } = {},
 ): Promise<VersionToGrade[]> {
   const { organisationId, modelId } = which;
+  // A grade that is under way must not be stored after the removal.
+  const going = await new DeletionStore(database).unfinished();
   const models = await database
     .collection<Model>('models')
     .find({
       family: 'forward',
       deleted_at: { $exists: false },
-      ...(organisationId === undefined ? {} : { organisation_id: organisationId }),
+      organisation_id: { $nin: going, ...(organisationId === undefined ? {} : { $eq: organisationId }) },
       ...(modelId === undefined ? {} : { _id: modelId }),
     })
     .sort({ created_at: 1, _id: 1 })

@@ -19,6 +19,7 @@ import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 const leftOut: Readonly<Record<string, string>> = {
   calls: 'they are the members calls and records',
   settings: 'of the installation',
+  org_deletions: 'receipts for the operator',
   retention: 'of the installation',
   changes: 'of the service alone, for seconds',
   console_links: 'secrets of sign-ins',

@@ -53,6 +53,7 @@ describe('collectLeads', () => {
       ...{ ...streams, connections, config: readOperatorConfig(desk.settings), clock: machineClock(0) },
       canAsk: answer !== undefined,
       confirm: async () => answer ?? true,
+      ask: async () => undefined,
       readSecret: async () => '',
       present: async () => undefined,
     };

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
-import type { CliContext, CommandResult } from '../context/cli-context.js';
-import { recordCommand } from '../context/perform.js';
-import { requireOrganisation } from '../context/require-organisation.js';
-import { Progress } from '../output/progress.js';
-import { countText } from '../output/readable-numbers.js';
-import { renderFields } from '../output/table.js';
-import { defineCommand, type JsonOption } from './define-command.js';
+import { OrganisationStore } from '../../../../shared/store/accounts/organisations.js';
+import type { CliContext, CommandResult } from '../../context/cli-context.js';
+import { recordCommand } from '../../context/perform.js';
+import { requireOrganisation } from '../../context/require-organisation.js';
+import { Progress } from '../../output/progress.js';
+import { countText } from '../../output/readable-numbers.js';
+import { renderFields } from '../../output/table.js';
+import { defineCommand, type JsonOption } from '../define-command.js';
 
 /** Adds `org export`. */
 export function addExportCommand(organisations: Command, context: CliContext): void {
@@ -31,7 +31,7 @@ async function exportToFile(
   of: { readonly organisationId: string; readonly path: string; readonly options: JsonOption },
 ): Promise<CommandResult> {
   const { organisationId, path, options } = of;
-  const { exportOrganisation } = await import('../export/export-organisation.js');
+  const { exportOrganisation } = await import('../../export/export-organisation.js');
   const database = await context.connections.database();
   await requireOrganisation(new OrganisationStore(database), organisationId);
   const redis = await context.connections.redis();

@@ -1,32 +1,33 @@
 import { type Command, Option } from 'commander';
-import { AdminError } from '../../../shared/admin/admin-error.js';
+import { AdminError } from '../../../../shared/admin/admin-error.js';
 import {
   createOrganisation as createOrganisationAction,
   setOrganisation as setOrganisationAction,
-} from '../../../shared/admin/organisations/change-organisations.js';
-import { checkPlan } from '../../../shared/admin/organisations/organisation-document.js';
+} from '../../../../shared/admin/organisations/change-organisations.js';
+import { checkPlan } from '../../../../shared/admin/organisations/organisation-document.js';
 import {
   listOrganisations as listOrganisationsAction,
   showOrganisation as showOrganisationAction,
-} from '../../../shared/admin/organisations/read-organisations.js';
+} from '../../../../shared/admin/organisations/read-organisations.js';
 import {
   resumeOrganisation as resumeOrganisationAction,
   suspendOrganisation as suspendOrganisationAction,
-} from '../../../shared/admin/organisations/suspension.js';
-import type { organisationSchema } from '../../../shared/admin/schemas/organisations.js';
-import { hasLiveApi, isReadOnly, type PlanName, planNames } from '../../../shared/contract/plans.js';
-import type { ShapeOf } from '../../../shared/contract/schema.js';
-import type { DeployPolicy } from '../../../shared/store/accounts/organisations.js';
-import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
-import { usageError } from '../context/cli-error.js';
-import { asCliError, perform } from '../context/perform.js';
-import { valueList } from '../outcomes/value-options.js';
-import { countText, readableDate } from '../output/readable-numbers.js';
-import { type Columns, renderFields, tableOf } from '../output/table.js';
-import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from './define-command.js';
+} from '../../../../shared/admin/organisations/suspension.js';
+import type { organisationSchema } from '../../../../shared/admin/schemas/organisations.js';
+import { hasLiveApi, isReadOnly, type PlanName, planNames } from '../../../../shared/contract/plans.js';
+import type { ShapeOf } from '../../../../shared/contract/schema.js';
+import type { DeployPolicy } from '../../../../shared/store/accounts/organisations.js';
+import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+import { usageError } from '../../context/cli-error.js';
+import { asCliError, perform } from '../../context/perform.js';
+import { valueList } from '../../outcomes/value-options.js';
+import { countText, readableDate } from '../../output/readable-numbers.js';
+import { type Columns, renderFields, tableOf } from '../../output/table.js';
+import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from '../define-command.js';
+import { addDeletionCommands } from './delete-organisation.js';
 import { addExportCommand } from './export-organisation.js';
 
-/** Adds `org create`, `set`, `show`, `list`, `suspend`, `resume` and `export`. */
+/** Adds `org create`, `set`, `show`, `list`, `suspend`, `resume`, `delete`, `undelete` and `export`. */
 export function addOrganisationCommands(program: Command, context: CliContext): void {
   const organisations = program
     .command('org')
@@ -74,6 +75,10 @@ export function addOrganisationCommands(program: Command, context: CliContext): 
   }).action((options: OrganisationOptions) => context.present(options, listOrganisations(context)));
 
   addSuspensionCommands(organisations, context);
+  addDeletionCommands(organisations, context, (document) => ({
+    document: shown(document),
+    text: describe(document, context.clock.now()),
+  }));
   addExportCommand(organisations, context);
 }
 
@@ -227,7 +232,11 @@ async function listOrganisations(context: CliContext): Promise<CommandResult> {
   const columns: Columns<(typeof document.organisations)[number]> = [
     ['Organisation', (organisation) => organisation.org_id, 'whole'],
     ['Name', (organisation) => organisation.name],
-    ['Plan', ({ plan, suspended }) => (suspended === undefined ? plan : `${plan}, suspended`)],
+    [
+      'Plan',
+      ({ plan, suspended, deletion }) =>
+        [plan, ...(suspended ? ['suspended'] : []), ...(deletion ? ['to be deleted'] : [])].join(', '),
+    ],
     ['Limit', (organisation) => countText(organisation.limit), 'right'],
     ['Policy', (organisation) => organisation.policy],
     ['Created', (organisation) => organisation.created_at.slice(0, 10), 'whole'],
@@ -240,12 +249,14 @@ async function listOrganisations(context: CliContext): Promise<CommandResult> {
 
 function describe(organisation: OrganisationDocument, nowMs: number): string {
   const { plan, limit, backstop, own_limit: ownLimit, trial_ends_at: ends, won_values, lost_values } = organisation;
-  const { suspended } = organisation;
+  const { suspended, deletion } = organisation;
   const trialEnds = ends === undefined ? undefined : new Date(ends);
   const isOver = trialEnds !== undefined && isReadOnly({ plan, trial_ends_at: trialEnds }, nowMs);
   return renderFields([
     ['Organisation', organisation.org_id],
     ['Name', organisation.name],
+    ['To be deleted', deletion && `from ${readableDate(new Date(deletion.due_at))} UTC on (calls get 401)`],
+    ['Ordered by', deletion && `${deletion.by}, ${readableDate(new Date(deletion.requested_at))} UTC`],
     ['Suspended', suspended && `since ${readableDate(new Date(suspended.since))} UTC (scoring calls get 402)`],
     ['Suspended by', suspended?.by],
     ['Reason', suspended?.reason],
