@@ -5,8 +5,8 @@ import { deadlineIn, emptyModel, keyOf, scoringCall } from '../../support/scorin
 const processes = 16;
 const callers = 64;
 /** Long beside the way of a chunk from process to process, which this process plays all of. */
-const chunkMs = 200;
-const measuredMs = 4_000;
+const chunkMs = 500;
+const measuredMs = 5_000;
 
 describe('the batches of one model, in a fleet of 16 worker processes', () => {
   for (const partitions of [1, 16])
