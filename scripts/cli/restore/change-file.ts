@@ -1,8 +1,13 @@
 import { open, rename } from 'node:fs/promises';
 import { CliError, fileProblem, unwritable } from '../context/cli-error.js';
+import type { NotedDeletion } from './repeat-deletion.js';
 
-/** A change that a restore from an older backup undoes: the erasure of a lead, or the revocation of a key. */
+/**
+ * A change that a restore from an older backup undoes: the erasure of a lead, the revocation of a key, or the deletion
+ * of an organisation.
+ */
 export type LostChange =
+  | { readonly deletion: NotedDeletion; readonly at: Date }
   | { readonly erased: string; readonly org: string; readonly at: Date }
   | { readonly revoked: string; readonly at: Date };
 
@@ -10,14 +15,17 @@ export type LostChange =
 export interface ChangeCounts {
   readonly erasures: number;
   readonly revocations: number;
+  readonly deletions: number;
 }
+
+export const noChanges: ChangeCounts = { erasures: 0, revocations: 0, deletions: 0 };
 
 /**
  * Writes changes to a file, one JSON document a line. An earlier file stays until the new one is complete.
  * @throws CliError when the file cannot be written
  */
 export async function writeChanges(path: string, changes: AsyncIterable<LostChange>): Promise<ChangeCounts> {
-  const counts = { erasures: 0, revocations: 0 };
+  const counts = { ...noChanges };
   const part = `${path}.part`;
   const orUnwritable = (error: unknown): never => {
     throw unwritable(path, error);
@@ -26,7 +34,7 @@ export async function writeChanges(path: string, changes: AsyncIterable<LostChan
   try {
     for await (const change of changes) {
       await file.write(`${JSON.stringify(change)}\n`).catch(orUnwritable);
-      counts['erased' in change ? 'erasures' : 'revocations'] += 1;
+      counts['erased' in change ? 'erasures' : 'revoked' in change ? 'revocations' : 'deletions'] += 1;
     }
     await file.sync().catch(orUnwritable);
   } finally {
@@ -60,12 +68,27 @@ export async function* readChanges(path: string): AsyncGenerator<LostChange> {
 
 function changeOf(text: string): LostChange | undefined {
   try {
-    const { erased, revoked, org, at: atText }: Readonly<Record<string, unknown>> = JSON.parse(text);
+    const { erased, revoked, org, deletion, at: atText }: Readonly<Record<string, unknown>> = JSON.parse(text);
     const at = new Date(String(atText));
     if (Number.isNaN(at.getTime())) return undefined;
     if (typeof revoked === 'string') return { revoked, at };
+    if (typeof deletion === 'object' && deletion !== null) return { deletion: withDates(deletion), at };
     return typeof erased === 'string' && typeof org === 'string' ? { erased, org, at } : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** The members of a deletion that are dates, which JSON has as texts. */
+const dates = ['requested_at', 'due_at', 'begun_at', 'ended_at'];
+
+/** @throws RangeError for a text that is no date */
+function withDates(deletion: object): NotedDeletion {
+  const members = Object.entries(deletion).map(([name, value]) => {
+    if (!dates.includes(name)) return [name, value];
+    const date = new Date(String(value));
+    if (Number.isNaN(date.getTime())) throw new RangeError(`${name} is no date`);
+    return [name, date];
+  });
+  return Object.fromEntries(members) as NotedDeletion;
 }

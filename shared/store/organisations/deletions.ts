@@ -12,7 +12,7 @@ export interface MonthRecords {
 }
 
 /** How far a removal has come. */
-export interface RemovalWork {
+interface RemovalWork {
   /** Counts the changes, so that two processes notice each other. */
   readonly revision: number;
   /** The data is gone through twice at least; from 1. */
@@ -96,6 +96,15 @@ export class DeletionStore {
     const open = { state: { $in: ['pending', 'removing'] } } as const;
     const found = this.collection.find(open).project<{ readonly _id: string }>({ _id: 1 });
     return (await found.toArray()).map(({ _id }) => _id);
+  }
+
+  /** All deletions that are to come or have ended, without how far a removal came; the last ordered first. */
+  async list(): Promise<Omit<Deletion, 'work'>[]> {
+    return await this.collection
+      .find()
+      .project<Omit<Deletion, 'work'>>({ work: 0 })
+      .sort({ requested_at: -1, _id: 1 })
+      .toArray();
   }
 
   /** The deletions whose days are over, the earliest first. */
