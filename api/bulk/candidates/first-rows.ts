@@ -1,13 +1,8 @@
 import type { Db } from 'mongodb';
 import { callIdPrefix } from '../../../shared/contract/identifiers.js';
-import { IdSet } from '../../../shared/files/id-set.js';
-import {
-  callsCollection,
-  ofSentRecords,
-  type PredictionSegment,
-} from '../../../shared/store/calls/prediction-segment.js';
 import type { CandidateRun } from '../../../shared/store/models/candidate-runs.js';
-import { firstPage, nextPage } from '../rows/segment-pages.js';
+import { FirstScores, segmentsInOrder } from '../../../shared/store/models/first-scores.js';
+import { pageOfIds } from '../../../shared/store/models/segment-pages.js';
 import { RunFailure } from './run-failure.js';
 
 /** The first predictions of leads in a segment, by their indexes in its columns. */
@@ -29,8 +24,7 @@ interface FirstRowsDeps {
 
 /**
  * Finds the first predictions of leads under any version of a model, in the order of ids. Segments before the run's
- * window, and those that it has done, only tell which leads are known. A stored lead that was scored again has no first
- * prediction there.
+ * window, and those that it has done, only tell which leads are known.
  * @throws RunFailure for too many leads; errors of MongoDB; the reason of the signal
  */
 export async function* firstRows(
@@ -38,29 +32,13 @@ export async function* firstRows(
   { database, makeWay, signal }: FirstRowsDeps,
 ): AsyncGenerator<FirstRows> {
   const { org, model, from_id: fromId, until_id: untilId, after_id: afterId = fromId } = run;
-  const calls = database.collection<PredictionSegment>(callsCollection);
-  const known = new IdSet();
-  let size = firstPage;
-  for (let lastId = callIdPrefix(org); ; ) {
-    await makeWay();
-    const segments = await calls
-      .find(
-        { _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true }, ...ofSentRecords },
-        { hint: { _id: 1 }, signal },
-      )
-      .project<Pick<PredictionSegment, '_id' | 'crm_ids'>>({ crm_ids: 1 })
-      .sort({ _id: 1 })
-      .limit(size)
-      .toArray();
-    for (const { _id: segmentId, crm_ids: crmIds } of segments) {
-      const rows: number[] = [];
-      for (const [row, crmId] of crmIds.entries()) if (crmId !== null && !known.has(crmId)) rows.push(row);
-      if (known.isFull) throw tooManyKnown();
-      if (rows.length > 0 && segmentId > afterId) yield { segmentId, rows };
-    }
-    if (segments.length < size) return;
-    lastId = segments.at(-1)?._id ?? untilId;
-    size = nextPage(segments);
+  const range = { org, model, afterId: callIdPrefix(org), untilId, columns: [], pageRecords: pageOfIds };
+  const firsts = new FirstScores();
+  for await (const segment of segmentsInOrder(database, range, { signal, beforePage: makeWay })) {
+    const { _id: segmentId, crm_ids: crmIds } = segment;
+    const rows = firsts.rowsOf(crmIds);
+    if (firsts.isFull) throw tooManyKnown();
+    if (rows.length > 0 && segmentId > afterId) yield { segmentId, rows };
   }
 }
 

@@ -13,7 +13,7 @@ import {
 import { type Job, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import type { StoredLeads } from '../../../shared/store/jobs/job-options.js';
 import { endOfStored } from '../../../shared/store/jobs/stored-leads.js';
-import { firstPage, nextPage } from '../rows/segment-pages.js';
+import { firstPage, nextPage } from '../../../shared/store/models/segment-pages.js';
 
 /**
  * Finds the newest prediction of each lead that was sent to a model in the days before a job, newest first. Calls that

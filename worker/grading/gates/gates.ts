@@ -34,7 +34,7 @@ const failed = (figures: Figures, clause: string): GateOutcome => ({
 /* The first three gates test whether the data suffices and is consistent. */
 
 /** Share of the cohort that outcome data must name. */
-const requiredJoined = 0.95;
+export const requiredJoined = 0.95;
 
 /** `predictions_recorded`: at least 200 cohort records. */
 export function predictionsRecorded({ cohort, requests, leftOut }: CohortFigures): GateOutcome {
