@@ -2,10 +2,7 @@ import { open, rename } from 'node:fs/promises';
 import { CliError, fileProblem, unwritable } from '../context/cli-error.js';
 import type { NotedDeletion } from './repeat-deletion.js';
 
-/**
- * A change that a restore from an older backup undoes: the erasure of a lead, the revocation of a key, or the deletion
- * of an organisation.
- */
+/** A change that a restore from an older backup undoes: of a lead that was erased, a key, or an organisation. */
 export type LostChange =
   | { readonly deletion: NotedDeletion; readonly at: Date }
   | { readonly erased: string; readonly org: string; readonly at: Date }

@@ -43,7 +43,7 @@ export interface Deletion {
   readonly begun_at?: Date;
   /** Removed documents by collection, and files of the bucket `bundles`. Absent until the removal begins. */
   readonly removed?: Readonly<Record<string, number>>;
-  /** What the ledger counted, earliest month first. Absent until the removal begins. */
+  /** Records of the ledger, earliest month first. Absent until the removal begins. */
   readonly records?: readonly MonthRecords[];
   /** Absent unless it is `removing`. */
   readonly work?: RemovalWork;

@@ -129,7 +129,7 @@ describe('the removal of an organisation', () => {
     expect(await run()).to.equal(0);
   });
 
-  it('that is killed after any of its steps and begun again ends with the same receipt', async function () {
+  it('ends with the same receipt when it is killed after any of its steps and begun again', async function () {
     this.timeout(180_000);
     const [killed, other] = [await fill(), await fill()];
     await order(other);

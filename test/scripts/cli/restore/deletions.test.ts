@@ -47,7 +47,7 @@ describe('leadscore restore, after the deletion of an organisation', () => {
       }
     };
   }
-  /** What pools do in the days after the one on which the deletion is due. */
+  /** Runs the upkeep of pools in the days after the one on which the deletion is due. */
   async function runPools(): Promise<number> {
     let deleted = 0;
     for (const days of [2, 3]) {
