@@ -1,5 +1,6 @@
 import type { Schema } from '../contract/schema.js';
 import type { Action } from './action.js';
+import { showAttention } from './attention/show-attention.js';
 import { showFleet } from './fleet.js';
 import { listJobs } from './jobs/list-jobs.js';
 import { showCrm } from './leads/crm.js';
@@ -84,6 +85,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/models/:model_id/coverage', showCoverage),
   route('get', '/orgs/:org_id/models/:model_id/example', showExample),
   route('get', '/orgs/:org_id/overview', showOverview),
+  route('get', '/orgs/:org_id/attention', showAttention),
   route('get', '/orgs/:org_id/usage', showUsage),
   route('get', '/orgs/:org_id/refused-calls', listRefusedCalls),
   route('get', '/orgs/:org_id/crm', showCrm),

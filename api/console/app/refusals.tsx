@@ -77,7 +77,7 @@ function Words({ of: refusal, plan }: { readonly of: Refusal; readonly plan: str
       {models.map(({ model_id: id, name }, index) => (
         <span key={id}>
           {index > 0 && ', '}
-          <a href={`${base}/models/${encodeURIComponent(id)}`}>{name}</a>
+          <a href={`${base}/models/${encodeURIComponent(id)}#override`}>{name}</a>
         </span>
       ))}
       {count > models.length && ` and ${countText(count - models.length)} more`}. <PolicyWay />
@@ -90,14 +90,18 @@ function PlanWay({ children }: { readonly children: ComponentChildren }) {
   const { base, may } = useOrganisation();
   return (
     <>
-      {children} {may('operator') ? <a href={`${base}/settings`}>Set the plan</a> : 'Ask the operator for it.'}
+      {children} <a href={`${base}/settings#plan`}>{may('operator') ? 'Set the plan' : 'Ask the operator for it.'}</a>
     </>
   );
 }
 
 function SuspensionWay() {
   const { base, may } = useOrganisation();
-  return may('operator') ? <a href={`${base}/settings`}>End the suspension</a> : <>Ask the operator to end it.</>;
+  return may('operator') ? (
+    <a href={`${base}/settings#suspension`}>End the suspension</a>
+  ) : (
+    <>Ask the operator to end it.</>
+  );
 }
 
 function PolicyWay() {
@@ -108,7 +112,7 @@ function PolicyWay() {
       Override the verdict on the page of the model
       {may('owner') ? (
         <>
-          , or <a href={`${base}/settings`}>set the policy to warn</a>.
+          , or <a href={`${base}/settings#policy`}>set the policy to warn</a>.
         </>
       ) : (
         ', or ask an owner to set the policy to warn.'

@@ -8,6 +8,7 @@ import { SchemeChoice } from './parts/scheme-choice.js';
 import { Refusals } from './refusals.js';
 import { forgetPage } from './server/last-page.js';
 import { OrganisationContext, type Session } from './server/session.js';
+import { useAim } from './server/use-aim.js';
 
 /**
  * The menu and the open page. Pages of an organisation carry `/o/ORG` before their address. Pages of the organisation
@@ -29,6 +30,7 @@ export function Shell({ session, signOut }: { readonly session: Session; readonl
     shownPath.current = path;
     focusPage();
   }, [path]);
+  useAim();
   useEffect(() => {
     if (organisationId === '' && path === '/') route('/orgs', true);
   }, [organisationId, path, route]);

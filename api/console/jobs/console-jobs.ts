@@ -79,6 +79,7 @@ export async function pageOf(job: Job, jobs: ConsoleJobs): Promise<Page> {
     },
     pace: { rows_per_second, seconds_left },
     options: {
+      ...job.options.stored,
       ...(input.crm_id_field !== undefined && { crm_id_field: input.crm_id_field }),
       include_input: output.include_input,
       ...{ explain, previous, strict, stop_at, max_errors },

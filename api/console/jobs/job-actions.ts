@@ -4,6 +4,7 @@ import { jobDocument, jobNames } from '../../../shared/admin/jobs/job-document.j
 import { requireModel } from '../../../shared/admin/models/read-models.js';
 import {
   createJobInput,
+  createStoredJobInput,
   jobFailuresOutput,
   jobInput,
   jobPageSchema,
@@ -17,6 +18,7 @@ import { insertJob, prepareJobLock } from '../../../shared/store/jobs/create-job
 import { type Job, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import { type ChangeCall, type CommandName, changeJob, commandNames, deleteJob } from '../../routes/jobs/change-job.js';
 import { newJob, tooManyJobs } from '../../routes/jobs/new-job.js';
+import type { JobRequest } from '../../schemas/job-request.js';
 import { type ConsoleJobs, consoleKey, pageOf, readerOf, requireJobOf } from './console-jobs.js';
 import { failuresOf } from './job-failures.js';
 import { previewOf } from './preview-file.js';
@@ -29,6 +31,7 @@ export function jobRoutes(jobs: ConsoleJobs): readonly ActionRoute[] {
   const base = '/orgs/:org_id/jobs';
   return [
     route('post', base, createJobAction(jobs)),
+    route('post', `${base}/stored`, createStoredAction(jobs)),
     route('post', '/orgs/:org_id/files/preview', previewAction(jobs)),
     route('get', `${base}/:job_id`, showAction(jobs)),
     route('get', `${base}/:job_id/failures`, failuresAction(jobs)),
@@ -38,6 +41,7 @@ export function jobRoutes(jobs: ConsoleJobs): readonly ActionRoute[] {
 }
 
 type Created = ShapeOf<typeof createJobInput>;
+type CreatedStored = ShapeOf<typeof createStoredJobInput>;
 
 const createJobAction = (jobs: ConsoleJobs) =>
   defineAction({
@@ -47,15 +51,8 @@ const createJobAction = (jobs: ConsoleJobs) =>
     effect: 'change',
     input: createJobInput,
     output: jobPageSchema,
-    async prepare({ database, actor, clock }, given: Created, _material: undefined): Promise<Job> {
-      const { org_id: organisationId, model_id: modelId } = given;
-      await requireModel({ database }, given);
-      const apiKey = consoleKey(organisationId);
-      const { model } = await jobs.admission.admit({ apiKey, bucket: apiKey.kind, modelId });
-      await prepareJobLock(database, organisationId);
-      const atMs = clock.now();
-      const creation = { callId: jobs.newCallId(atMs, organisationId), apiKey, atMs, idempotency: undefined };
-      const job = newJob({ ...creation, person: actor.name }, requestOf(given), model.version);
+    async prepare(context, given: Created, _material: undefined): Promise<Job> {
+      const job = await preparedJob(jobs, context, given, requestOf(given));
       return { ...job, fingerprint: given.fingerprint };
     },
     async run({ database, session, record }, _given, job) {
@@ -65,6 +62,51 @@ const createJobAction = (jobs: ConsoleJobs) =>
       return await pageOf(job, jobs);
     },
   });
+
+const createStoredAction = (jobs: ConsoleJobs) =>
+  defineAction({
+    name: 'job.create_stored',
+    description: 'Create a bulk job that scores stored leads again. It counts as a live key does.',
+    role: 'admin',
+    effect: 'change',
+    input: createStoredJobInput,
+    output: jobPageSchema,
+    prepare: (context, given: CreatedStored, _material: undefined): Promise<Job> =>
+      preparedJob(jobs, context, given, storedRequestOf(given)),
+    async run({ database, session, record }, _given, job) {
+      if (!(await insertJob(database, job, jobLimits.unfinishedJobs, inSession(session)))) throw tooManyJobs();
+      await record({ organisationId: job.org, target: job._id, after: { ...job.options.stored, model_id: job.model } });
+      return await pageOf(job, jobs);
+    },
+  });
+
+/** The job of a person, before the transaction that stores it. */
+async function preparedJob(
+  jobs: ConsoleJobs,
+  { database, actor, clock }: Pick<ActionContext, 'database' | 'actor' | 'clock'>,
+  given: { readonly org_id: string; readonly model_id: string },
+  request: JobRequest,
+): Promise<Job> {
+  const { org_id: organisationId, model_id: modelId } = given;
+  await requireModel({ database }, given);
+  const apiKey = consoleKey(organisationId);
+  const { model } = await jobs.admission.admit({ apiKey, bucket: apiKey.kind, modelId });
+  await prepareJobLock(database, organisationId);
+  const atMs = clock.now();
+  const creation = { callId: jobs.newCallId(atMs, organisationId), apiKey, atMs, idempotency: undefined };
+  return newJob({ ...creation, person: actor.name }, request, model.version);
+}
+
+const storedRequestOf = ({ model_id, format, explain, stop_at, ...stored }: CreatedStored): JobRequest => ({
+  model_id,
+  input: {
+    source: 'stored',
+    ...(format !== undefined && { format }),
+    ...{ sent_within_days: stored.sent_within_days, max_rows: stored.max_rows },
+  },
+  explain: explain ?? false,
+  stop_at: stop_at ?? 'limit',
+});
 
 const requestOf = ({ model_id, format, name, bytes, crm_id_field, include_input, ...options }: Created) => ({
   model_id,

@@ -38,6 +38,7 @@ export function jobDocument(job: Job, { keys, models }: JobNames): ShapeOf<typeo
     ...(modelName === undefined ? {} : { model_name: modelName }),
     model_version: job.version,
     ...(job.options.name === undefined ? {} : { name: job.options.name }),
+    ...(job.options.stored === undefined ? {} : { source: 'stored' as const }),
     progress: {
       rows: job.file?.rows ?? null,
       scored: job.settled.scored,

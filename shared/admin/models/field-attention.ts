@@ -35,33 +35,43 @@ export function attentionOf({ days, fields }: Coverage): string[] {
       ...(shares.unread < noticedShare
         ? []
         : [{ text: `${field.field} unread in ${wholePercentText(shares.unread)}`, share: shares.unread }]),
-      ...dropOf(field, days),
+      ...dropText(field, days),
     ];
   });
   return found.sort((one, other) => other.share - one.share).map(({ text }) => text);
 }
 
-/** Whether less than half of the usual share of records had the field on the last day with records. */
-function dropOf(
-  { field, by_day: byDay }: FieldCoverage,
-  days: Coverage['days'],
-): { readonly text: string; readonly share: number }[] {
+function dropText({ field, by_day: byDay }: FieldCoverage, days: Coverage['days']) {
+  const drop = dropIn(days.map((day, index) => ({ ...day, values: valuesOf(byDay[index] ?? { sent: 0, filled: 0 }) })));
+  if (drop === undefined) return [];
+  const { day, before, now } = drop;
+  const text = `${field} in ${wholePercentText(now)} on ${day}, in ${wholePercentText(before)} before`;
+  return [{ text, share: before - now }];
+}
+
+/** How far the share of records with a field fell on the last day with records. Shares are from 0 to 1. */
+export interface FieldDrop {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
+  readonly before: number;
+  readonly now: number;
+}
+
+/**
+ * The drop of a field that less than half of the usual share of records had on the last day with records.
+ * @param days oldest first; `values` counts the records of the day that had the field
+ */
+export function dropIn(
+  days: readonly (Coverage['days'][number] & { readonly values: number })[],
+): FieldDrop | undefined {
   const last = days.findLastIndex(({ records }) => records > 0);
-  const earlier = days.slice(0, last).reduce((sum, { records }) => sum + records, 0);
-  const { day = '', records = 0 } = days[last] ?? {};
-  if (Math.min(earlier, records) < minRecords) return [];
-  const before = shareOf(
-    byDay.slice(0, last).reduce((sum, counts) => sum + valuesOf(counts), 0),
-    earlier,
-  );
-  const now = shareOf(valuesOf(byDay[last] ?? { sent: 0, filled: 0 }), records);
-  if (before < usualShare || now >= before / 2) return [];
-  return [
-    {
-      text: `${field} in ${wholePercentText(now)} on ${day}, in ${wholePercentText(before)} before`,
-      share: before - now,
-    },
-  ];
+  const { day = '', records = 0, values = 0 } = days[last] ?? {};
+  const earlierDays = days.slice(0, Math.max(0, last));
+  const earlier = earlierDays.reduce((sum, each) => sum + each.records, 0);
+  const had = earlierDays.reduce((sum, each) => sum + each.values, 0);
+  if (Math.min(earlier, records) < minRecords) return undefined;
+  const [before, now] = [shareOf(had, earlier), shareOf(values, records)];
+  return before < usualShare || now >= before / 2 ? undefined : { day, before, now };
 }
 
 const maxShown = 24;

@@ -18,6 +18,8 @@ const jobMembers = {
   model_version: text,
   /** Name of the file, if its creation named one. */
   'name?': text,
+  /** The job has no file, and scores stored leads again. */
+  'source?': { type: 'string', enum: ['stored'] },
   progress: closedObject({
     /** Null until the file has been read. */
     rows: countOrNull,
@@ -60,6 +62,9 @@ export const jobPageSchema = closedObject({
   pace: closedObject({ rows_per_second: numberOrNull, seconds_left: countOrNull }),
   options: closedObject({
     'crm_id_field?': text,
+    /** Only with `source`: the leads that were sent in so many days, and their greatest number. */
+    'sent_within_days?': count,
+    'max_rows?': count,
     include_input: flag,
     explain: flag,
     previous: flag,
@@ -107,6 +112,17 @@ export const createJobInput = closedObject({
   'explain?': flag,
   'previous?': flag,
   'strict?': flag,
+  'stop_at?': { type: 'string', enum: ['limit', 'backstop'] },
+});
+
+/** See docs/bulk.md, which states the limits. */
+export const createStoredJobInput = closedObject({
+  org_id: organisationId,
+  model_id: modelId,
+  sent_within_days: { type: 'integer', minimum: 1, maximum: 365 },
+  max_rows: { type: 'integer', minimum: 1, maximum: 2_000_000 },
+  'format?': format,
+  'explain?': flag,
   'stop_at?': { type: 'string', enum: ['limit', 'backstop'] },
 });
 

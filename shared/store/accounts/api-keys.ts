@@ -62,6 +62,13 @@ export interface KeyChange {
   readonly expires_at?: Date | null | undefined;
 }
 
+/** Which keys are wanted, of those that are neither revoked nor expired. */
+interface ValidKeysQuery {
+  readonly createdUntil: Date;
+  readonly now: Date;
+  readonly most: number;
+}
+
 export const defaultRatePerSecond = 10;
 
 export interface NewApiKey extends KeySettings {
@@ -186,6 +193,17 @@ export class ApiKeyStore {
   /** All revoked keys. */
   revoked(): AsyncIterable<ApiKey> {
     return this.collection.find({ revoked_at: { $exists: true } });
+  }
+
+  /** The oldest valid keys of an organisation, of those that were created until an instant. */
+  validSince(organisationId: string, { createdUntil, now, most }: ValidKeysQuery): Promise<ApiKey[]> {
+    const filter = {
+      organisation_id: organisationId,
+      created_at: { $lte: createdUntil },
+      revoked_at: { $exists: false },
+      $or: [{ expires_at: { $exists: false } }, { expires_at: { $gt: now } }],
+    };
+    return this.collection.find(filter).sort({ created_at: 1 }).limit(most).toArray();
   }
 
   /** The keys of an organisation, oldest first. */

@@ -181,6 +181,23 @@ export class CallDayStore {
     });
   }
 
+  /**
+   * The last use of each key of an organisation, by id. Keys without one are absent. MongoDB skips through the index
+   * from key to key, however many days each has.
+   */
+  async lastUses(organisationId: string): Promise<ReadonlyMap<string, Date>> {
+    const stages = [
+      { $match: { org: organisationId } },
+      { $sort: { org: 1, key: 1, day: -1, last_at: -1 } },
+      { $group: { _id: '$key', last: { $first: '$last_at' } } },
+    ];
+    // The cursor obeys `signal`, although the type of the options lacks it.
+    const found = await withMongoTimeout(timeoutMs, (signal) =>
+      this.collection.aggregate<{ readonly _id: string; readonly last: Date }>(stages, { signal } as object).toArray(),
+    );
+    return new Map(found.map(({ _id: key, last }) => [key, last]));
+  }
+
   /** The last use of a key, on the last day that has any. */
   async lastUse(organisationId: string, keyId: string): Promise<Date | undefined> {
     const found = await withMongoTimeout(timeoutMs, (signal) =>

@@ -6,6 +6,7 @@ import { idsOfOrganisation, type Job, type JobState, type JobTotals, type SliceB
 import { namedIn } from './job-slices.js';
 
 const timeoutMs = 5_000;
+const withoutFile = { 'file.shape': 0, 'file.header_line': 0, 'file.fields': 0, input: 0 } as const;
 const majority = { writeConcern: { w: 'majority' } } as const;
 
 /** The jobs that a key may see: those of its organisation and bucket. */
@@ -100,7 +101,7 @@ export class JobStore {
       this.collection
         // With all of the filter in each branch, MongoDB takes an index for each.
         .find(sha256 === undefined ? filter : { $or: ofContent.map((digest) => ({ ...filter, ...digest })) })
-        .project<Job>({ 'file.shape': 0, 'file.header_line': 0, 'file.fields': 0, input: 0 })
+        .project<Job>(withoutFile)
         .sort({ _id: -1 })
         .limit(limit)
         .toArray(),
@@ -149,6 +150,14 @@ export class JobStore {
       .sort({ _id: 1 })
       .toArray();
     return found.map(({ _id }) => _id);
+  }
+
+  /** The paused jobs of an organisation, newest first, without the columns and fields of their files. */
+  async pausedOf(organisationId: string): Promise<Job[]> {
+    const filter = { _id: idsOfOrganisation(organisationId), org: organisationId, state: 'paused' as const };
+    return await withMongoTimeout(timeoutMs, () =>
+      this.collection.find(filter).project<Job>(withoutFile).sort({ _id: -1 }).toArray(),
+    );
   }
 
   /** Jobs whose documents are due to be removed. */

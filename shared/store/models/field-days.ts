@@ -49,6 +49,11 @@ export interface SlotDay extends Readonly<Partial<Record<ReadingKind, number>>> 
   readonly values?: readonly ValueCount[];
 }
 
+/** The records of a version on one day, and those that lacked the field of a slot. A gap that was filled in is none. */
+export interface DayGaps extends Pick<FieldDay, 'model' | 'day' | 'records'> {
+  readonly slots: readonly { readonly slot: string; readonly missing?: number }[];
+}
+
 const timeoutMs = 10_000;
 /** A day may have half a megabyte of values. */
 const daysAtOnce = 10;
@@ -89,6 +94,22 @@ export class FieldDayStore {
     await this.collection.deleteMany({ _id }, session && { session });
   }
 
+  /**
+   * How many records lacked each field, of some versions on some days, in any order. Unseen values are not read: they
+   * may be half a megabyte a day.
+   */
+  async gaps(owners: readonly VersionOwner[], days: readonly string[]): Promise<DayGaps[]> {
+    const ids = owners.flatMap((owner) => days.map((day) => idOf(owner, day)));
+    const stages = [
+      { $match: { _id: { $in: ids } } },
+      { $project: { _id: 0, model: 1, day: 1, records: 1, slots: countsOfSlots } },
+    ];
+    // The cursor obeys `signal`, although the type of the options lacks it.
+    return await withMongoTimeout(timeoutMs, (signal) =>
+      this.collection.aggregate<DayGaps>(stages, { signal } as object).toArray(),
+    );
+  }
+
   /** The stored days of a version among some days (`YYYY-MM-DD`), in any order. */
   async *days(owner: VersionOwner, days: readonly string[]): AsyncGenerator<FieldDay> {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -96,6 +117,14 @@ export class FieldDayStore {
     yield* this.collection.find(filter, { signal, batchSize: daysAtOnce });
   }
 }
+
+const countsOfSlots = {
+  $map: {
+    input: { $objectToArray: { $ifNull: ['$fields', {}] } },
+    as: 'slot',
+    in: { slot: '$$slot.k', missing: '$$slot.v.missing' },
+  },
+};
 
 const idOf = ({ org, model, version }: VersionOwner, day: string): string => `${org}:${model}:${version}:${day}`;
 

@@ -144,6 +144,46 @@ describe('bulk jobs in the console', () => {
     ]);
   });
 
+  it('scores stored leads again without a file, with an entry that names their choice', async function () {
+    this.timeout(2 * maxJobMs);
+    const own = await service.newOrganisation();
+    const other = await newModel(own);
+    const caller = await service.signIn('admin', own);
+    const completed = (id: unknown) =>
+      eventually(
+        async () => {
+          const { body } = await caller('GET', path(`/${String(id)}`, own));
+          expect(body.state, JSON.stringify(body)).to.equal('completed');
+          return body;
+        },
+        maxJobMs,
+        200,
+      );
+    const bytes = new TextEncoder().encode('crm_id,company_size\nA,1\nB,2\nC,3\n');
+    const request = requestOf('', { model_id: other._id, bytes: bytes.length });
+    const first = (await caller('POST', path('', own), { body: request })).body;
+    await caller('PATCH', path(`/${String(first.job_id)}/input`, own), {
+      ...{ body: bytes, headers: pieceHeaders(0, bytes.length) },
+    });
+    await completed(first.job_id);
+    const body = { model_id: other._id, sent_within_days: 30, max_rows: 2 };
+    const { status, body: created } = await caller('POST', path('/stored', own), { body });
+    expect(status, JSON.stringify(created)).to.equal(200);
+    const done = await completed(created.job_id);
+    expectShape(jobPageSchema, done);
+    expect(done).to.include({ source: 'stored', created_by: 'Ada', key_id: 'console' });
+    expect(done.options).to.include({ sent_within_days: 30, max_rows: 2, include_input: false });
+    const results = await caller('GET', path(`/${String(created.job_id)}/results`, own));
+    const lines = String(results.body.text).trimEnd().split('\n').slice(1);
+    expect(lines.map((line) => line.split(',').slice(0, 2))).to.deep.equal([
+      ['1', 'C'],
+      ['2', 'B'],
+    ]);
+    const entry = (await service.audit(own)).find(({ action }) => action === 'job.create_stored');
+    expect(entry?.after).to.deep.equal({ model_id: other._id, sent_within_days: 30, max_rows: 2 });
+    expect((await caller('POST', path('/stored', own), { body: { ...body, max_rows: 0 } })).status).to.equal(422);
+  });
+
   it('checks session, role, organisation and origin at each piece', async () => {
     const job = await create('crm_id,company_size\na,1\n');
     const id = String(job.job_id);

@@ -8,6 +8,7 @@ interface OwnRoute {
 export const ownJobRoutes = (
   [
     ['post', '', 'job.create'],
+    ['post', '/stored', 'job.create_stored'],
     ['get', '/:job_id', 'job.show'],
     ['get', '/:job_id/failures', 'job.failures'],
     ['post', '/:job_id/pause', 'job.pause'],

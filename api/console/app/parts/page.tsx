@@ -29,13 +29,15 @@ export function Page(props: {
 
 /** A box of a page with a heading. */
 export function Card(props: {
+  /** To which links lead. */
+  readonly id?: string;
   readonly title: string;
   readonly about?: ComponentChildren;
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
 }) {
   return (
-    <section class="card">
+    <section class="card" id={props.id}>
       <div class="card-head">
         <div>
           <h2>{props.title}</h2>

@@ -15,14 +15,17 @@ const states: Readonly<Record<string, readonly [text: string, tone: '' | 'good' 
   failed: ['Failed', 'bad'],
 };
 
-export const stateText = (state: string): string => states[state]?.[0] ?? state;
+/** @param source `stored` for a job without a file */
+export const stateText = (state: string, source?: 'stored'): string =>
+  source === 'stored' && state === 'reading' ? 'Finding the leads' : (states[state]?.[0] ?? state);
 export const stateClass = (state: string): string => `badge ${states[state]?.[1] ?? ''}`;
 
 const unfinished: ReadonlySet<string> = new Set(['awaiting_upload', 'reading', 'running', 'paused']);
 export const hasEnded = (state: string): boolean => !unfinished.has(state);
 
 /** The name of the file, or the id of a job whose creation named none. */
-export const fileText = ({ name, job_id: id }: Pick<Job, 'name' | 'job_id'>): string => name ?? id;
+export const fileText = ({ name, source, job_id: id }: Pick<Job, 'name' | 'source' | 'job_id'>): string =>
+  name ?? (source === 'stored' ? 'Stored leads' : id);
 
 export const rowsText = ({ progress }: Pick<Job, 'progress'>): string =>
   progress.rows === null ? '–' : countText(progress.rows);

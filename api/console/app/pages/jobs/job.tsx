@@ -69,7 +69,13 @@ function Buttons(props: { readonly job: Job; readonly path: string; readonly rel
     if ((await sender.send('DELETE', path)) !== undefined) route(`${base}/jobs`);
   };
   const button = (text: string, press: () => void, kind = '') => (
-    <button type="button" class={`button ${kind}`} disabled={sender.isBusy} onClick={press}>
+    <button
+      type="button"
+      id={text === 'Resume' ? 'resume' : undefined}
+      class={`button ${kind}`}
+      disabled={sender.isBusy}
+      onClick={press}
+    >
       {text}
     </button>
   );
@@ -111,7 +117,7 @@ function State({ job }: { readonly job: Job }) {
     <Card
       title="Progress"
       about={`Created by ${job.created_by}, ${instantText(job.created_at)}`}
-      aside={<span class={stateClass(job.state)}>{stateText(job.state)}</span>}
+      aside={<span class={stateClass(job.state)}>{stateText(job.state, job.source)}</span>}
     >
       {progress.rows !== null && progress.rows > 0 && (
         <div role="status">
@@ -141,7 +147,10 @@ function State({ job }: { readonly job: Job }) {
       )}
       {job.error && (
         <p class="note bad">
-          <strong>The file cannot be read. No row was scored.</strong> {failureText(job.error)}
+          <strong>
+            {job.source === 'stored' ? 'The job has failed' : 'The file cannot be read'}. No row was scored.
+          </strong>{' '}
+          {failureText(job.error)}
         </p>
       )}
       {job.notices.length > 0 && (
@@ -185,14 +194,24 @@ function Downloads({ job, path }: { readonly job: Job; readonly path: string }) 
 
 function Settings({ job }: { readonly job: Job }) {
   const { options, upload } = job;
-  const values = [
-    ['Job', job.job_id],
+  const ofStored = [
+    [
+      'Leads',
+      `sent in the ${countText(options.sent_within_days ?? 0)} days before, the newest ${countText(options.max_rows ?? 0)} at most`,
+    ],
+    ['Format', upload.format.toUpperCase()],
+  ] as const;
+  const ofFile = [
     ['File', `${upload.format.toUpperCase()}${upload.bytes === undefined ? '' : `, ${bytesText(upload.bytes)}`}`],
     ['Ids', options.crm_id_field ?? 'crm_id, if the file has it'],
-    ['Pauses at', options.stop_at === 'backstop' ? 'the end of the grace band' : 'the limit of the month'],
-    ['Reasons', options.explain ? 'in the results' : 'no'],
     ['Columns of the file', options.include_input ? 'in the results' : 'left out of the results'],
     ['Unknown columns', options.strict ? 'are refused' : 'are left out of the score'],
+  ] as const;
+  const values = [
+    ['Job', job.job_id],
+    ...(job.source === 'stored' ? ofStored : ofFile),
+    ['Pauses at', options.stop_at === 'backstop' ? 'the end of the grace band' : 'the limit of the month'],
+    ['Reasons', options.explain ? 'in the results' : 'no'],
   ] as const;
   return (
     <Card title="Settings">

@@ -20,7 +20,7 @@ export function JobsPage() {
   return (
     <Page
       title="Jobs"
-      about="A job scores a file of leads. Its rows count as those of a live key."
+      about="A job scores a file of leads, or stored leads again. Its rows count as those of a live key."
       actions={
         <a class="button main" href={`${base}/jobs/new`}>
           New job
@@ -29,9 +29,9 @@ export function JobsPage() {
     >
       <Load of={jobs}>
         {({ jobs: all }) => (
-          <Card title="Jobs of files" about={`Files are removed some days after the end of a job.`}>
+          <Card title="All jobs" about={`Files are removed some days after the end of a job.`}>
             {all.length === 0 ? (
-              <p class="soft">No jobs yet. Press New job and drop a CSV or JSONL file.</p>
+              <p class="soft">No jobs yet. Press New job and drop a CSV or JSONL file, or score stored leads again.</p>
             ) : (
               <JobTable jobs={all} />
             )}
@@ -56,7 +56,7 @@ function JobTable({ jobs }: { readonly jobs: readonly Job[] }) {
             {fileText(job)}
           </a>,
           <span key="state" class={stateClass(job.state)}>
-            {stateText(job.state)}
+            {stateText(job.state, job.source)}
           </span>,
           job.model_name ?? 'removed model',
           rowsText(job),

@@ -15,6 +15,7 @@ import { useSend } from '../../server/use-send.js';
 import { ColumnsTable } from './columns-table.js';
 import { hasEnded, type JobPage, stateText } from './job-words.js';
 import { type ChosenFile, estimatedRows, type Preview, usePreview } from './preview.js';
+import { StoredLeads } from './stored-leads.js';
 
 type Models = ShapeOf<typeof listModelsOutput>['models'];
 
@@ -25,7 +26,7 @@ export function NewJobPage() {
   const { api, base } = useOrganisation();
   const models = useLoad<ShapeOf<typeof listModelsOutput>>(`${api}/models`);
   return (
-    <Page title="New job" about="Scores each row of a CSV or JSONL file. The file is read before a row is counted.">
+    <Page title="New job" about="Scores each row of a CSV or JSONL file, or stored leads again.">
       <Load of={models}>
         {({ models: all }) =>
           all.length === 0 ? (
@@ -44,6 +45,7 @@ export function NewJobPage() {
 function Chooser({ models }: { readonly models: Models }) {
   const { api } = useOrganisation();
   const [modelId, setModelId] = useState(models[0]?.model_id ?? '');
+  const [isStored, setStored] = useState(false);
   const [chosen, setChosen] = useState<ChosenFile>();
   const [idColumn, setIdColumn] = useState('');
   const [isReading, setReading] = useState(false);
@@ -65,7 +67,7 @@ function Chooser({ models }: { readonly models: Models }) {
   };
   return (
     <>
-      <Card title="File and model">
+      <Card title="Leads and model">
         <div class="form">
           <SelectField
             label="Model"
@@ -73,14 +75,27 @@ function Chooser({ models }: { readonly models: Models }) {
             set={setModelId}
             options={models.map(({ model_id: id, name }) => [id, name] as const)}
           />
+          <SelectField
+            label="Leads"
+            value={isStored ? 'stored' : 'file'}
+            set={(value) => setStored(value === 'stored')}
+            options={[
+              ['file', 'of a file'],
+              ['stored', 'that are stored, once more'],
+            ]}
+          />
         </div>
-        <FileDrop
-          text={isReading ? 'Reading the first lines…' : 'Drop a CSV or JSONL file here, plain or gzip, or choose it.'}
-          label="File of leads"
-          isDisabled={isReading}
-          take={(file) => void take(file)}
-        />
-        {chosen && (
+        {!isStored && (
+          <FileDrop
+            text={
+              isReading ? 'Reading the first lines…' : 'Drop a CSV or JSONL file here, plain or gzip, or choose it.'
+            }
+            label="File of leads"
+            isDisabled={isReading}
+            take={(file) => void take(file)}
+          />
+        )}
+        {chosen && !isStored && (
           <p role="status">
             <strong>{chosen.file.name}</strong>, {bytesText(chosen.file.size)}
             {preview.preview === undefined && preview.problem === undefined && '. Comparing its columns…'}
@@ -89,7 +104,8 @@ function Chooser({ models }: { readonly models: Models }) {
         {problem && <Problem problem={problem} />}
         {preview.problem && <Problem problem={preview.problem} />}
       </Card>
-      {chosen && preview.preview && (
+      {isStored && <StoredLeads modelId={modelId} />}
+      {chosen && !isStored && preview.preview && (
         <Fit key={chosen.fingerprint} {...{ chosen, modelId, idColumn, setIdColumn }} preview={preview.preview} />
       )}
     </>

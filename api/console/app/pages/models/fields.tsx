@@ -38,16 +38,19 @@ function CoveredFields({ model }: { readonly model: Model }) {
 }
 
 function FieldTable({ fields, coverage }: { readonly fields: readonly Field[]; readonly coverage?: Coverage }) {
+  const { base } = useOrganisation();
   const { shown, more } = useSome(fields, { words: 'fields' });
   const attention = useSome(coverage?.attention ?? [], { words: 'reasons' });
   // Of two features that read one field by different names, both rows show the coverage of the first.
   const covered = new Map(coverage?.fields.toReversed().map((each) => [each.field, each]));
   const records = coverage?.days.reduce((sum, day) => sum + day.records, 0) ?? 0;
   return (
-    <Card title="Fields" about={aboutOf(coverage, records)}>
+    <Card id="fields" title="Fields" about={aboutOf(coverage, records)}>
       {attention.shown.length > 0 && (
         <div class="note warn">
-          <p>These fields need attention. A CRM may have changed.</p>
+          <p>
+            These fields need attention. A CRM may have changed: <a href={`${base}/crm`}>see which calls arrive</a>.
+          </p>
           <ul class="small">
             {attention.shown.map((text) => (
               <li key={text}>{text}</li>

@@ -104,7 +104,7 @@ function Override({ model, changed, open }: ModelProps & { readonly open: () => 
   const mayBeBlocked = validation.state !== 'passed' && validation.state !== 'not_applicable';
   if (!mayBeBlocked || !may('admin')) return null;
   return (
-    <div class="note">
+    <div class="note" id="override">
       <p>Under the deploy policy block, calls to this version get 409 until it passes. An override lets it score.</p>
       <button type="button" class="button" onClick={open}>
         Override…

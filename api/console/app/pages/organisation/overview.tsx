@@ -20,6 +20,7 @@ import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad, useRefresh } from '../../server/use-load.js';
+import { NeedsAttention, useAttention } from './attention.js';
 import { FirstSteps, hasOpenStep } from './first-steps.js';
 
 type Overview = ShapeOf<typeof overviewOutput>;
@@ -32,6 +33,7 @@ export function OverviewPage() {
   const { api, base, may } = useOrganisation();
   const [bucket, setBucket] = useState<(typeof buckets)[number]>('live');
   const overview = useLoad<Overview>(`${api}/overview?bucket=${bucket}`);
+  const attention = useAttention();
   const isNew = overview.data !== undefined && hasOpenStep(overview.data.first_run);
   useRefresh(overview, refreshMs, isNew && overview.data.usage.current < smallUsage);
   const about =
@@ -54,6 +56,7 @@ export function OverviewPage() {
       <Load of={overview}>
         {(data) => (
           <>
+            <NeedsAttention of={attention} />
             {isNew && <FirstSteps done={data.first_run} />}
             <Card
               title={`Records scored in ${monthText(data.month)}`}

@@ -3,6 +3,7 @@ import type { organisationSchema } from '../../../../../shared/admin/schemas/org
 import type { createLinkOutput } from '../../../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
+import { Copy } from '../../parts/forms/copy.js';
 import { ConfirmDialog, SecretDialog } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
@@ -91,11 +92,17 @@ function PlanCard({ of: organisation, changed }: PartProps) {
   };
   const about = `${countText(organisation.limit)} records of live keys a month`;
   return (
-    <Card title={`Plan ${organisation.plan}`} about={about}>
+    <Card id="plan" title={`Plan ${organisation.plan}`} about={about}>
       <p>
         {organisation.backstop !== null && `Calls are refused at ${countText(organisation.backstop)} records. `}
         {organisation.trial_ends_at && `The trial ends ${instantText(organisation.trial_ends_at)}.`}
       </p>
+      {!may('operator') && (
+        <>
+          <p>The operator of the service sets plan and limit. Copy a request, and send it.</p>
+          <Copy text={requestOf(organisation)} label="Copy a request" />
+        </>
+      )}
       {may('operator') && (
         <form class="form" onSubmit={save}>
           <SelectField
@@ -122,6 +129,9 @@ function PlanCard({ of: organisation, changed }: PartProps) {
   );
 }
 
+const requestOf = ({ name, org_id: id, plan, limit }: Organisation): string =>
+  `Please change the plan or the limit of ${name} (${id}). It has the plan ${plan} with ${countText(limit)} records a month.`;
+
 function NameCard({ of: organisation, changed }: PartProps) {
   const { api } = useOrganisation();
   const sender = useSend();
@@ -145,13 +155,15 @@ function NameCard({ of: organisation, changed }: PartProps) {
     <Card title="Organisation" about="The policy decides about models that have not passed their validation.">
       <form class="form" onSubmit={submit}>
         <Field label="Name" value={name} set={setName} isRequired />
-        <SelectField
-          label="Deploy policy"
-          value={policy}
-          set={setPolicy}
-          options={policies}
-          hint={policyHints[policy]}
-        />
+        <div id="policy">
+          <SelectField
+            label="Deploy policy"
+            value={policy}
+            set={setPolicy}
+            options={policies}
+            hint={policyHints[policy]}
+          />
+        </div>
         <div class="row">
           <button type="submit" class="button main" disabled={sender.isBusy}>
             Save

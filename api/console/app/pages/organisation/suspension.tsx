@@ -26,6 +26,7 @@ export function SuspensionCard({ of: organisation, changed }: Props) {
   };
   return (
     <Card
+      id="suspension"
       title="Suspension"
       about="A suspended organisation scores nothing. Reading, outcomes and erasure go on, and its bulk jobs wait."
     >

@@ -125,7 +125,7 @@ const Buttons = ({ of: key, change, revoke }: KeyActions & { readonly of: Key })
     <button type="button" class="button" aria-label={`Change ${key.name}`} onClick={() => change(key)}>
       Change…
     </button>{' '}
-    <button type="button" class="button" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
+    <button type="button" id={key.key_id} class="button" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
       Revoke…
     </button>
   </span>
