@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { AdminError } from '../../../shared/admin/admin-error.js';
-import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
-import { showOrganisation } from '../../../shared/admin/organisations/read-organisations.js';
-import { resumeOrganisation, suspendOrganisation } from '../../../shared/admin/organisations/suspension.js';
-import { ownLevel } from '../../../shared/process/release.js';
-import { ProcessRegister } from '../../../shared/redis/process-register.js';
-import { type ProcessKind, processKinds } from '../../../shared/redis/running-processes.js';
-import { type AdminDesk, adminDesk, personOf } from '../../support/admin/admin-desk.js';
-import { failureOf } from '../../support/failure-of.js';
+import { AdminError } from '../../../../shared/admin/admin-error.js';
+import { createOrganisation } from '../../../../shared/admin/organisations/change-organisations.js';
+import { showOrganisation } from '../../../../shared/admin/organisations/read-organisations.js';
+import { resumeOrganisation, suspendOrganisation } from '../../../../shared/admin/organisations/suspension.js';
+import { ownLevel } from '../../../../shared/process/release.js';
+import { ProcessRegister } from '../../../../shared/redis/process-register.js';
+import { type ProcessKind, processKinds } from '../../../../shared/redis/running-processes.js';
+import { type AdminDesk, adminDesk, personOf } from '../../../support/admin/admin-desk.js';
+import { failureOf } from '../../../support/failure-of.js';
 
 describe('the suspension of an organisation', () => {
   let desk: AdminDesk;
