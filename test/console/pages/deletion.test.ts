@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
-import { showOrganisation } from '../../shared/admin/organisations/read-organisations.js';
-import { openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
-import { startTimeoutMs } from '../support/service/service.js';
+import { showOrganisation } from '../../../shared/admin/organisations/read-organisations.js';
+import { openBrowser, openPage } from '../../support/admin/console-browser.js';
+import type { ConsoleService } from '../../support/admin/console-service.js';
+import { sharedConsole } from '../../support/admin/shared-console.js';
+import { startTimeoutMs } from '../../support/service/service.js';
 
 describe('the deletion of an organisation in the console', function () {
   this.timeout(3 * startTimeoutMs);
