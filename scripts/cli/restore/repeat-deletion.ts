@@ -14,7 +14,7 @@ const timeoutMs = 30_000;
 
 /**
  * Repeats the deletion of an organisation in a database that was restored from an older backup. Takes it back instead
- * if an operator did so after the backup. The data of an organisation whose days are over goes when pools run. Idempotent.
+ * if an operator did so after the backup. Pools remove the data of an organisation whose days are over. Idempotent.
  * @returns whether the organisation is to be deleted, or has no data
  * @throws errors of MongoDB
  */

@@ -41,8 +41,7 @@ describe('the deletion of an organisation in the console', function () {
     await page.getByRole('button', { name: 'Undelete' }).waitFor();
     expect((await deletionOf())?.by).to.be.a('string');
     await operator.check('settings-deletion');
-    await owner.page.goto(`${service.url}/keys`);
-    await owner.page.waitForURL(/\/login/);
+    expect((await owner.page.request.get(`${service.url}/admin/v1/orgs/${id}`)).status()).to.equal(401);
     await owner.close();
 
     await page.goto(`${service.url}/orgs`);
