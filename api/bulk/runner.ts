@@ -39,12 +39,15 @@ const readsAtOnce = 2;
 /** Runs of candidates at once: each remembers the leads of its model. */
 const candidatesAtOnce = 1;
 const pollEveryMs = 1_000;
+/** Polls that are left out after one that has found nothing: a new file comes by a queue. */
+const idlePolls = 2;
 const resumeEveryMs = 5_000;
 const followEveryMs = 5_000;
 
 /**
  * Runs bulk jobs, and candidates of models behind them. Jobs take turns, see `startTurns`, and organisations share them
- * equally, see `JobRound`. Every second the runner polls MongoDB for jobs, so an emptied Redis loses nothing.
+ * equally, see `JobRound`. The runner polls MongoDB for jobs, so an emptied Redis loses nothing: every second while
+ * there are any, else every three.
  */
 export class Runner implements Stoppable {
   readonly name = 'bulk runner';
@@ -58,6 +61,7 @@ export class Runner implements Stoppable {
   private readonly failing = new Set<string>();
   private readonly round = new JobRound();
   private turnsTaken = 0;
+  private pollsLeftOut = 0;
 
   constructor(private readonly deps: RunnerDeps) {
     const { redis, logger } = deps;
@@ -101,15 +105,20 @@ export class Runner implements Stoppable {
 
   /** Puts unfinished work into the queues: organisations with files to read, jobs to score, and runs of candidates. */
   private async poll(): Promise<void> {
+    if (this.pollsLeftOut > 0 && this.failing.size === 0) {
+      this.pollsLeftOut -= 1;
+      return;
+    }
     const { jobs, redis } = this.deps;
     const found = await jobs.inStates(['reading', 'running']);
     if (found.some(needsBulkWorkers) || this.withRuns.length > 0) await markBulkDemand(redis.commands);
     const ofState = (state: Job['state']) => found.filter((job) => job.state === state);
     await this.reads.add(new Set(ofState('reading').map(({ org }) => org)));
     const running = ofState('running').filter(({ _id }) => !this.scoring.isWaiting(_id));
-    const load = { hasFreeTurn: this.turnsTaken < turnsAtOnce, waiting: await this.turns.waiting() };
-    await this.turns.add(this.round.choose(running, load));
+    const waiting = running.length === 0 ? 0 : await this.turns.waiting();
+    await this.turns.add(this.round.choose(running, { hasFreeTurn: this.turnsTaken < turnsAtOnce, waiting }));
     await this.candidates.add(this.withRuns);
+    this.pollsLeftOut = found.length === 0 && this.withRuns.length === 0 ? idlePolls : 0;
   }
 
   private async score(jobId: string): Promise<boolean> {

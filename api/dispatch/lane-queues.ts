@@ -59,6 +59,9 @@ export class LaneQueues {
   private readonly registers: readonly RegisterOfLane[];
   private readonly presence: WorkerPresence;
   private reading: Repeated | undefined;
+  /** Further reads, while a lane has no process. */
+  private watching: Repeated | undefined;
+  private isClosing = false;
   private readBeganMs = Number.NEGATIVE_INFINITY;
   private readonly queues = new Map<string, Queue<ChunkJob>>();
 
@@ -131,10 +134,7 @@ export class LaneQueues {
   /** Reads the registers of workers now and every five seconds, or every half second while a lane has no process. */
   async start(): Promise<void> {
     await this.readWorkers();
-    this.reading = repeatEvery(readWithoutMs, async () => {
-      const isDue = performance.now() - this.readBeganMs >= readEveryMs;
-      if (isDue || this.presence.isAnyAbsent) await this.readWorkers();
-    });
+    this.reading = repeatEvery(readEveryMs, () => this.readWhenDue());
   }
 
   /** Cancels a chunk, so that no worker starts it. */
@@ -169,7 +169,8 @@ export class LaneQueues {
   }
 
   async close(): Promise<void> {
-    await this.reading?.stop();
+    this.isClosing = true;
+    await Promise.all([this.reading?.stop(), this.watching?.stop()]);
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
   }
 
@@ -182,6 +183,21 @@ export class LaneQueues {
     this.redis
       .set(heldKey(lane), Math.round(heldMs), 'PX', heldTtlMs)
       .catch((error: unknown) => this.logger.debug({ error }, 'could not write the wait of a chunk'));
+  }
+
+  private async readWhenDue(): Promise<void> {
+    // The ticks of both intervals fall together.
+    if (performance.now() - this.readBeganMs < readWithoutMs / 2) return;
+    await this.readWorkers();
+  }
+
+  private watchWhileAbsent(): void {
+    if (this.presence.isAnyAbsent && !this.isClosing) {
+      this.watching ??= repeatEvery(readWithoutMs, () => this.readWhenDue());
+      return;
+    }
+    void this.watching?.stop();
+    this.watching = undefined;
   }
 
   private async readWorkers(): Promise<void> {
@@ -199,6 +215,7 @@ export class LaneQueues {
       this.presence.noteFailure();
       this.logger.debug({ error }, 'could not read the register of workers');
     }
+    this.watchWhileAbsent();
   }
 
   /**

@@ -9,11 +9,12 @@
 --
 -- KEYS[1] hash of the organisation's leads.   KEYS[2..] state of each call, in the order of the notes.
 -- ARGV[1] TTL of latest scores, ms.   ARGV[2] max fields of the hash.
--- ARGV[3..] seven for each note, which has the scores of some calls under one version of a model.
+-- ARGV[3..] seven for each note, which has the scores of some calls under one version of a model. A lead of a call is a
+--    crm_id of it, once: with the row that scored it last.
 --    `1` the epoch of the hash, read before the calls were recorded.   `2` the model.   `3` the version.
---    `4` JSON: id and number of rows of each call, in turn.
---    `5` JSON: the crm_id of each row, or null.   `6` JSON: the score of each row.
---    `7` the slots without a value in each row, five characters of a tail a row. Empty if no row has any.
+--    `4` JSON: number of leads of each call.   `5` JSON: the crm_id of each lead.
+--    `6` the item of each lead without the number of the model, 33 characters.
+--    `7` the slots without a value in each row, five characters of a tail. Empty if no row has any.
 --
 -- Returns for each call, in the order of the keys: 1, or 0 when nothing was noted because it was released. A later call
 -- that was noted before keeps its scores. Only an existing hash is written to. read-scores.lua says when a score may be
@@ -25,22 +26,27 @@ for index, state in ipairs(call('MGET', unpack(KEYS, 2))) do
   reply[index] = sub(state or '', 1, 9) == 'released:' and 0 or 1
 end
 
--- The latest item of each of a note's leads, the crm_ids without repetition, and the row of each item.
-local function items_of(number, calls, crm_ids, scores)
-  local items, leads, rows_of, at = {}, {}, {}, 0
-  for index = 1, #calls, 2 do
-    local id, rows = calls[index], calls[index + 1]
-    for row = 1, rows * reply[noted + (index + 1) / 2] do
-      local crm_id = crm_ids[at + row]
-      if crm_id ~= cjson.null then
-        local item, other = string.format('%s%04d%03d%s', id, row - 1, scores[at + row], number), items[crm_id]
-        if not other then leads[#leads + 1] = crm_id end
-        if not other or other < item then items[crm_id], rows_of[crm_id] = item, at + row end
+-- The leads of a note's calls that are not released, without repetition, and the place of each one's latest item. No
+-- places when they are those of the leads.
+local function chosen(counts, crm_ids, items)
+  if #counts == 1 then return reply[noted + 1] == 1 and crm_ids or {} end
+  local leads, places, index_of, at = {}, {}, {}, 0
+  local function item(place) return sub(items, 33 * place - 32, 33 * place) end
+  for index, count in ipairs(counts) do
+    for place = at + 1, at + count * reply[noted + index] do
+      local crm_id = crm_ids[place]
+      local known = index_of[crm_id]
+      if not known then
+        leads[#leads + 1] = crm_id
+        places[#leads] = place
+        index_of[crm_id] = #leads
+      elseif item(places[known]) < item(place) then
+        places[known] = place
       end
     end
-    at = at + rows
+    at = at + count
   end
-  return items, leads, rows_of
+  return leads, places
 end
 
 -- The items of an entry without that of a model, the latter, and the tail. A tail is about the first item: it is left
@@ -93,7 +99,7 @@ local function make_room(key, count, floor)
   return floor
 end
 
-local function store(call_epoch, model, version, gaps, ...)
+local function store(call_epoch, model, version, counts, crm_ids, items, gaps)
   local key, name = KEYS[1], '\0' .. model
   local version_name = name .. '\0' .. version
   local head = call('HMGET', key, '', name, version_name)
@@ -105,21 +111,22 @@ local function store(call_epoch, model, version, gaps, ...)
     version_number = version_number or gaps ~= '' and number and number_of(key, version_name, '\0\0')
     if not number or gaps ~= '' and not version_number then return end
   end
-  local items, leads, rows_of = items_of(number or '', ...)
+  local leads, places = chosen(counts, crm_ids, items)
   if #leads == 0 then return end
+  local ending = number or ''
   local known = call('HMGET', key, unpack(leads))
   local stored, cells, dropped, added, raised = {}, 0, {}, 0, floor
   for index, crm_id in ipairs(leads) do
     local entry = known[index] or ''
-    local item = items[crm_id]
+    local place = places and places[index] or index
+    local item = sub(items, 33 * place - 32, 33 * place) .. ending
     local others, own, tail = '', nil, ''
     if entry ~= '' then others, own, tail = parted(entry, number) end
     local is_older = own and own >= item
     if not is_older and is_same and (own or item > floor) then
       cells = cells + 2
-      local last = 5 * rows_of[crm_id]
       stored[cells - 1] = crm_id
-      stored[cells] = with_item(others, item, tail, version_number, sub(gaps, last - 4, last))
+      stored[cells] = with_item(others, item, tail, version_number, sub(gaps, 5 * place - 4, 5 * place))
       if entry == '' then added = added + 1 end
     elseif not is_older then
       if own or entry ~= '' and entry < item then dropped[#dropped + 1] = crm_id end
@@ -139,8 +146,8 @@ local function store(call_epoch, model, version, gaps, ...)
 end
 
 for first = 3, #ARGV, 7 do
-  local calls, crm_ids, scores = cjson.decode(ARGV[first + 3]), cjson.decode(ARGV[first + 4]), cjson.decode(ARGV[first + 5])
-  store(ARGV[first], ARGV[first + 1], ARGV[first + 2], ARGV[first + 6], calls, crm_ids, scores)
-  noted = noted + #calls / 2
+  local counts, crm_ids = cjson.decode(ARGV[first + 3]), cjson.decode(ARGV[first + 4])
+  store(ARGV[first], ARGV[first + 1], ARGV[first + 2], counts, crm_ids, ARGV[first + 5], ARGV[first + 6])
+  noted = noted + #counts
 end
 return reply

@@ -90,10 +90,26 @@ function notesOf(calls: readonly NotedCall[]): Note[] {
 }
 
 function argsOf({ modelId, version, epoch, callIds, scored }: Note): string[] {
-  const calls = scored.flatMap((leads, index) => [callIds[index], leads.scores.length]);
-  const crmIds = scored.flatMap((leads) => leads.crmIds);
-  const scores = scored.flatMap((leads) => leads.scores);
+  const rowsOf = scored.map(({ crmIds }) => lastRows(crmIds));
   const hasGaps = scored.some(({ gaps }) => gaps.some((each) => each !== 0));
-  const gaps = hasGaps ? scored.flatMap((leads) => leads.gaps.map(gapsText)).join('') : '';
-  return [epoch, modelId, version, ...[calls, crmIds, scores].map((list) => JSON.stringify(list)), gaps];
+  let [items, gaps] = ['', ''];
+  for (const [index, leads] of scored.entries())
+    for (const row of rowsOf[index]?.values() ?? []) {
+      items += itemText(callIds[index] ?? '', row, leads.scores[row] ?? 0);
+      if (hasGaps) gaps += gapsText(leads.gaps[row] ?? 0);
+    }
+  const counts = rowsOf.map(({ size }) => size);
+  const crmIds = rowsOf.flatMap((rows) => [...rows.keys()]);
+  return [epoch, modelId, version, JSON.stringify(counts), JSON.stringify(crmIds), items, gaps];
 }
+
+/** The last row of each lead of a call. */
+function lastRows(crmIds: readonly (string | null)[]): ReadonlyMap<string, number> {
+  const rows = new Map<string, number>();
+  for (const [row, crmId] of crmIds.entries()) if (crmId !== null) rows.set(crmId, row);
+  return rows;
+}
+
+/** An item without the number of its model; see read-scores.lua. */
+const itemText = (callId: string, row: number, score: number): string =>
+  callId + String(row).padStart(4, '0') + String(score).padStart(3, '0');

@@ -23,7 +23,7 @@ export const partition = 0;
 export const gateway = 'the-gateway-that-waits';
 
 /** The timings of the rig's worker. */
-export const rigTimings = { ...laneTimings, stalledCheckMs: 100, abandonedCheckMs: 100 };
+export const rigTimings = { ...laneTimings, stalledCheckMs: 100, quietLookMs: 500, abandonedCheckMs: 100 };
 
 interface SentChunk {
   /** Whether the job holds the payload. */

@@ -9,11 +9,13 @@ import { isRedisRefusal } from '../../shared/redis/connect.js';
 import { partitionPrefix } from '../../shared/redis/keys.js';
 import { ChunkReplies } from './chunk-replies.js';
 import { type ChunkDeps, handleChunk } from './handle-chunk.js';
+import { checkForStalledJobs, stalledLockMs } from './stalled-jobs.js';
 
 /** The timings of production. Another worker retries a killed worker's job within 7.5 s. */
 export const laneTimings = {
   lockMs: 5_500, // longer than the hang limit: the chunk that hung a worker is refused before its job is retried
   stalledCheckMs: 1_000, // one worker checks in each interval; when that one has died, an interval is lost
+  quietLookMs: 5_000, // in a lane without jobs in flight; shorter than a lock, so the job of a killed worker waits no longer
   abandonedCheckMs: 1_000, // most chunks take a fraction of it and are never checked
 };
 
@@ -36,7 +38,7 @@ export const laneConcurrency = 2;
  */
 export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
   const { lane, partition, limit, commands, connection, crashNote, logger, begin, timings } = options;
-  const { abandonedCheckMs, lockMs, stalledCheckMs } = timings;
+  const { abandonedCheckMs, lockMs, stalledCheckMs, quietLookMs } = timings;
   const replies = new ChunkReplies({ commands, replies: connection, logger });
   const deps: ChunkDeps = { replies, commands, begin, abandonedCheckMs, crashNote, logger };
   const handle = (job: Job<ChunkJob>) => limit.run(() => handleChunk(job.data, deps));
@@ -47,13 +49,15 @@ export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
     lockDuration: lockMs,
-    stalledInterval: stalledCheckMs,
+    stalledInterval: stalledLockMs(stalledCheckMs),
+    skipStalledCheck: true, // BullMQ's own also checks quiet lanes
     maxStalledCount: 1,
     runRetryDelay: 250,
     autorun: false,
   });
   worker.on('error', errorLog(logger, 'lane error', { lane, partition }));
   backOffOnOom(worker);
+  checkForStalledJobs(worker, { commands, stalledCheckMs, quietLookMs });
   return worker;
 }
 

@@ -27,6 +27,12 @@ const stays = ({ every, template }: Known, when: Schedule['when']): boolean => {
 };
 
 /**
+ * One check in this many reads each schedule; the others only count them. A Redis that was emptied or has old data has
+ * fewer. Only a pool of an earlier release replaces one.
+ */
+const checksPerReading = 12;
+
+/**
  * Puts schedules into a queue, now and whenever Redis has lost them or holds those of an earlier release. When Redis
  * refuses them, as it does when it is out of memory, they are put there at a later check.
  * @param deps `redis` is the queue's connection; `checkEveryMs` is the interval in which an emptied Redis is noticed
@@ -49,8 +55,13 @@ export async function ensureSchedules(
       logger.warn({ queue: queue.name, error }, 'schedules not stored; retrying');
     }
   };
+  const areComplete = async (): Promise<boolean> =>
+    (await queue.getJobSchedulersCount().catch(() => 0)) >= schedules.length;
   await schedule();
-  return everyTick(checkEveryMs, () => {
-    if (redis.status === 'ready') void schedule();
+  let checks = 0;
+  return everyTick(checkEveryMs, async () => {
+    if (redis.status !== 'ready') return;
+    checks += 1;
+    if (checks % checksPerReading === 0 || !(await areComplete())) await schedule();
   });
 }

@@ -3,6 +3,7 @@ import { type Backlog, type Backlogs, writeBacklogs } from '../../shared/message
 import { laneQueueName, messageVersion } from '../../shared/messages/score-job.js';
 import { type Redis, redisNowMs } from '../../shared/redis/connect.js';
 import { backlogKey, heldKey, partitionPrefix } from '../../shared/redis/keys.js';
+import { inOneWrite } from '../../shared/redis/lua-command.js';
 import { WorkerRegister } from '../../shared/redis/worker-register.js';
 
 /** The sums of a lane's queues. */
@@ -63,6 +64,7 @@ async function laneState(
   const queues = [...versions].flatMap((version) =>
     prefixes.map((prefix) => `${prefix}:${laneQueueName(lane, version)}`),
   );
+  inOneWrite(redis);
   const [states, heldMs] = await Promise.all([
     Promise.all(queues.map((queue) => queueState(redis, queue, nowMs))),
     heldMsOf(redis, lane),

@@ -4,6 +4,7 @@ import type { Stoppable } from '../../shared/process/lifecycle.js';
 import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';
 import { recordSweep } from '../../shared/quota/sweep-log.js';
 import { CallVoids } from '../../shared/quota/voids.js';
+import { inOneWrite } from '../../shared/redis/lua-command.js';
 import { IdempotencyStore, type RecordedCall } from '../../shared/store/calls/idempotency.js';
 import { voidCall } from '../../shared/store/calls/void-call.js';
 import { SliceStore } from '../../shared/store/jobs/job-slices.js';
@@ -69,6 +70,7 @@ export function startSweeps(
     sweep: async () => {
       await connections.claim(maxClaimMs);
       // One that fails, as when a node of a cluster is away, must not stop the others.
+      inOneWrite(redis);
       const clearing = clearStuckStalledChecks(redis, { partitions, ...laneTimings });
       await settledOrThrow([clearing, sweepCounters(), sweepVoids(), evict(), measure()]);
     },

@@ -5,21 +5,18 @@ import { anyLatestScoresKey, anyUsageKey } from '../../../shared/redis/keys.js';
 import { claimRedis } from '../../../shared/redis/owner.js';
 import { processKinds, processNames, runningProcesses } from '../../../shared/redis/running-processes.js';
 import { allKeys } from '../../../shared/redis/scan.js';
-import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { type KeySettings, KeySettingsStore, otherKeySettings } from '../../../shared/store/accounts/key-settings.js';
-import { ErasureStore, type RememberedErasure } from '../../../shared/store/calls/erasures.js';
-import type { Db, MongoClient } from '../../../shared/store/connection/connect.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
 import { installationId } from '../../../shared/store/connection/installation-id.js';
-import { DeletionStore } from '../../../shared/store/organisations/deletions.js';
 import type { CliContext, CommandResult } from '../context/cli-context.js';
 import { CliError } from '../context/cli-error.js';
 import { recordCommand } from '../context/perform.js';
 import { Progress, type ProgressState } from '../output/progress.js';
 import { countText } from '../output/readable-numbers.js';
 import { renderFields } from '../output/table.js';
-import { type ChangeCounts, type LostChange, noChanges, readChanges, writeChanges } from '../restore/change-file.js';
+import { type ChangeCounts, writeChanges } from '../restore/change-file.js';
 import { eraseRestored } from '../restore/erase-restored.js';
-import { repeatDeletion } from '../restore/repeat-deletion.js';
+import { changesOf, repeatChanges } from '../restore/repeat-changes.js';
 import { defineCommand, type JsonOption } from './define-command.js';
 
 /** Adds `restore export` and `restore finish`. */
@@ -30,10 +27,11 @@ export function addRestoreCommands(program: Command, context: CliContext): void 
 
   defineCommand(restore, {
     usage: 'export <file>',
-    description: 'Write erased leads, revoked keys and deleted organisations to a file, for `restore finish`',
+    description: 'Write erasures of leads, revocations and limits of keys, suspensions and deletions to a file',
     examples: ['restore export changes.jsonl'],
     notes:
-      'A restore from a backup undoes those that came after it. Run this command often, and\nkeep the file apart from the database. It names leads by their hash only.',
+      'A restore from a backup undoes those that came after it; `restore finish` repeats them.\n' +
+      'Run this command often, and keep the file apart from the database. It names leads by\ntheir hash only.',
   }).action((path: string, options: JsonOption) => context.present(options, exportChanges(context, path)));
 
   defineCommand(restore, {
@@ -51,8 +49,9 @@ export function addRestoreCommands(program: Command, context: CliContext): void 
 const finishNotes = `
 Run it while gateways, pools, runners and consoles are stopped, with the
 KEY_PEPPER and KEY_BRAND of the gateways:
-1. revokes the keys, notes the erased leads and withdraws the deleted organisations
-   that the file lists. Pools remove the data of these when they run;
+1. revokes the keys and notes the erased leads that the file lists. It also takes scopes
+   and days from keys that had fewer, and suspends organisations that were suspended.
+   Pools remove the data of deleted organisations again when they run;
 2. erases these leads, and those that the database itself lists, once more;
 3. drops usage counters and latest scores from Redis. They are rebuilt from the
    database when they are next needed.
@@ -64,18 +63,9 @@ interface FinishOptions extends JsonOption {
   readonly yes?: true;
 }
 
-async function exportChanges({ connections }: CliContext, path: string): Promise<CommandResult> {
-  const counts = await writeChanges(path, changesOf(await connections.database()));
+async function exportChanges({ connections, clock }: CliContext, path: string): Promise<CommandResult> {
+  const counts = await writeChanges(path, changesOf(await connections.database(), new Date(clock.now())));
   return { document: { file: path, ...counts }, text: renderFields([...fieldsOf(counts), ['File', path]]) };
-}
-
-async function* changesOf(database: Db): AsyncGenerator<LostChange> {
-  for await (const { _id: erased, org, erased_at: at } of new ErasureStore(database).remembered())
-    yield { erased, org, at };
-  for await (const { _id: revoked, revoked_at: at } of new ApiKeyStore(database).revoked())
-    if (at !== undefined) yield { revoked, at };
-  for (const deletion of await new DeletionStore(database).list())
-    yield { deletion, at: deletion.ended_at ?? deletion.requested_at };
 }
 
 async function finishRestore(
@@ -92,7 +82,7 @@ async function finishRestore(
   if (yes !== true) await requireStopped(redis);
   const database = await connections.preparedDatabase();
   await requireSameInstallation(redis, database);
-  const repeated = path === undefined ? undefined : await repeatChanges(await connections.client(), database, path);
+  const repeated = path === undefined ? undefined : await repeatChanges(database, path);
   const progress =
     json === true ? undefined : new Progress({ stream: stderr, label: 'Looking for erased leads', unit: 'documents' });
   progress?.start();
@@ -128,34 +118,13 @@ async function requireKeySettings(database: Db, settings: KeySettings): Promise<
   );
 }
 
-const fieldsOf = ({ erasures, revocations, deletions }: ChangeCounts): [string, string][] => [
-  ['Erasures', countText(erasures)],
-  ['Revocations', countText(revocations)],
-  ['Deletions', countText(deletions)],
+const fieldsOf = (counts: ChangeCounts): [string, string][] => [
+  ['Erasures', countText(counts.erasures)],
+  ['Revocations', countText(counts.revocations)],
+  ['Limits of keys', countText(counts.key_limits)],
+  ['Suspensions', countText(counts.suspensions)],
+  ['Deletions', countText(counts.deletions)],
 ];
-
-const erasuresPerWrite = 1_000;
-
-/** Stores the changes of a file in the restored database. Keys that it does not have cannot be used either. */
-async function repeatChanges(client: MongoClient, database: Db, path: string): Promise<ChangeCounts> {
-  const counts = { ...noChanges };
-  const [keys, erasures] = [new ApiKeyStore(database), new ErasureStore(database)];
-  let pending: RememberedErasure[] = [];
-  const flush = async (): Promise<void> => {
-    await erasures.remember(pending);
-    counts.erasures += pending.length;
-    pending = [];
-  };
-  for await (const change of readChanges(path)) {
-    if ('erased' in change) pending.push({ _id: change.erased, org: change.org, erased_at: change.at });
-    else if ('deletion' in change) {
-      if (await repeatDeletion({ client, database }, change.deletion)) counts.deletions += 1;
-    } else if ((await keys.revoke(change.revoked, change.at)) !== undefined) counts.revocations += 1;
-    if (pending.length === erasuresPerWrite) await flush();
-  }
-  await flush();
-  return counts;
-}
 
 /** Drops what Redis derived from the database before the restore. An unknown counter is rebuilt from the ledger. */
 async function dropDerived(redis: Redis): Promise<number> {

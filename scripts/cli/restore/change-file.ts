@@ -1,21 +1,33 @@
 import { open, rename } from 'node:fs/promises';
+import { orderedScopes, type Scope } from '../../../shared/contract/roles.js';
 import { CliError, fileProblem, unwritable } from '../context/cli-error.js';
 import type { NotedDeletion } from './repeat-deletion.js';
 
-/** A change that a restore from an older backup undoes: of a lead that was erased, a key, or an organisation. */
+/** A change that a restore from an older backup undoes: of a lead, a key or an organisation. */
 export type LostChange =
-  | { readonly deletion: NotedDeletion; readonly at: Date }
   | { readonly erased: string; readonly org: string; readonly at: Date }
-  | { readonly revoked: string; readonly at: Date };
+  | { readonly revoked: string; readonly at: Date }
+  | { readonly limited: string; readonly scopes?: readonly Scope[]; readonly expires_at?: Date; readonly at: Date }
+  | { readonly suspended: string; readonly by: string; readonly reason: string; readonly at: Date }
+  | { readonly deletion: NotedDeletion; readonly at: Date };
 
 /** Counts of changes by kind. */
 export interface ChangeCounts {
   readonly erasures: number;
   readonly revocations: number;
+  readonly key_limits: number;
+  readonly suspensions: number;
   readonly deletions: number;
 }
 
-export const noChanges: ChangeCounts = { erasures: 0, revocations: 0, deletions: 0 };
+export const noChanges: ChangeCounts = { erasures: 0, revocations: 0, key_limits: 0, suspensions: 0, deletions: 0 };
+
+const kindOf = (change: LostChange): keyof ChangeCounts => {
+  if ('erased' in change) return 'erasures';
+  if ('revoked' in change) return 'revocations';
+  if ('limited' in change) return 'key_limits';
+  return 'suspended' in change ? 'suspensions' : 'deletions';
+};
 
 /**
  * Writes changes to a file, one JSON document a line. An earlier file stays until the new one is complete.
@@ -31,7 +43,7 @@ export async function writeChanges(path: string, changes: AsyncIterable<LostChan
   try {
     for await (const change of changes) {
       await file.write(`${JSON.stringify(change)}\n`).catch(orUnwritable);
-      counts['erased' in change ? 'erasures' : 'revoked' in change ? 'revocations' : 'deletions'] += 1;
+      counts[kindOf(change)] += 1;
     }
     await file.sync().catch(orUnwritable);
   } finally {
@@ -65,15 +77,39 @@ export async function* readChanges(path: string): AsyncGenerator<LostChange> {
 
 function changeOf(text: string): LostChange | undefined {
   try {
-    const { erased, revoked, org, deletion, at: atText }: Readonly<Record<string, unknown>> = JSON.parse(text);
-    const at = new Date(String(atText));
+    const read: Readonly<Record<string, unknown>> = JSON.parse(text);
+    const { erased, revoked, limited, suspended, deletion, org } = read;
+    const at = new Date(String(read.at));
     if (Number.isNaN(at.getTime())) return undefined;
     if (typeof revoked === 'string') return { revoked, at };
+    if (typeof limited === 'string') return limitsOf(limited, at, read);
+    if (typeof suspended === 'string') return suspensionOf(suspended, at, read);
     if (typeof deletion === 'object' && deletion !== null) return { deletion: withDates(deletion), at };
     return typeof erased === 'string' && typeof org === 'string' ? { erased, org, at } : undefined;
   } catch {
     return undefined;
   }
+}
+
+function limitsOf(
+  limited: string,
+  at: Date,
+  { scopes, expires_at }: Readonly<Record<string, unknown>>,
+): LostChange | undefined {
+  const expires = expires_at === undefined ? undefined : new Date(String(expires_at));
+  if (expires !== undefined && Number.isNaN(expires.getTime())) return undefined;
+  const ofExpiry = expires === undefined ? {} : { expires_at: expires };
+  if (scopes === undefined) return { limited, ...ofExpiry, at };
+  const known = orderedScopes(Array.isArray(scopes) ? scopes : []);
+  return known.length > 0 ? { limited, scopes: known, ...ofExpiry, at } : undefined;
+}
+
+function suspensionOf(
+  suspended: string,
+  at: Date,
+  { by, reason }: Readonly<Record<string, unknown>>,
+): LostChange | undefined {
+  return typeof by === 'string' && typeof reason === 'string' ? { suspended, by, reason, at } : undefined;
 }
 
 /** The members of a deletion that are dates, which JSON has as texts. */

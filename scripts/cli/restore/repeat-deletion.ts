@@ -1,4 +1,4 @@
-import type { Db, MongoClient } from 'mongodb';
+import type { Db } from 'mongodb';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { inTransaction } from '../../../shared/store/connection/transaction.js';
 import { type Deletion, DeletionStore } from '../../../shared/store/organisations/deletions.js';
@@ -15,16 +15,13 @@ const timeoutMs = 30_000;
 /**
  * Repeats the deletion of an organisation in a database that was restored from an older backup. Takes it back instead
  * if an operator did so after the backup. Pools remove the data of an organisation whose days are over. Idempotent.
- * @returns whether the organisation is to be deleted, or has no data
+ * @returns 1 if the organisation is to be deleted or has no data, else 0
  * @throws errors of MongoDB
  */
-export async function repeatDeletion(
-  { client, database }: { readonly client: MongoClient; readonly database: Db },
-  noted: NotedDeletion,
-): Promise<boolean> {
+export async function repeatDeletion(database: Db, noted: NotedDeletion): Promise<number> {
   const { _id: organisationId, requested_at: requestedAt, by, due_at: dueAt } = noted;
   await inTransaction(
-    client,
+    database.client,
     async ({ session }) => {
       const deletions = new DeletionStore(database, session);
       const stored = await deletions.find(organisationId);
@@ -41,5 +38,5 @@ export async function repeatDeletion(
     },
     { timeoutMs },
   );
-  return noted.state !== 'taken_back';
+  return noted.state === 'taken_back' ? 0 : 1;
 }

@@ -76,9 +76,14 @@ export const listKeys = defineAction({
     const keys = await new ApiKeyStore(database).list(organisationId);
     const store = new CallDayStore(database);
     const calls = await store.callsByKey(daysOf(organisationId, monthOf(clock.now())));
+    const settings = await new KeySettingsStore(database).read();
+    const isRollOut = settings?.previous_fingerprint !== undefined;
+    const lacksHash = ({ revoked_at: revoked, pepper_fingerprint: pepper }: ApiKey): boolean =>
+      isRollOut && revoked === undefined && pepper !== settings.pepper_fingerprint;
     const shown = keys.map(async (key) => ({
       ...(await usedDocument(context, key)),
       calls_this_month: calls.get(key._id) ?? 0,
+      ...(lacksHash(key) && { needs_call: true }),
     }));
     return { keys: await Promise.all(shown) };
   },

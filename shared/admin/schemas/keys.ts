@@ -34,7 +34,16 @@ const rate = { type: 'integer', minimum: 1, maximum: 10_000 } as const;
 
 export const listKeysInput = closedObject({ org_id: organisationId });
 export const listKeysOutput = closedObject({
-  keys: list(closedObject({ ...usedMembers, 'calls_this_month?': count })),
+  keys: list(
+    closedObject({
+      ...usedMembers,
+      'calls_this_month?': count,
+      'needs_call?': described(
+        'Present while a new pepper is rolled out, until a call with the key. A key without one is revoked at the end.',
+        flag,
+      ),
+    }),
+  ),
 });
 
 /** Without an organisation, the keys of all are searched. */

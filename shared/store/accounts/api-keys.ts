@@ -195,6 +195,12 @@ export class ApiKeyStore {
     return this.collection.find({ revoked_at: { $exists: true } });
   }
 
+  /** All keys in use that may not do everything, or not for ever. */
+  limited(): AsyncIterable<ApiKey> {
+    const limits = [{ scopes: { $exists: true } }, { expires_at: { $exists: true } }];
+    return this.collection.find({ revoked_at: { $exists: false }, $or: limits });
+  }
+
   /** The oldest valid keys of an organisation, of those that were created until an instant. */
   validSince(organisationId: string, { createdUntil, now, most }: ValidKeysQuery): Promise<ApiKey[]> {
     const filter = {

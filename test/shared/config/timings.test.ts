@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { readWorkerConfig, workerEnvironment } from '../../../shared/config/config.js';
 import { productionTimings, type Timings, timingsAt } from '../../../shared/config/timings.js';
 import { leaseMsOf } from '../../../shared/quota/leases.js';
+import { laneTimings } from '../../../worker/lanes/lane-worker.js';
 import { poolTimings } from '../../../worker/pool/pool.js';
 import { heartbeatIntervalMs } from '../../../worker/pool/pool-child.js';
 
@@ -51,6 +52,12 @@ describe('the timings', () => {
   it('kill a hung worker, and replace a half-open connection to Redis, before a call’s deadline', () => {
     expect(poolTimings.hangLimitMs + poolTimings.checkIntervalMs).to.be.below(webhookTimeoutMs);
     expect(productionTimings.redis.minPatienceMs).to.be.below(webhookTimeoutMs);
+  });
+
+  it('retry the job of a killed worker within 7.5 s, also in a lane that was quiet before', () => {
+    const { lockMs, stalledCheckMs, quietLookMs } = laneTimings;
+    // A look marks the job. The check after the end of its lock retries it, and one interval may be lost.
+    expect(Math.max(lockMs, quietLookMs) + 2 * stalledCheckMs).to.be.at.most(7_500);
   });
 
   it('kill no worker over a few late heartbeats or one late check', () => {

@@ -46,8 +46,8 @@ export class LatestRig {
   version = '1';
   private readonly calls = new Map<string, Call>();
 
-  constructor(redisUrl: string) {
-    this.quota = new QuotaRig(redisUrl);
+  constructor(redisUrl: string, redis?: Redis) {
+    this.quota = new QuotaRig(redisUrl, redis === undefined ? {} : { redis });
     this.latest = new LatestScores(this.quota.redis);
   }
 

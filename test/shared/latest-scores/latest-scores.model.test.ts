@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { runsOfTier } from '../../support/tier.js';
+import { mixedScripts } from '../../upgrade/mixed-scripts.js';
 import { LatestRig, type Prediction, type Rows } from './latest-rig.js';
 
 const leads = ['A', 'B'];
@@ -237,15 +238,13 @@ const step = fc.oneof(
 );
 
 describe('LatestScores against a model', () => {
-  it('never has an item older than a settled call, or of an erased prediction', async function () {
-    this.timeout(400_000);
-    const { redisUrl } = await freshDatabases();
+  async function hasNoOlderItem(numRuns: number, rigOf: () => LatestRig | Promise<LatestRig>): Promise<void> {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 20, maxLength: 80, size: 'max' }),
         fc.constantFrom(1, 500_000),
         async (steps, maxFields) => {
-          const rig = new LatestRig(redisUrl);
+          const rig = await rigOf();
           rig.maxFields = maxFields;
           try {
             const story = new Story(rig);
@@ -258,7 +257,25 @@ describe('LatestScores against a model', () => {
           }
         },
       ),
-      { numRuns: runsOfTier(75, 500) },
+      { numRuns },
     );
+  }
+
+  it('never has an item older than a settled call, or of an erased prediction', async function () {
+    this.timeout(400_000);
+    const { redisUrl } = await freshDatabases();
+    await hasNoOlderItem(runsOfTier(75, 500), () => new LatestRig(redisUrl));
+  });
+
+  it('has none either while every second script is that of the last release', async function () {
+    this.timeout(400_000);
+    const { redisUrl } = await freshDatabases();
+    const ran = new Set<string>();
+    await hasNoOlderItem(runsOfTier(10, 200), async () => {
+      const mixed = await mixedScripts(redisUrl, ran);
+      return new LatestRig(redisUrl, mixed.redis);
+    });
+    const scripts = ['read-scores', 'note-scores', 'forget-leads'];
+    expect([...ran]).to.include.members(scripts.map((name) => `shared/latest-scores/${name}.lua`));
   });
 });

@@ -3,23 +3,66 @@ import { clearStuckStalledChecks } from '../../../worker/lanes/stalled-jobs.js';
 import { eventually } from '../../support/eventually.js';
 import { type LaneRig, laneRig, rigTimings, scoredBy } from '../../support/lane-rig.js';
 
-const { stalledCheckMs } = rigTimings;
+const { stalledCheckMs, quietLookMs } = rigTimings;
 
 describe('the check for stalled jobs', () => {
   let rig: LaneRig;
+  /** Ends the chunks in flight. */
+  let release: () => void;
+  let scored: string[];
 
   beforeEach(async () => {
-    rig = await laneRig(scoredBy(async (chunk) => ({ chunk, parts: [] })));
+    scored = [];
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    rig = await laneRig(
+      scoredBy(async (chunk) => {
+        if (chunk === 'held') await released;
+        scored.push(chunk);
+        return { chunk, parts: [] };
+      }),
+    );
   });
-  afterEach(() => rig.close());
+  afterEach(async () => {
+    release();
+    await rig.close();
+  });
+
+  const nextCheck = () =>
+    eventually(async () => expect(await rig.redis.pttl(rig.queue.toKey('stalled-check'))).to.be.above(0), 5_000);
 
   it("goes on after Redis's clock was set back, which makes its lock last for an hour", async () => {
-    const lock = rig.queue.toKey('stalled-check');
-    const nextCheck = () => eventually(async () => expect(await rig.redis.pttl(lock)).to.be.above(0), 5_000);
+    await rig.send('held');
     await nextCheck();
-    await rig.redis.set(lock, 'a worker', 'PX', 60 * 60 * 1_000);
+    await rig.redis.set(rig.queue.toKey('stalled-check'), 'a worker', 'PX', 60 * 60 * 1_000);
     await clearStuckStalledChecks(rig.redis, { partitions: 2, stalledCheckMs });
     await nextCheck();
-    expect(await rig.redis.pttl(lock)).to.be.at.most(stalledCheckMs);
+    expect(await rig.redis.pttl(rig.queue.toKey('stalled-check'))).to.be.at.most(stalledCheckMs);
   });
+
+  it('does not run in a lane without jobs in flight, and runs again with the next job', async () => {
+    await new Promise((resolve) => setTimeout(resolve, 3 * stalledCheckMs));
+    const before = await checks();
+    await new Promise((resolve) => setTimeout(resolve, 2 * quietLookMs));
+    expect((await checks()) - before).to.equal(0);
+    await rig.send('held');
+    await nextCheck();
+  });
+
+  it('retries the job of a dead worker that took it in a quiet lane', async () => {
+    await new Promise((resolve) => setTimeout(resolve, 3 * stalledCheckMs));
+    await rig.worker.pause(true);
+    await rig.send('taken');
+    // As a worker takes a job. Its lock has expired already.
+    await rig.redis.rpoplpush(rig.queue.toKey('wait'), rig.queue.toKey('active'));
+    await rig.worker.resume();
+    await eventually(() => expect(scored).to.deep.equal(['taken']), 2 * quietLookMs + 5_000);
+  });
+
+  /** Only BullMQ's check reads a set. */
+  async function checks(): Promise<number> {
+    const information = await rig.redis.info('commandstats');
+    return Number(/cmdstat_smembers:calls=(\d+)/.exec(information)?.[1] ?? 0);
+  }
 });

@@ -191,9 +191,8 @@ def _words_of(name: str) -> set[str]:
 
 
 def _filled(column: Column, converted: Vector, missing: frozenset[str]) -> tuple[float, float]:
-    is_filled = np.array([folded_text(text) not in missing for text in column.texts], dtype=bool)[
-        column.codes
-    ]
+    filled = [folded_text(cell) not in missing if isinstance(cell, str) else True for cell in column.texts]
+    is_filled = np.array(filled, dtype=bool)[column.codes]
     return float(is_filled[converted == 1].mean()), float(is_filled[converted == 0].mean())
 
 

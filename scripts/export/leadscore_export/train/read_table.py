@@ -41,17 +41,20 @@ _BOMS = (
 
 @dataclass(frozen=True)
 class Column:
-    """The cells of a column: `texts[codes[row]]`. Each text is in `texts` once."""
+    """The cells of a column: `texts[codes[row]]`. Each text is in `texts` once.
+
+    Cells of stored leads may be other JSON values.
+    """
 
     name: str
     codes: Codes
-    texts: Sequence[str]
+    texts: Sequence[Any]
 
     def taken(self, rows: npt.NDArray[np.intp]) -> Column:
         """The column of some rows. Texts that none of them has may remain."""
         return Column(self.name, self.codes[rows], self.texts)
 
-    def cells(self, rows: npt.NDArray[np.intp]) -> list[str]:
+    def cells(self, rows: npt.NDArray[np.intp]) -> list[Any]:
         """The cells of some rows."""
         return [self.texts[code] for code in self.codes[rows].tolist()]
 
@@ -119,7 +122,8 @@ def _table(text: IO[str]) -> Table:
     delimiter, header, skipped = _start(text)
     lines = chain(header.splitlines(keepends=True), text)
     csv.field_size_limit(_MAX_CELL)
-    reader = csv.reader(lines, delimiter=delimiter)
+    # Lenient reading takes the rest of the file for one cell after a quote that is never closed.
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in next(reader, [])]
         _check_names(names)

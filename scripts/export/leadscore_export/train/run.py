@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,13 @@ from leadscore_export.train.command.progress import Progress
 from leadscore_export.train.command.result_folder import result_folder
 from leadscore_export.train.fit import auc_interval, check_lightgbm, exported, fitted_model
 from leadscore_export.train.leaks import Ask, FieldRank, confirm_auc, confirm_suspects, rank_table
+from leadscore_export.train.report.figures import report_figures
+from leadscore_export.train.report.sections import report_page
 from leadscore_export.train.rows.golden import golden_records
-from leadscore_export.train.rows.leads import Leads, read_leads
+from leadscore_export.train.rows.leads import Leads, read_leads, stored_leads
 from leadscore_export.train.rows.prepare import Prepared, prepare
 from leadscore_export.train.search import Search, search_parameters
+from leadscore_export.train.selection import WARNING, same_leads, selection_figures, selection_notes
 
 _ONE_THREAD_BELOW = 100_000  # rows: threads of a smaller table mostly wait for each other
 _EXPORT_STEPS = 10
@@ -39,6 +43,7 @@ class Trained:
     search: Search
     model: Any
     exported: ExportReport
+    selection: dict[str, Any] | None
     notes: tuple[str, ...]
 
 
@@ -46,8 +51,7 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
     """Trains, exports and writes the folder. Returns the contents of training.json. Raises TrainError."""
     with result_folder(options.out, replace=options.replace) as folder:
         check_lightgbm()
-        progress.step("read", f"reading {options.file.name}")
-        leads = read_leads(options, progress.note)
+        leads = _leads(options, progress)
         progress.step("prepare", "choosing columns")
         prepared = prepare(
             leads,
@@ -65,8 +69,10 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
             threads=threads,
             say=lambda text, part: progress.step("search", text, part),
         )
-        for parameters in search.left_out:
-            progress.note(f"the budget ended before {parameters.text}; --budget gives more time")
+        if search.left_out:
+            progress.note(
+                f"the budget ended before {len(search.left_out)} further candidates; --budget gives more time"
+            )
         confirm_auc(search.best.auc, prepared.ranks, ask=_ask(options, progress))
         progress.step("fit", f"training {search.best.trees} trees on {len(prepared.rows):,} leads")
         model = fitted_model(prepared, search.best, threads)
@@ -78,20 +84,24 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
             folder / "bundle",
             say=lambda text: progress.step("export", text, next(steps) / _EXPORT_STEPS),
             months=[] if leads.split_ms is None else month_rates(leads.split_ms, leads.converted),
-            name=options.name,
+            name=_name(leads, options),
             version=version,
-            horizon_days=options.horizon_days,
+            horizon_days=_horizon_days(leads, options),
             golden_records=golden_records(leads.table, prepared.split.held, prepared.featurizer),
             **_dates(leads, prepared),
         )
         for note in report.notes:
             progress.note(note)
+        selection = _selection(leads, prepared, model)
+        for note in selection_notes(selection["bands"] if selection else []):
+            progress.note(note)
         progress.step("write", f"writing {options.out}")
         trained = Trained(
-            options, version, leads, prepared, search, model, report, notes=tuple(progress.notes)
+            options, version, leads, prepared, search, model, report, selection, tuple(progress.notes)
         )
         document = training_document(trained)
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / "report.html").write_text(_report(trained, document, folder), encoding="utf-8")
         (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
     return document
 
@@ -125,6 +135,8 @@ def _confirmed(
     """Shows the ranks of the fields, and asks about suspects."""
     documents = [rank.document() for rank in ranks]
     progress.line({"fields": documents}, rank_table(ranks))
+    if leads.stored is not None:  # cells are stored when they are scored, so that none is of later
+        return {}
     kept = [leads.table.named(name, "--keep").name for name in options.keep]
     return confirm_suspects(ranks, kept, ask=_ask(options, progress))
 
@@ -136,18 +148,63 @@ def _ask(options: TrainOptions, progress: Progress) -> Ask:
     return lambda question, about: progress.answer(question, about, is_asked=options.ask)
 
 
+def _selection(leads: Leads, prepared: Prepared, model: Any) -> dict[str, Any] | None:
+    """How earlier scores may have changed the outcomes of stored leads; None for a file."""
+    stored = leads.stored
+    if stored is None:
+        return None
+    held = prepared.split.held
+    new = model.predict_proba(prepared.held_rows)[:, 1]
+    return {
+        "warning": WARNING,
+        "version": stored.version,
+        "bands": selection_figures(stored.scores, stored.converted, stored.days, stored.unnamed_by_band),
+        "auc": same_leads(stored.scores[held], new, prepared.held_converted),
+    }
+
+
+def _leads(options: TrainOptions, progress: Progress) -> Leads:
+    if options.stored is not None:
+        progress.step("read", "reading stored leads")
+        return stored_leads(options, progress.note)
+    progress.step("read", f"reading {options.file.name}")
+    return read_leads(options, progress.note)
+
+
+def _name(leads: Leads, options: TrainOptions) -> str:
+    return options.name or ("Lead conversion" if leads.stored is None else leads.stored.name)
+
+
+def _horizon_days(leads: Leads, options: TrainOptions) -> int:
+    return options.horizon_days if leads.stored is None else leads.stored.horizon_days
+
+
+def _report(trained: Trained, document: dict[str, Any], folder: Path) -> str:
+    manifest = json.loads((folder / "bundle" / "manifest.json").read_text(encoding="utf-8"))
+    prepared, dates = trained.prepared, trained.leads.split_ms
+    figures = report_figures(
+        trained.model,
+        prepared.featurizer,
+        prepared.held_rows,
+        prepared.held_converted,
+        None if dates is None else dates[prepared.split.held],
+        manifest,
+    )
+    return report_page(document, figures, trained.options.command)
+
+
 def training_document(trained: Trained) -> dict[str, Any]:
     """The contents of training.json: all figures, and no lead."""
     prepared, report, search = trained.prepared, trained.exported, trained.search
     scores = trained.model.predict_proba(prepared.held_rows)[:, 1]
     return {
         "schema_version": 1,
-        "name": trained.options.name,
+        "name": _name(trained.leads, trained.options),
         "version": trained.version,
         "rows": trained.leads.counts
         | {"trained": len(prepared.rows), "held_out": len(prepared.held_rows), "apart": prepared.split.apart},
         "conversion_rate": round(float(trained.leads.converted.mean()), 6),
-        "horizon_days": trained.options.horizon_days,
+        "horizon_days": _horizon_days(trained.leads, trained.options),
         "fields": [feature["field"] for feature in prepared.featurizer.features],
         "left_out": prepared.left_out,
         "ranks": [rank.document() for rank in prepared.ranks],
@@ -162,6 +219,7 @@ def training_document(trained: Trained) -> dict[str, Any]:
         "not_tried": [parameters.document() for parameters in search.left_out],
         "search_rows": search.rows,
         "golden_records": report.golden_records,
+        **({} if trained.selection is None else {"selection": trained.selection}),
         "notes": list(trained.notes),
     }
 

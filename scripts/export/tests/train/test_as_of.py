@@ -11,6 +11,7 @@ import pytest
 from leadscore_export.train.as_of import likely_since, month_rates
 from leadscore_export.train.command.failures import TrainError
 from leadscore_export.train.command.options import TrainOptions, parsed_options
+from leadscore_export.train.rows import leads as leads_of_files
 from leadscore_export.train.rows.leads import Leads, read_leads
 
 DAY = 86_400_000
@@ -130,6 +131,18 @@ def test_options_that_need_dates(tmp_path: Path, option: str) -> None:
         leads_of(tmp_path, [], option)
     with pytest.raises(TrainError, match="is no date"):
         leads_of(tmp_path, [], "--since", "yesterday")
+
+
+def test_at_most_so_many_leads_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leads_of_files, "MOST_LEADS", 120)
+    leads, notes = leads_of(tmp_path, [], "--at", "Created", "--horizon", "5", "--until", day(200))
+    assert leads.at_ms is not None
+    assert len(leads.converted) == 120
+    assert np.datetime64(int(leads.at_ms.min()), "ms").astype("datetime64[D]") == np.datetime64(day(40))
+    assert "the newest 120 leads train; more are too many for one training" in notes
+    undated, notes = leads_of(tmp_path, [])
+    assert len(undated.converted) == 120
+    assert "a random 120 leads train; more are too many for one training" in notes
 
 
 def test_the_newest_months_with_one_rate() -> None:

@@ -68,6 +68,8 @@ def test_an_encoding(tmp_path: Path) -> None:
         (b"a,b,a\n1,2,3\n", "bad_csv", 'columns 1 and 3 have the name "a"'),
         (b"a,b\n1,2\n3,4,5\n", "bad_csv", "line 3 has 3 cells, but the header has 2"),
         (b"a\n" + b"x" * (1 << 21), "too_large", "line 2 cannot be read"),
+        (b'a,b\n1,2\n3,"4\n5,6\n', "bad_csv", "cannot be read as CSV .* check the quotes"),
+        (b'a,b\n1,2\n"3"x,4\n', "bad_csv", "line 3 cannot be read as CSV"),
         (b",".join(b"c%d" % index for index in range(10_001)) + b"\n1\n", "too_large", "10,001 columns"),
         (gzip.compress(b"a,b\n1,2\n" * 99)[:-20], "no_file", "cannot be inflated"),
     ],

@@ -101,3 +101,20 @@ def test_a_file_that_is_missing(tmp_path: Path) -> None:
     run = trained(tmp_path / "none.csv", *LEADS, "--out", tmp_path / "model")
     assert run.error["code"] == "no_file"
     assert "no such file" in run.error["message"].lower()
+
+
+def test_a_rate_that_has_changed_names_the_months(tmp_path: Path) -> None:
+    leads = past_leads(900)
+    for row, lead in enumerate(leads):
+        lead["Created"] = f"2025-{row // 90 + 1:02}-{row % 28 + 1:02}"
+        if row >= 540:  # from July on, few leads are won
+            lead["Stage"] = "Closed Won" if row % 12 == 0 else "Closed Lost"
+    file = written(tmp_path / "leads.csv", leads)
+    dated = ("--at", "Created", "--until", "2026-06-01")
+    run = trained(file, *LEADS, *FAST, *dated, "--out", tmp_path / "model")
+    assert run.error["code"] == "holdout_refused", run.error
+    context = run.error["context"]
+    assert [month["month"] for month in context["months"]] == [f"2025-{month:02}" for month in range(1, 11)]
+    assert context["since"] == "2025-07-01"
+    assert "give --since 2025-07-01" in run.error["message"]
+    assert [path.name for path in tmp_path.iterdir()] == ["leads.csv"]

@@ -68,6 +68,9 @@ describe('leadscore key pepper', () => {
     expect(await desk.document('key', 'pepper')).to.deep.include({
       ...{ is_rolling_out: true, keys_with_new: 1, keys_with_old: 2 },
     });
+    const listed = (await desk.document('key', 'list', organisation)).keys as { key_id: string; needs_call?: true }[];
+    const waiting = listed.filter(({ needs_call: needs }) => needs).map(({ key_id: id }) => id);
+    expect(waiting).to.have.members([used, unused]);
     const shown = await run();
     expect(shown.text).to.match(new RegExp(`${used} .*CRM .*refuses it\\n.*${unused} .*Unused .*is revoked`));
     const refused = await run('--finish');

@@ -70,7 +70,7 @@ describe('leadscore restore', () => {
     const restore = await backUp();
     for (const crmId of ['erased', 'only reported']) expect(await erase(crmId)).to.equal(204);
     await cliDocument(['key', 'revoke', other.key._id], settings);
-    expect(await document('export', file)).to.deep.equal({ file, erasures: 2, revocations: 1, deletions: 0 });
+    expect(await document('export', file)).to.deep.include({ file, erasures: 2, revocations: 1 });
     expect(await readFile(file, 'utf8')).to.not.match(/kept|reported|"erased"}/);
 
     await restore();

@@ -5,6 +5,7 @@ import { redisNowMs } from '../../../../shared/redis/connect.js';
 import { type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 import { runsOfTier } from '../../../support/tier.js';
+import { mixedScripts } from '../../../upgrade/mixed-scripts.js';
 import { modelStop, QuotaModel } from '../rig/quota-model.js';
 import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
 
@@ -241,13 +242,9 @@ const steps = [
 describe('Quota against its model', () => {
   let rig: QuotaRig;
 
-  before(async () => {
-    rig = new QuotaRig((await freshDatabases()).redisUrl);
-  });
-  after(() => rig.close());
+  afterEach(() => rig.close());
 
-  it('agrees after every command, never exceeds the stop, and ends with the sum of the ledger', async function () {
-    this.timeout(60_000);
+  async function agrees(numRuns: number): Promise<void> {
     await fc.assert(
       fc.asyncProperty(fc.commands(steps, { maxCommands: 120, size: 'max' }), async (commands) => {
         const counter = freshCounter();
@@ -260,7 +257,23 @@ describe('Quota against its model', () => {
         expect(await rig.quota.usage(counter)).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });
         if (!model.excess) expect(rig.ledger.sum(counter)).to.be.at.most(modelStop);
       }),
-      { numRuns: runsOfTier(40, 80) },
+      { numRuns },
     );
+  }
+
+  it('agrees after every command, never exceeds the stop, and ends with the sum of the ledger', async function () {
+    this.timeout(400_000);
+    rig = new QuotaRig((await freshDatabases()).redisUrl);
+    await agrees(runsOfTier(40, 80));
+  });
+
+  it('agrees as well while every second script is that of the last release', async function () {
+    this.timeout(400_000);
+    const { redisUrl } = await freshDatabases();
+    const { redis, ran } = await mixedScripts(redisUrl);
+    rig = new QuotaRig(redisUrl, { redis });
+    await agrees(runsOfTier(5, 80));
+    const scripts = ['reserve', 'settle', 'release', 'read-counter'];
+    expect([...ran]).to.include.members(scripts.map((name) => `shared/quota/lua/${name}.lua`));
   });
 });

@@ -12,6 +12,7 @@ from leadscore_export.featurizer.featurizer import unix_ms
 from leadscore_export.train.command.failures import TrainError
 
 _MAX_DAYS = 36_500
+_OF_THE_CALLER = ("--json-lines", "--ask")
 DateOrder = Literal["dmy", "mdy"]
 
 
@@ -21,6 +22,7 @@ class TrainOptions:
 
     file: Path
     converted: str
+    stored: int | None = None
     won_values: tuple[str, ...] = ()
     lost_values: tuple[str, ...] = ()
     others_lost: bool = False
@@ -39,11 +41,18 @@ class TrainOptions:
     budget_seconds: float = 60.0
     out: Path = Path("model")
     replace: bool = False
-    name: str = "Lead conversion"
+    name: str | None = None
     version: str | None = None
     yes: bool = False
     ask: bool = False
     json_lines: bool = False
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> list[str]:
+        """The command line that repeats the training."""
+        own = [argument for argument in self.arguments if argument not in _OF_THE_CALLER]
+        return ["python", "-m", "leadscore_export.train", *own]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -56,12 +65,17 @@ class _Parser(argparse.ArgumentParser):
 def parsed_options(arguments: Sequence[str]) -> TrainOptions:
     """The options of a command line. Raises TrainError with the code `usage`."""
     given = _parser().parse_args(arguments)
+    if (given.stored is None) == (given.file is None):
+        raise TrainError("usage", "give a file, or --stored with the open descriptor of stored leads")
+    if given.stored is None and given.converted is None:
+        raise TrainError("usage", "--converted is missing: it names the column with the outcome")
     if given.others_lost and not given.won_values:
         raise TrainError("usage", "--others-lost needs --won-values, or a won value would count as lost")
-    file = Path(given.file)
+    file = Path(given.file or "stored")
     return TrainOptions(
         file=file,
-        converted=given.converted,
+        converted=given.converted or "",
+        stored=given.stored,
         won_values=_values("--won-values", given.won_values),
         lost_values=_values("--lost-values", given.lost_values),
         others_lost=given.others_lost,
@@ -85,6 +99,7 @@ def parsed_options(arguments: Sequence[str]) -> TrainOptions:
         yes=given.yes,
         ask=given.ask,
         json_lines=given.json_lines,
+        arguments=tuple(arguments),
     )
 
 
@@ -95,8 +110,9 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("file", help="CSV (or .csv.gz) with one past lead a row")
-    add("--converted", required=True, metavar="COLUMN", help="column with the outcome")
+    add("file", nargs="?", help="CSV (or .csv.gz) with one past lead a row")
+    add("--converted", metavar="COLUMN", help="column with the outcome")
+    add("--stored", type=int, metavar="DESCRIPTOR", help="stored leads of a model, handed over by a program")
     add("--won-values", action="append", default=[], metavar="LIST", help='such as "Closed Won,Won"')
     add("--lost-values", action="append", default=[], metavar="LIST", help='such as "Closed Lost"')
     add("--others-lost", action="store_true", help="every other value means not converted")
@@ -115,7 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--budget", type=_seconds, default=60.0, metavar="SECONDS", help="of the search")
     add("--out", metavar="FOLDER", help="folder of the result")
     add("--replace", action="store_true", help="replace the folder if it exists")
-    add("--name", default="Lead conversion", help="displayed name of the score")
+    add("--name", help="displayed name of the score")
     add("--version", help="version of the model; by default date and digest")
     add("--yes", action="store_true", help="keep fields that were perhaps not known at scoring")
     add("--ask", action="store_true", help="ask about such fields")

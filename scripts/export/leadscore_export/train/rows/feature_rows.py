@@ -40,7 +40,7 @@ def feature_rows(table: Table, featurizer: Featurizer, at_ms: Vector | None) -> 
 def dates_of(column: Column, missing: frozenset[str], date_order: str | None) -> Vector:
     """Unix ms of each row, NaN where the cell is missing or no date."""
     read = date_reader(missing, date_order)
-    found = [read(text) for text in column.texts]
+    found = [NoValue.UNREADABLE if isinstance(cell, list) else read(cell) for cell in column.texts]
     by_text = np.array([np.nan if isinstance(value, NoValue) else value for value in found], dtype=np.float64)
     dates: Vector = by_text[column.codes]
     return dates
@@ -57,7 +57,9 @@ def _by_text(column: Column, feature: Mapping[str, Any], featurizer: Featurizer)
         {"features": [alone], "width": width, "missing_tokens": featurizer.missing_tokens}
     )
     # A record of its own a cell: with twenty cells or more, `rows` warns if none has a value.
-    parts = [reader.rows([{feature["field"]: text}])[0] for text in column.texts]
+    takes_lists = feature["type"] == "multi"
+    cells = ["" if isinstance(cell, list) and not takes_lists else cell for cell in column.texts]
+    parts = [reader.rows([{feature["field"]: cell}])[0] for cell in cells]
     return np.asarray(parts, dtype=np.float32)
 
 

@@ -13,10 +13,13 @@ from leadscore_export.train.command.failures import TrainError
 from leadscore_export.train.command.options import TrainOptions
 from leadscore_export.train.outcomes import LeadRows, check_classes, one_row_a_lead, read_outcomes
 from leadscore_export.train.read_table import Column, Table, read_table
+from leadscore_export.train.stored import StoredLeads, read_stored
 
 Vector = npt.NDArray[np.float64]
 
 _FEW_ROWS, _FEW_CONVERSIONS = 1000, 120
+MOST_LEADS = 1_000_000
+_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Leads:
     `group`: Rows of one value belong together.
     `left_out`: Columns that train nothing, with the reasons.
     `counts`: Rows of the file, and rows that were left out, by reason.
+    `stored`: The stored leads that these are, None for leads of a file.
     """
 
     table: Table
@@ -39,11 +43,50 @@ class Leads:
     group: Column | None
     left_out: dict[str, str]
     counts: dict[str, int]
+    stored: StoredLeads | None = None
+
+    def missing(self, options: TrainOptions) -> tuple[str, ...]:
+        """Texts that mean missing."""
+        return options.missing if self.stored is None else self.stored.missing_tokens
 
     @property
     def split_ms(self) -> Vector | None:
         """The dates that part old leads from new ones."""
         return None if self.is_one_day else self.at_ms
+
+
+def stored_leads(options: TrainOptions, note: Callable[[str], None]) -> Leads:
+    """Reads the stored leads of a model. Raises TrainError."""
+    if options.stored is None:
+        raise ValueError("the options name no stored leads")
+    try:
+        with open(options.stored, encoding="utf-8") as lines:  # noqa: PTH123, it is a descriptor
+            stored = read_stored(lines)
+    except OSError as problem:
+        raise TrainError(
+            "bad_stored_leads", f"descriptor {options.stored} cannot be read: {problem}"
+        ) from problem
+    left_out = {stored.table.named(wanted, "--skip").name: "--skip" for wanted in options.skip}
+    _note_few(stored.converted, note)
+    return Leads(
+        table=stored.table,
+        converted=stored.converted,
+        at_ms=stored.at_ms,
+        is_one_day=False,
+        group=None,
+        left_out=left_out,
+        counts={"leads": stored.table.rows, **stored.counts},
+        stored=stored,
+    )
+
+
+def _note_few(converted: Vector, note: Callable[[str], None]) -> None:
+    won = int(converted.sum())
+    if len(converted) < _FEW_ROWS or won < _FEW_CONVERSIONS:
+        note(
+            f"only {len(converted):,} leads, {won:,} of them converted: with {_FEW_ROWS:,} leads and "
+            f"{_FEW_CONVERSIONS} conversions the figures are more certain"
+        )
 
 
 def read_leads(options: TrainOptions, note: Callable[[str], None]) -> Leads:
@@ -76,15 +119,15 @@ def read_leads(options: TrainOptions, note: Callable[[str], None]) -> Leads:
         counts |= known.counts
         is_known &= known.is_known
         converted = known.converted
+    if int(is_known.sum()) > MOST_LEADS:
+        counts["beyond_most"] = int(is_known.sum()) - MOST_LEADS
+        is_known = _fewer(is_known, None if as_of is None or as_of.is_one_day else at_ms)
+        chosen = "a random" if as_of is None or as_of.is_one_day else "the newest"
+        note(f"{chosen} {MOST_LEADS:,} leads train; more are too many for one training")
     rows = joined.rows[is_known]
     converted = converted[is_known]
     check_classes(converted)
-    won = int(converted.sum())
-    if len(rows) < _FEW_ROWS or won < _FEW_CONVERSIONS:
-        note(
-            f"only {len(rows):,} leads, {won:,} of them converted: with {_FEW_ROWS:,} leads and "
-            f"{_FEW_CONVERSIONS} conversions the figures are more certain"
-        )
+    _note_few(converted, note)
     return Leads(
         table=table.taken(rows),
         converted=converted,
@@ -94,6 +137,18 @@ def read_leads(options: TrainOptions, note: Callable[[str], None]) -> Leads:
         left_out=left_out,
         counts=counts | {"leads": len(rows)},
     )
+
+
+def _fewer(is_known: npt.NDArray[np.bool_], at_ms: Vector | None) -> npt.NDArray[np.bool_]:
+    """The newest of the known leads, without dates a random part."""
+    known = np.flatnonzero(is_known)
+    if at_ms is None:
+        chosen = np.random.default_rng(_SEED).choice(known, MOST_LEADS, replace=False)
+    else:
+        chosen = known[np.argsort(-at_ms[known], kind="stable")[:MOST_LEADS]]
+    fewer = np.zeros(len(is_known), dtype=bool)
+    fewer[chosen] = True
+    return fewer
 
 
 def _joined(table: Table, lead: Column | None, converted: Vector, as_of: AsOf | None) -> LeadRows:

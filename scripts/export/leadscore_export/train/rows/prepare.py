@@ -16,6 +16,7 @@ from leadscore_export.train.leaks import FieldRank, rank_fields
 from leadscore_export.train.rows.feature_rows import feature_rows
 from leadscore_export.train.rows.leads import Leads
 from leadscore_export.train.rows.split import Split, fewer_groups, row_groups, split_rows
+from leadscore_export.train.stored import stored_features
 
 Rows = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float64]
@@ -61,7 +62,7 @@ def prepare(
     """
     every = np.arange(leads.table.rows)
     chosen = _choose(leads, options, every, leads.left_out)
-    featurizer = Featurizer(chosen.features, missing_tokens=options.missing)
+    featurizer = Featurizer(chosen.features, missing_tokens=leads.missing(options))
     rows = feature_rows(leads.table, featurizer, leads.at_ms)
     groups = row_groups(rows, leads.group)
     # Suspects are left out before the split, because without them more rows are equal.
@@ -69,7 +70,7 @@ def prepare(
     left_out = {**leads.left_out, **confirm(ranks)}
     if len(left_out) > len(leads.left_out):
         chosen = _choose(leads, options, every, left_out)
-        featurizer = Featurizer(chosen.features, missing_tokens=options.missing)
+        featurizer = Featurizer(chosen.features, missing_tokens=leads.missing(options))
         rows = feature_rows(leads.table, featurizer, leads.at_ms)
         groups = row_groups(rows, leads.group)
     split = split_rows(leads.converted, fewer_groups(groups), leads.split_ms)
@@ -77,7 +78,7 @@ def prepare(
     # The trained rows alone choose the features, so that the held-out ones are as new leads.
     final = _choose(leads, options, split.trained, left_out)
     if final.features != chosen.features:
-        featurizer = Featurizer(final.features, missing_tokens=options.missing)
+        featurizer = Featurizer(final.features, missing_tokens=leads.missing(options))
         rows = feature_rows(leads.table, featurizer, leads.at_ms)
     for word, cells in final.placeholders.items():
         note(f'"{word}" is in {cells:,} cells. If it means missing, give --missing "{word}"')
@@ -95,6 +96,8 @@ def prepare(
 
 
 def _choose(leads: Leads, options: TrainOptions, rows: Indexes, left_out: dict[str, str]) -> ChosenColumns:
+    if leads.stored is not None:
+        return stored_features(leads.stored, rows, left_out)
     return choose_columns(
         leads.table,
         rows,

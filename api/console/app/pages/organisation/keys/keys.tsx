@@ -26,7 +26,14 @@ export function KeysPage() {
   const change = may('admin') ? { change: setChanged, revoke: setRevoked } : undefined;
   return (
     <Page title="API keys" about="A key identifies a program that scores leads. Test keys are free." actions={actions}>
-      <Load of={keys}>{({ keys: all }) => <KeyList keys={all} actions={change} />}</Load>
+      <Load of={keys}>
+        {({ keys: all }) => (
+          <>
+            <NeedCalls keys={all.filter(({ needs_call: needs }) => needs)} />
+            <KeyList keys={all} actions={change} />
+          </>
+        )}
+      </Load>
       <KeyFinder />
       {isCreating && <CreateDialog close={() => setCreating(false)} created={keys.reload} />}
       {changed && <ChangeDialog of={changed} close={() => setChanged(undefined)} changed={keys.reload} />}
@@ -38,6 +45,20 @@ export function KeysPage() {
 interface KeyActions {
   readonly change: (key: Key) => void;
   readonly revoke: (key: Key) => void;
+}
+
+/** Keys that the operator's roll-out of a new pepper has not reached. */
+function NeedCalls({ keys }: { readonly keys: readonly Key[] }) {
+  if (keys.length === 0) return null;
+  const names = keys.slice(0, 5).map(({ name }) => name);
+  const more = keys.length > names.length ? ` and ${countText(keys.length - names.length)} more` : '';
+  return (
+    <p class="note warn">
+      The operator replaces the secret with which keys are stored. These keys have to be used once before the end of
+      that, or they are revoked: <strong>{names.join(', ')}</strong>
+      {more}. Nothing changes in your programs.
+    </p>
+  );
 }
 
 function KeyList({ keys, actions }: { readonly keys: readonly Key[]; readonly actions: KeyActions | undefined }) {
