@@ -15,6 +15,7 @@ import { addOutcomesCommands } from './commands/outcomes.js';
 import { addRestoreCommands } from './commands/restore.js';
 import { addScoreCommand } from './commands/score.js';
 import { addShardCommand } from './commands/shard.js';
+import { addTrainCommand } from './commands/train.js';
 import { addUsageCommands } from './commands/usage/usage-commands.js';
 import { addValidationCommands } from './commands/validation/validation-commands.js';
 import type { CliContext } from './context/cli-context.js';
@@ -45,6 +46,7 @@ export function createProgram(context: CliContext): Command {
   addOrganisationCommands(program, context);
   addKeyCommands(program, context);
   addModelCommands(program, context);
+  addTrainCommand(program, context);
   addUsageCommands(program, context);
   addLeadCommands(program, context);
   addOutcomesCommands(program, context);

@@ -10,6 +10,8 @@ export interface ProgressState {
   readonly fraction: number | undefined;
   /** Shown after the count, such as `17 failed`. */
   readonly detail?: string;
+  /** The time left, if the work knows it better than its pace does. */
+  readonly leftMs?: number;
 }
 
 interface Sample extends ProgressState {
@@ -57,8 +59,8 @@ export interface ProgressOptions {
   readonly stream: NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
   /** The activity, such as `Scoring`. */
   readonly label: string;
-  /** The counted items in the plural, such as `records`; empty when `readable` says it. */
-  readonly unit: string;
+  /** The counted items in the plural, such as `records`; empty if `readable` says it. Without it, none are counted. */
+  readonly unit?: string;
   /** Writes a number of items; `countText` by default. */
   readonly readable?: (count: number) => string;
   /** Interval between lines without a terminal; 5 s by default. */
@@ -143,14 +145,16 @@ export class Progress {
 
   private line(drawn: string): string {
     const { done, fraction, detail = '' } = this.state;
-    const { perSecond, leftMs } = this.pace.read();
+    const pace = this.pace.read();
+    const { leftMs = pace.leftMs } = this.state;
+    const { perSecond } = pace;
     const { unit, readable = countText } = this.options;
     const parts = [
       `${this.options.label}  ${drawn}`.trimEnd(),
       fraction === undefined ? '' : `${Math.floor(100 * fraction)} %`.padStart(5),
-      `${readable(done)} ${unit}`.trimEnd(),
+      unit === undefined ? '' : `${readable(done)} ${unit}`.trimEnd(),
       detail,
-      perSecond === undefined ? '' : `${readable(Math.round(perSecond))}/s`,
+      unit === undefined || perSecond === undefined ? '' : `${readable(Math.round(perSecond))}/s`,
       this.note !== '' || leftMs === undefined || fraction === 1 ? this.note : `${readableDuration(leftMs)} left`,
     ];
     return parts.filter((part) => part !== '').join('  ');

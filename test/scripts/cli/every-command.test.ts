@@ -98,6 +98,7 @@ describe('every command', () => {
       ['key', 'set', 'key_a', '--expires', 'tomorrow'],
       ['key', 'set', 'leadscore_sk_x', '--expires', 'never'],
       ['model', 'import', 'x'],
+      ['train', 'leads.csv'],
       ['model', 'set', 'mdl_a', '--live-api', 'maybe'],
       ['model', 'coverage', 'mdl_a', '--days', '91'],
       ['model', 'promote', 'mdl_a', '--force'],
@@ -208,6 +209,7 @@ describe('every command', () => {
         'validation show',
         'validation simulate',
         'score',
+        'train',
         ...['job create', 'job list', 'job show', 'job pause', 'job resume', 'job cancel', 'job delete', 'job results'],
       ],
     ];

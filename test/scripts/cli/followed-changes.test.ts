@@ -55,6 +55,8 @@ const others = [
   ],
   ...['console member list', 'console member add', 'console member set', 'console member remove'],
   ...['console login', 'console token create', 'console token list', 'console token revoke', 'score', 'shard'],
+  // It adds a model as `model import` does.
+  'train',
   ...['job create', 'job list', 'job show', 'job pause', 'job resume', 'job cancel', 'job delete', 'job results'],
 ];
 
