@@ -6,6 +6,7 @@ import type { UpkeepConnections } from './connect.js';
 import { removalTimings, removeOrganisations } from './deletions/remove-organisations.js';
 import type { UpkeepJob } from './jobs.js';
 import { removeUnscoredOutcomes } from './outcome-retention.js';
+import { createDueJobs } from './rescore.js';
 import { removeOldJobs, removeOldPredictions, retentionTimings } from './retention.js';
 import { eraseAgain } from './second-erasure.js';
 import { rollUpUsage } from './usage-rollup.js';
@@ -15,6 +16,7 @@ export const upkeepTimings = {
   retentionEveryMs: 60_000,
   secondErasureEveryMs: 60_000,
   rollUpEveryMs: 10 * 60_000,
+  rescoreEveryMs: 60_000,
 };
 
 export interface JobListOptions {
@@ -79,6 +81,11 @@ export function upkeepJobs(
       name: 'erasures',
       when: { every: timings.secondErasureEveryMs },
       run: async () => void (await eraseAgain(erasureDeps, { nowMs: await redisNowMs(redis), signal })),
+    },
+    {
+      name: 'rescore',
+      when: { every: timings.rescoreEveryMs },
+      run: () => createDueJobs({ database, clock, logger }),
     },
     {
       name: 'usage-rollup',

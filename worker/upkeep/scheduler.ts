@@ -18,7 +18,8 @@ export interface SchedulerOptions {
 /**
  * Starts upkeep, which one pool at a time does:
  * - every four seconds, the sweep of expired leases, and eviction when Redis is short of memory;
- * - as repeated BullMQ jobs: retention and the second erasure of leads every minute, the usage roll-up every ten;
+ * - as repeated BullMQ jobs: retention, the second erasure of leads and jobs of stored leads every minute, the usage
+ *   roll-up every ten;
  * - in queues of their own, the grading of models and the checks of uploaded bundles.
  */
 export async function startScheduler(

@@ -3,9 +3,10 @@ import { type Model, type ModelFields, ModelStore, type RemovableField } from '.
 import { type ActionContext, defineAction, difference } from '../action.js';
 import { deleteModelOutput, modelInput, modelSchema, overrideInput, setModelInput } from '../schemas/models.js';
 import { modelDocument, requireModel, requireVersion, settingsOf } from './read-models.js';
+import { newRescoring } from './rescoring.js';
 import { endedBy, previousAfter, requireServable } from './serve-version.js';
 
-/** Changes the given settings of a model: Live API, name, version, override. */
+/** Changes the given settings of a model: Live API, name, version, override, jobs of stored leads. */
 export const setModel = defineAction({
   name: 'model.set',
   description: 'Change settings of a model. An override lets its version score without passed validation.',
@@ -14,7 +15,7 @@ export const setModel = defineAction({
   input: setModelInput,
   output: modelSchema,
   async run(context, input) {
-    const { model_id: modelId, live_api: liveApi, name, version, override } = input;
+    const { model_id: modelId, live_api: liveApi, name, version, override, rescore } = input;
     const model = await requireModel(context, input);
     if (version !== undefined) await requireVersion(context, modelId, version);
     const reason = override?.reason;
@@ -23,8 +24,15 @@ export const setModel = defineAction({
       ...(name === undefined ? {} : { name: name.trim() }),
       ...(version === undefined ? {} : { version }),
       ...(reason === undefined ? {} : { override: newOverride(context, version ?? model.version, reason) }),
+      ...(rescore && {
+        rescore: await newRescoring(context, { ...model, version: version ?? model.version }, rescore),
+      }),
     };
-    return await changeModel(context, model, { changes, removed: override === null ? ['override'] : [], reason });
+    const removed: RemovableField[] = [
+      ...(override === null ? (['override'] as const) : []),
+      ...(rescore === null ? (['rescore'] as const) : []),
+    ];
+    return await changeModel(context, model, { changes, removed, reason });
   },
 });
 

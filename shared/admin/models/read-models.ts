@@ -12,6 +12,7 @@ import { AdminError, notFound } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { listModelsInput, listModelsOutput, modelInput, modelSchema } from '../schemas/models.js';
 import { candidateRunOf } from './candidates/candidate-run.js';
+import { rescoringDocument, rescoringOf } from './rescoring.js';
 
 export const listModels = defineAction({
   name: 'model.list',
@@ -77,14 +78,16 @@ export const unknownVersion = (modelId: string, version: string): AdminError =>
 /** A model as every action on one model shows it. */
 export async function modelDocument(context: ActionContext, model: Model): Promise<ShapeOf<typeof modelSchema>> {
   const { database } = context;
-  const [versions, manifest, verdict, run] = await Promise.all([
+  const [versions, manifest, verdict, run, rescore] = await Promise.all([
     listVersions(database, model._id),
     loadManifest(database, model._id, model.version),
     verdictsOf(context).of(model),
     candidateRunOf(database, model),
+    rescoringOf(context, model),
   ]);
   return {
     ...summaryOf(model, verdict),
+    ...rescore,
     ...(run === undefined ? {} : { candidate_run: run }),
     versions: versions.map(({ version, digest, imported_at }) => ({
       ...{ version, digest },
@@ -100,7 +103,7 @@ export const verdictsOf = ({ clock, database }: Pick<ActionContext, 'clock' | 'd
 
 /** The members of a model that do not depend on other collections. */
 export function settingsOf(model: Model) {
-  const { candidate, previous } = model;
+  const { candidate, previous, rescore } = model;
   const applies = overrideOf(model) !== undefined;
   const override = model.override && { [applies ? 'override' : 'other_override']: overrideDocument(model.override) };
   return {
@@ -113,6 +116,7 @@ export function settingsOf(model: Model) {
     ...override,
     ...(candidate && { candidate: { ...candidate, since: candidate.since.toISOString() } }),
     ...(previous && { previous: previousDocument(previous) }),
+    ...(rescore && { rescore: rescoringDocument(rescore) }),
     created_at: model.created_at.toISOString(),
   };
 }

@@ -1,5 +1,5 @@
 import { closedObject, count, countOrNull, flag, instant, list, numberOrNull, text } from '../../contract/schema.js';
-import { bucket, modelId, organisationId } from './members.js';
+import { bucket, keyId, modelId, organisationId } from './members.js';
 
 const jobMembers = {
   job_id: text,
@@ -125,6 +125,31 @@ export const createStoredJobInput = closedObject({
   'explain?': flag,
   'stop_at?': { type: 'string', enum: ['limit', 'backstop'] },
 });
+
+const rescoring = {
+  /** `promotion`: once another version scores calls. `nightly`: at the begin of each UTC day. */
+  when: { type: 'string', enum: ['promotion', 'nightly'] },
+  /** The key under which the jobs count. */
+  key_id: keyId,
+  /** Leads of one job. */
+  at_most: { type: 'integer', minimum: 1, maximum: 2_000_000 },
+} as const;
+
+/** The jobs of stored leads that the service creates for a model by itself. */
+export const rescoringSchema = closedObject({
+  ...rescoring,
+  /** Absent for a key that no longer exists, and in lists. */
+  'key_name?': text,
+  by: text,
+  since: instant,
+  /** The last job. */
+  'job_id?': text,
+  /** Why no job follows. */
+  'ended?': closedObject({ at: instant, reason: text }),
+});
+
+/** Sets these jobs; null ends them. */
+export const rescoringInput = { ...closedObject(rescoring), type: ['object', 'null'] } as const;
 
 /** The first bytes of a file in base64, inflated if it is gzip. */
 const headOfFile = { type: 'string', maxLength: 200_000, pattern: '^[A-Za-z0-9+/]*={0,2}$' } as const;

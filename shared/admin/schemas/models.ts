@@ -13,6 +13,7 @@ import {
   text,
   textOrNull,
 } from '../../contract/schema.js';
+import { rescoringInput, rescoringSchema } from './jobs.js';
 import { day, explainMethod, modelId, name, organisationId, version } from './members.js';
 
 const verdictState = {
@@ -60,6 +61,7 @@ const settingMembers = {
   'other_override?': overrideSchema,
   'candidate?': candidateSchema,
   'previous?': previousSchema,
+  'rescore?': rescoringSchema,
   created_at: instant,
 } as const;
 const modelMembers = { ...settingMembers, validation: verdictSchema } as const;
@@ -232,6 +234,7 @@ export const setModelInput = closedObject({
     required: ['reason'],
     additionalProperties: false,
   },
+  'rescore?': rescoringInput,
 });
 
 export const overrideInput = closedObject({ org_id: organisationId, model_id: modelId, reason: name });

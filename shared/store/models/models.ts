@@ -25,6 +25,24 @@ export interface PreviousVersion {
   readonly override?: Override;
 }
 
+/** The jobs that score the stored leads of a model again, without a person: see `docs/models.md`. */
+export interface Rescoring {
+  /** `promotion`: once another version scores calls. `nightly`: at the begin of each UTC day. */
+  readonly when: 'promotion' | 'nightly';
+  /** Id of the API key under which the jobs count. */
+  readonly key: string;
+  /** Leads of one job. */
+  readonly at_most: number;
+  readonly by: string;
+  readonly since: Date;
+  /** The version, or the UTC day, for which nothing is left to do. */
+  readonly done_for: string;
+  /** The last job. Absent before the first one. */
+  readonly job?: string;
+  /** Set when the key no longer allows it: no job follows. */
+  readonly ended?: { readonly at: Date; readonly reason: string };
+}
+
 /** One document of `models`. */
 export interface Model {
   /** `mdl_…` */
@@ -39,6 +57,7 @@ export interface Model {
   readonly candidate?: Candidate;
   /** Absent if no other version scored calls before, and after a rollback. */
   readonly previous?: PreviousVersion;
+  readonly rescore?: Rescoring;
   readonly created_at: Date;
   /** Callers cannot use a deleted model; its predictions stay. */
   readonly deleted_at?: Date;
@@ -46,11 +65,14 @@ export interface Model {
 
 /** Fields of a model that may be set. */
 export type ModelFields = Partial<
-  Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'candidate' | 'previous' | 'deleted_at'>
+  Pick<
+    Model,
+    'name' | 'family' | 'live_api' | 'version' | 'override' | 'candidate' | 'previous' | 'rescore' | 'deleted_at'
+  >
 >;
 
 /** Fields of a model that may be removed. */
-export type RemovableField = 'override' | 'candidate' | 'previous';
+export type RemovableField = 'override' | 'candidate' | 'previous' | 'rescore';
 
 const hasCandidate = { 'candidate.since': { $exists: true } };
 
@@ -98,6 +120,21 @@ export class ModelStore {
   /** The models of all organisations that have a candidate, without deleted ones. */
   withCandidates(): Promise<Model[]> {
     return this.collection.find({ ...hasCandidate, deleted_at: { $exists: false } }).toArray();
+  }
+
+  /** The models of all organisations whose stored leads are scored again by themselves, without deleted ones. */
+  withRescoring(): Promise<Model[]> {
+    const isOn = { 'rescore.since': { $exists: true }, 'rescore.ended': { $exists: false } };
+    return this.collection.find({ ...isOn, deleted_at: { $exists: false } }).toArray();
+  }
+
+  /** Notes what was done for a model whose stored leads are scored again, unless a person has changed it since. */
+  async noteRescoring(
+    { _id, since }: { readonly _id: string; readonly since: Date },
+    noted: Partial<Pick<Rescoring, 'done_for' | 'job' | 'ended'>>,
+  ): Promise<void> {
+    const $set = Object.fromEntries(Object.entries(noted).map(([name, value]) => [`rescore.${name}`, value]));
+    await this.change({ _id, 'rescore.since': since, deleted_at: { $exists: false } }, { $set });
   }
 
   /** The versions that score calls, by the ids of some models. Deleted models have none. */

@@ -66,6 +66,28 @@ describe('leadscore model', () => {
     expect(models).to.have.length(1);
   });
 
+  it('model set --rescore names a key and a number, model show says so, and off ends it', async () => {
+    const organisation = await desk.newOrganisation();
+    const id = await newModel(organisation);
+    const key = String((await desk.document('key', 'create', organisation, '--name', 'Nightly')).key_id);
+    for (const [words, problem] of [
+      [['--rescore', 'nightly'], '--rescore nightly needs --key'],
+      [['--rescore', 'off', '--key', key], '--key and --at-most need --rescore promotion or --rescore nightly'],
+      [['--key', key], 'Nothing to set'],
+    ] as const) {
+      const { exitCode, stderr } = await desk.run('model', 'set', id, ...words);
+      expect([exitCode, stderr.includes(problem)], stderr).to.deep.equal([2, true]);
+    }
+    const refused = await desk.run('model', 'set', id, '--rescore', 'nightly', '--key', 'key_none', '--at-most', '5');
+    expect(refused.stderr).to.include('The organisation has no such key.');
+    const set = await desk.document('model', 'set', id, '--rescore', 'nightly', '--key', key, '--at-most', '50000');
+    expect(set.rescore).to.include({ when: 'nightly', key_id: key, key_name: 'Nightly', at_most: 50_000 });
+    expect((await desk.run('model', 'show', id)).stdout.replaceAll(/\s+/g, ' ')).to.include(
+      `Rescoring at most 50,000 stored leads each night (UTC), under ${key} (Nightly), by ${operatorName()}`,
+    );
+    expect(await desk.document('model', 'set', id, '--rescore', 'off')).to.not.have.property('rescore');
+  });
+
   it('model show names the order in which a date is read', async () => {
     const date = { label: 'Date', type: 'date', impute: 0 } as const;
     const features = [

@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { storedLimits } from '../../../../shared/store/jobs/job-options.js';
 import type { CliContext } from '../../context/cli-context.js';
 import { defineCommand, type JsonOption, nonBlank, onOrOff, plainText, wholeNumber } from '../define-command.js';
 import type { ImportOptions } from './import-model.js';
@@ -168,20 +169,38 @@ function addCheck(models: Command, context: CliContext): void {
   });
 }
 
+const setNotes = `
+--rescore promotion creates a job of stored leads (docs/bulk.md) once another
+version scores calls; --rescore nightly on each day (UTC). It begins with the
+next version or day. The leads were sent in the last 90 days. Each one counts.
+The setting ends when its key is revoked, expires or loses a scope.`;
+
 function addSet(models: Command, context: CliContext): void {
   defineCommand(models, {
     usage: 'set <model>',
-    description: 'Turn the Live API on or off, choose the active version, rename, override the deploy policy',
+    description:
+      'Turn the Live API on or off, choose the active version, rename, override the policy, score leads again',
     examples: [
       'model set mdl_7Gx2dQpW0aZrTn5K --live-api off',
       'model set mdl_7Gx2dQpW0aZrTn5K --override on --reason "approved by the sales board"',
+      'model set mdl_7Gx2dQpW0aZrTn5K --rescore promotion --key key_9bTqW2xYz0aLmN4p --at-most 50000',
     ],
+    notes: setNotes.trim(),
   })
     .option('--live-api <on|off>', 'whether calls may use the model', onOrOff)
     .option('--version <version>', 'version to activate; `model show` lists the versions', nonBlank)
     .option('--name <name>', 'name for people', plainText)
     .option('--override <on|off>', 'let this version score without passed validation', onOrOff)
     .option('--reason <reason>', 'reason for the override; stored with your user name and the time', plainText)
+    .addOption(
+      new Option('--rescore <when>', 'score stored leads again by themselves').choices(['promotion', 'nightly', 'off']),
+    )
+    .option('--key <key>', 'with --rescore: id of the live key under which these leads count', nonBlank)
+    .option(
+      '--at-most <leads>',
+      'with --rescore: leads of one job, those that were sent last',
+      wholeNumber({ min: 1, max: storedLimits.rows }),
+    )
     .action(async (modelId: string, options: SetModelOptions) => {
       const { setModel } = await import('./set-model.js');
       await context.present(options, setModel(context, modelId, options));

@@ -16,6 +16,10 @@ export interface SetModelOptions {
   readonly name?: string;
   readonly override?: boolean;
   readonly reason?: string;
+  readonly rescore?: 'promotion' | 'nightly' | 'off';
+  /** Id of the key of these jobs. */
+  readonly key?: string;
+  readonly atMost?: number;
   readonly json?: boolean;
 }
 
@@ -34,9 +38,9 @@ export interface DeleteModelOptions {
 
 /** Changes the given settings of a model and keeps the others. */
 export async function setModel(context: CliContext, modelId: string, options: SetModelOptions): Promise<CommandResult> {
-  const { liveApi, version, name, override, reason } = options;
-  if ([liveApi, version, name, override].every((option) => option === undefined))
-    throw usageError('Nothing to set. Give --live-api, --version, --name or --override');
+  const { liveApi, version, name, override, reason, rescore } = options;
+  if ([liveApi, version, name, override, rescore].every((option) => option === undefined))
+    throw usageError('Nothing to set. Give --live-api, --version, --name, --override or --rescore');
   if (override === true && reason === undefined)
     throw usageError('--override on needs --reason, which is stored and shown with the verdict');
   if (reason !== undefined && override !== true) throw usageError('--reason needs --override on');
@@ -46,8 +50,23 @@ export async function setModel(context: CliContext, modelId: string, options: Se
     ...(version === undefined ? {} : { version }),
     ...(name === undefined ? {} : { name }),
     ...(override === undefined ? {} : { override: reason === undefined ? null : { reason } }),
+    ...rescoringOf(options),
   });
   return { document, text: describeModel(document) };
+}
+
+/** @throws CliError for options of `--rescore` that do not belong together */
+function rescoringOf({ rescore: when, key, atMost }: SetModelOptions) {
+  const hasMore = key !== undefined || atMost !== undefined;
+  if (when === undefined || when === 'off') {
+    if (hasMore) throw usageError('--key and --at-most need --rescore promotion or --rescore nightly');
+    return when === undefined ? {} : { rescore: null };
+  }
+  if (key === undefined || atMost === undefined)
+    throw usageError(
+      `--rescore ${when} needs --key, the id of the key under which the leads count, and --at-most, the leads of one job`,
+    );
+  return { rescore: { when, key_id: key, at_most: atMost } };
 }
 
 /** Makes a stored version the candidate of a model, or ends its candidacy. */

@@ -9,7 +9,7 @@ import type { Model, ModelStore } from '../../../../shared/store/models/models.j
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { notFound } from '../../context/cli-error.js';
 import { perform } from '../../context/perform.js';
-import { readableDate } from '../../output/readable-numbers.js';
+import { countText, readableDate } from '../../output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../../output/table.js';
 import { coverageLine } from './show-coverage.js';
 
@@ -64,6 +64,17 @@ const useOf = (model: ModelDocument, version: string): string => {
   return uses.length === 0 ? '' : ` (${uses.join(', ')})`;
 };
 
+/** When stored leads are scored again by themselves; undefined if never. */
+function rescoringText({ rescore }: ModelDocument): string | undefined {
+  if (rescore === undefined) return undefined;
+  const { when, key_id: keyId, key_name: name, at_most: most, by, job_id: jobId, ended } = rescore;
+  const occasion = when === 'nightly' ? 'each night (UTC)' : 'after another version has come to score calls';
+  const setting = `at most ${countText(most)} stored leads ${occasion}, under ${keyId}${name === undefined ? '' : ` (${name})`}, by ${by}`;
+  const last = jobId === undefined ? '' : `\nlast job: ${jobId}`;
+  if (ended === undefined) return setting + last;
+  return `ended ${readableDate(new Date(ended.at))} UTC. ${ended.reason} It was: ${setting}${last}`;
+}
+
 /** A model as text, without its fields. @param coverage what needs attention among the fields of its calls */
 export function describeModel(model: ModelDocument, coverage?: string): string {
   const listed = model.versions.map(
@@ -84,6 +95,7 @@ export function describeModel(model: ModelDocument, coverage?: string): string {
       'Previous',
       model.previous && `${model.previous.version}. Back to it: npx leadscore model rollback ${model.model_id}`,
     ],
+    ['Rescoring', rescoringText(model)],
     ['Coverage', coverage],
     ['Versions', listed.join('\n')],
   ]);

@@ -17,6 +17,7 @@ import { Gates, liftFigures, type Report, totalsOf } from './gates.js';
 import type { Model } from './model-props.js';
 import { LiveSwitch } from './models.js';
 import { Advice, VerdictNote } from './outlook.js';
+import { RescoringCard } from './rescoring.js';
 import { Stability, wilsonTerm } from './terms.js';
 import { Versions } from './versions.js';
 
@@ -52,6 +53,7 @@ export function ModelPage() {
               {report.data && <ContributionsCard of={report.data.contributions ?? []} />}
               <Versions model={data} changed={changed} />
             </div>
+            <RescoringCard model={data} changed={changed} />
             <FieldsCard key={`${data.model_id} ${data.version}`} model={data} />
           </>
         )}
