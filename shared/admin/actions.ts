@@ -39,6 +39,7 @@ import {
 import { showOverview } from './usage/overview.js';
 import { listRefusedCalls } from './usage/refused-calls.js';
 import { showUsage } from './usage/show-usage.js';
+import { showUsageDays } from './usage/usage-of-days.js';
 
 /** An action at an address below `/admin/v1`. Parameters of the path are members of its input. */
 export interface ActionRoute {
@@ -87,6 +88,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/orgs/:org_id/overview', showOverview),
   route('get', '/orgs/:org_id/attention', showAttention),
   route('get', '/orgs/:org_id/usage', showUsage),
+  route('get', '/orgs/:org_id/usage/days', showUsageDays),
   route('get', '/orgs/:org_id/refused-calls', listRefusedCalls),
   route('get', '/orgs/:org_id/crm', showCrm),
   route('get', '/orgs/:org_id/recent-leads', recentLeads),

@@ -74,15 +74,19 @@ describe('the Python exporter', () => {
     }
   });
 
-  it('passes its own tests, in which the service checks a bundle of every trainer', async function () {
-    this.timeout(1_210_000);
-    const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 1_200_000);
-    for (const [line] of output.matchAll(/^SKIPPED .*$/gm)) console.log(`      ${line}`);
-    // The suite also leaves out tests when the service is not built. Here it is.
-    const hidden = output.match(/^SKIPPED (?!.*there are no real ones in).*$/gm) ?? [];
-    expect(output).to.match(/\d+ passed/);
-    expect(hidden).to.deep.equal([]);
-  });
+  for (const [what, ...parts] of [
+    ['passes its own tests, in which the service checks a bundle of every trainer', 'tests', '--ignore=tests/train'],
+    ['passes the tests of its training on past leads', 'tests/train'],
+  ] as const)
+    it(what, async function () {
+      this.timeout(1_210_000);
+      const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no', ...parts], 1_200_000);
+      for (const [line] of output.matchAll(/^SKIPPED .*$/gm)) console.log(`      ${line}`);
+      // The suite also leaves out tests when the service is not built. Here it is.
+      const hidden = output.match(/^SKIPPED (?!.*there are no real ones in).*$/gm) ?? [];
+      expect(output).to.match(/\d+ passed/);
+      expect(hidden).to.deep.equal([]);
+    });
 
   it('keeps the rules of its pyproject.toml (ruff)', async () => {
     const { exitCode, output } = await runProgram(program('ruff'), ['check', '--no-cache', '.'], {

@@ -4,11 +4,9 @@ import type { CliContext, CommandResult } from '../context/cli-context.js';
 import { CliError } from '../context/cli-error.js';
 import { untilInterrupted } from '../context/file-run.js';
 import { requireOrganisation } from '../context/require-organisation.js';
-import { namedPython, trainingPython } from './python-environment.js';
-import { runTraining, type TrainingRun } from './run-training.js';
+import { train } from './train-model.js';
 import { checkFileOptions, type TrainOptions, trainingWords } from './train-options.js';
 import type { FinishedTraining } from './training-messages.js';
-import { TrainingScreen } from './training-screen.js';
 import { trainingText } from './training-text.js';
 
 /**
@@ -36,20 +34,6 @@ export async function trainOnFile(context: CliContext, path: string, options: Tr
     document: { ...document, model_id, imported: imported.document },
     text: `${trainingText(trained, context.stdout)}\n\n${imported.text}`,
   };
-}
-
-/** Trains with the interpreter of the options, and shows how far it is. */
-async function train(
-  context: CliContext,
-  { python: named, json }: TrainOptions,
-  run: Omit<TrainingRun, 'python'>,
-): Promise<FinishedTraining> {
-  const screen = new TrainingScreen(context, json === true);
-  const { signal } = run;
-  const say = screen.say.bind(screen);
-  const python = named === undefined ? await trainingPython({ say, signal }) : await namedPython(named, signal);
-  screen.start();
-  return await runTraining({ ...run, python }, screen).finally(() => screen.stop());
 }
 
 /** The training took minutes, and its bundle is there. */

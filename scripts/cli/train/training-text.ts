@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { countText, shareText } from '../../../shared/contract/figures.js';
 import { lineWidth, type OutputStream } from '../context/cli-context.js';
 import { renderFields } from '../output/table.js';
@@ -18,7 +17,7 @@ export function trainingText({ bundle, report, training }: FinishedTraining, str
       ['Top fifth', `converts ${lift.toFixed(2)} times as often as all`],
       ...reasons.map((reason, index): [string, string] => [index === 0 ? 'Left out' : '', reason]),
       ['Bundle', bundle],
-      ['Report', existsSync(report) ? report : undefined],
+      ['Report', report],
     ],
     { width: lineWidth(stream) },
   );

@@ -19,6 +19,7 @@ const clearedSettings: Settings = {
 
 const filesIn = (directory: string) => ({
   leads: join(directory, 'leads.csv'),
+  past_leads: join(directory, 'past-leads.csv'),
   changes: join(directory, 'changes.csv'),
   partner: join(directory, 'partner.csv'),
   corrected: join(directory, 'partner.corrected.csv'),

@@ -4,6 +4,7 @@ import { inputTable } from '../../cli/output/input-table.js';
 import { countText, readableDuration } from '../../cli/output/readable-numbers.js';
 import { type Columns, renderFields, tableOf } from '../../cli/output/table.js';
 import { wrapJson } from '../../cli/output/wrap-text.js';
+import { pastColumns } from '../../leads/past-leads.js';
 import type { DemoService } from './demo-service.js';
 import type { Workspace } from './demo-workspace.js';
 import type { Movement, Ranking, ScoredLead } from './figures.js';
@@ -203,6 +204,9 @@ export function runningService(
 npx leadscore score ${service.shown(files.leads)}${urlOption} \\
   --model ${model._id} --key ${apiKey}
 
+npx leadscore train ${service.shown(files.past_leads)} \\
+  --converted ${pastColumns.won} --at "${pastColumns.asOf}" --org ${organisation._id}
+
 npx leadscore usage show ${organisation._id}
 
 npx leadscore model show ${model._id}
@@ -211,7 +215,7 @@ npx leadscore console login ${organisation._id} --name Ada --role owner
 `);
   const listed = renderFields([
     ['Logs', `${service.shown(files.gateway_log)}, ${service.shown(files.workers_log)}`],
-    ['Files', service.shown(files.leads)],
+    ['Files', `${service.shown(files.leads)}, ${service.shown(files.past_leads)}`],
     ['Reference', `${url}/docs`],
   ]);
   screen.block(`${listed}\n`);

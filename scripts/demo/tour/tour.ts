@@ -3,6 +3,7 @@ import { ScoreHistogram } from '../../cli/output/charts.js';
 import { countText, readableBytes } from '../../cli/output/readable-numbers.js';
 import { changedLeads, generateLeads } from '../../leads/lead-generator.js';
 import { leadsCsv } from '../../leads/lead-record.js';
+import { pastLeads } from '../../leads/past-leads.js';
 import type { DemoService } from './demo-service.js';
 import { createWorkspace } from './demo-workspace.js';
 import { movementOf, rankedLeads, rankingQuality } from './figures.js';
@@ -19,6 +20,9 @@ export interface TourDeps {
   readonly signal: AbortSignal;
 }
 
+/** Enough for a model without a note about their number. */
+const pastLeadCount = 4_800;
+
 /**
  * 1. Starts servers, gateway and workers; creates an organisation, a model, a key and a file of leads.
  * 2. Scores the file, asks for the reasons of the best and the worst leads, and shows how well scores rank.
@@ -33,6 +37,7 @@ export async function tour(deps: TourDeps) {
   const { files } = service;
   const { url, consoleUrl, ended, workspace, servers } = await startAll(deps);
   const leads = await writeLeads(deps);
+  if (options.keep) await writePastLeads(deps);
   const { model, organisation, apiKey } = workspace;
   const signal = AbortSignal.any([deps.signal, abortedBy(ended)]);
   const target = { baseUrl: url, modelId: model._id, apiKey };
@@ -145,6 +150,19 @@ async function writeLeads({ options, service, screen }: TourDeps) {
       `${service.shown(service.files.leads)} (${readableBytes(Buffer.byteLength(csv))})`,
   });
   return leads;
+}
+
+/** To train a model on. Their seeds differ from those of the leads above. */
+async function writePastLeads({ options, service, screen }: TourDeps): Promise<void> {
+  const leads = pastLeads({ seed: options.seed + 1_000, count: pastLeadCount, now: new Date() });
+  const csv = leadsCsv(leads);
+  await screen.step('past leads', {
+    doing: 'writing the file',
+    work: () => writeFile(service.files.past_leads, csv),
+    outcome: () =>
+      `${countText(leads.length)} made-up leads with their outcome, to train a model on, in\n` +
+      `${service.shown(service.files.past_leads)} (${readableBytes(Buffer.byteLength(csv))})`,
+  });
 }
 
 function abortedBy(ended: Promise<Error>): AbortSignal {

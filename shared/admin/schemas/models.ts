@@ -194,8 +194,9 @@ export const exampleOutput = closedObject({
 export const coverageInput = closedObject({
   'org_id?': organisationId,
   model_id: modelId,
-  /** Today included; 7 by default. */
+  /** Today included, or the last day `to`; 7 by default. */
   'days?': { type: 'integer', minimum: 1, maximum: 90 },
+  'to?': day,
   /** The current one by default. */
   'version?': version,
 });

@@ -94,6 +94,40 @@ export const usageOutput = closedObject({
   months: list(closedObject({ month, live: count, test: count })),
 });
 
+/** The first and the last day, UTC. Without them the last 30 days. Days that have not begun are left out. */
+export const usageDaysInput = closedObject({ org_id: organisationId, 'from?': day, 'to?': day });
+
+const sums = closedObject({ records: count, calls: countOrNull, refused: count });
+
+/** At most 92 days, and as many before them. `calls` is null for days before calls were counted. */
+export const usageDaysOutput = closedObject({
+  org_id: text,
+  /** When the organisation was created: days before have no records. */
+  created_at: instant,
+  from: day,
+  to: day,
+  /** The days before, of the same number. Null when the organisation is younger than all of them. */
+  before: {
+    type: ['object', 'null'],
+    properties: { from: day, to: day },
+    required: ['from', 'to'],
+    additionalProperties: false,
+  },
+  buckets: list(
+    closedObject({
+      bucket,
+      sums,
+      days: list(closedObject({ day, records: count, calls: countOrNull, is_open: flag, refused: count })),
+      sums_before: sums,
+      /** One for each of `days`, in records and in refused calls. Empty without days before. */
+      days_before: list(closedObject({ day, records: count, refused: count })),
+    }),
+  ),
+  /** Changes that may explain the figures, oldest first, at most 100: versions, Live API, policy, plan, keys, jobs. */
+  events: list(closedObject({ at: instant, day, text, by: text })),
+  has_more_events: flag,
+});
+
 export const overviewInput = closedObject({ org_id: organisationId, 'bucket?': bucket });
 
 /** Everything on the first page. `activity` is up to a minute late, and is not the truth of metering. */

@@ -75,7 +75,7 @@ export async function monthUsage(
   return { bucket, ...usageReport(used ?? sumOfDays(days), allowanceOf(organisation, bucket)), days };
 }
 
-type UsageContext = Pick<ActionContext, 'database' | 'clock' | 'redis'>;
+export type UsageContext = Pick<ActionContext, 'database' | 'clock' | 'redis'>;
 
 /**
  * The records of a month: as the counter in Redis says, or else the sum of the days.
@@ -90,7 +90,7 @@ async function monthTotal(context: UsageContext, counter: UsageCounter, first: s
 }
 
 /** The counter in Redis; undefined when it is not known. */
-const countedRecords = async ({ redis }: UsageContext, counter: UsageCounter): Promise<number | undefined> =>
+export const countedRecords = async ({ redis }: UsageContext, counter: UsageCounter): Promise<number | undefined> =>
   await redis()
     .then(async (connection) => (await readCounter(connection, counter))?.used)
     .catch(() => undefined);

@@ -1,13 +1,11 @@
 import type { Db } from 'mongodb';
 import { dayMs, dayNumber, dayText, monthEndMs, monthStartMs } from '../../contract/dates.js';
-import type { ShapeOf } from '../../contract/schema.js';
 import type { UsageCounter } from '../../redis/keys.js';
 import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../store/calls/usage-ledger.js';
 import { ledgerIndex, settledAfterMs, UsageRollups } from '../../store/calls/usage-rollups.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
 import type { BucketDay } from '../../store/console/call-days.js';
-import type { usageOutput } from '../schemas/usage.js';
 
 /** One UTC day of a counter. */
 export interface UsageDay {
@@ -114,7 +112,13 @@ export function monthBefore(nowMs: number, months: number): string {
 }
 
 /** The days of some buckets as CSV, one line a day and bucket. Numbers, dates and names of buckets need no quotes. */
-export function usageCsv({ buckets }: Pick<ShapeOf<typeof usageOutput>, 'buckets'>): string {
+export function usageCsv(usage: {
+  readonly buckets: readonly {
+    readonly bucket: string;
+    readonly days: readonly Pick<UsageDay, 'day' | 'records' | 'calls'>[];
+  }[];
+}): string {
+  const { buckets } = usage;
   const rows = buckets.flatMap(({ bucket, days }) =>
     days.map(({ day, records, calls }) => [day, bucket, records, calls ?? ''].join(',')),
   );

@@ -38,6 +38,8 @@ export interface AuditQuery {
   readonly kind?: string | undefined;
   /** The name of an action, such as `key.revoke`. */
   readonly action?: string | undefined;
+  /** Entries of these actions alone. */
+  readonly only?: readonly string[];
   /** No entries of these actions. */
   readonly without?: readonly string[];
   /** The id of the changed object, or that of a lead that was read; or one of several. */
@@ -98,7 +100,7 @@ export class AuditLog {
    * next one: it ends after `mostEntriesRead`.
    */
   async page(organisationId: string | undefined, query: AuditQuery): Promise<AuditPage> {
-    const { most, before, from, until, actor, kind, action, without, target } = query;
+    const { most, before, from, until, actor, kind, action, only, without, target } = query;
     const above = from === undefined ? '' : timePart(from);
     const below = [before, until && timePart(until)].filter((id) => id !== undefined).sort()[0];
     const within: IdRange = { $gte: above, ...(below === undefined ? {} : { $lt: below }) };
@@ -106,6 +108,7 @@ export class AuditLog {
       // In ASCII the slash follows the full stop.
       ...(kind === undefined ? {} : { $gt: `${kind}.`, $lt: `${kind}/` }),
       ...(action === undefined ? {} : { $eq: action }),
+      ...(only === undefined ? {} : { $in: [...only] }),
       ...(without === undefined ? {} : { $nin: [...without] }),
     };
     const filter = {

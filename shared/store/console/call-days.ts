@@ -51,6 +51,9 @@ export interface BucketDay {
   readonly records: number;
 }
 
+/** The refused calls of one bucket and UTC day. */
+type RefusedDay = Pick<BucketDay, 'bucket' | 'day' | 'calls'>;
+
 /** All counts of one bucket and UTC day. */
 export type DayCounts = BucketDay & CallCounts;
 
@@ -153,6 +156,25 @@ export class CallDayStore {
       }
     });
     return [...sums].map(([day, counts]) => ({ bucket, day, ...counts }));
+  }
+
+  /** The refused calls on some days, by day and bucket, in any order. */
+  async refusedByDay({ organisationId: org, from, before }: DayRange): Promise<RefusedDay[]> {
+    const stages = [
+      { $match: { org, day: { $gte: from, $lt: before }, errors: { $exists: true } } },
+      { $project: { _id: 0, day: 1, bucket: 1, errors: { $objectToArray: '$errors' } } },
+      { $unwind: '$errors' },
+      { $group: { _id: { day: '$day', bucket: '$bucket' }, calls: { $sum: '$errors.v' } } },
+    ];
+    const found = await withMongoTimeout(timeoutMs, (signal) => {
+      const options = { signal, hint: callDayIndex };
+      const cursor = this.collection.aggregate<{
+        readonly _id: Pick<CallDay, 'day' | 'bucket'>;
+        readonly calls: number;
+      }>(stages, options);
+      return cursor.toArray();
+    });
+    return found.map(({ _id: { day, bucket }, calls }) => ({ day: dayNumber(day.getTime()), bucket, calls }));
   }
 
   /** The records of live calls on some days, by model: of one model, or of all. */

@@ -49,6 +49,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'model.example': 'admin',
   'overview.show': 'viewer',
   'usage.show': 'viewer',
+  'usage.days': 'viewer',
   'usage.refused': 'viewer',
   'crm.show': 'viewer',
   'lead.recent': 'admin',

@@ -46,3 +46,11 @@ export function bytesText(bytes: number): string {
   const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
 }
+/** How a figure compares with that of the days before: `+12 % vs. the 30 days before`. */
+export function changeText(now: number, before: number, days: number): string {
+  const words = days === 1 ? 'the day before' : `the ${days} days before`;
+  if (before === 0) return now === 0 ? `none in ${words} either` : `none in ${words}`;
+  const percent = Math.round((100 * (now - before)) / before);
+  const sign = percent > 0 ? '+' : percent < 0 ? '−' : '±';
+  return `${sign}${Math.abs(percent)} % vs. ${words}`;
+}

@@ -50,14 +50,15 @@ export function Card(props: {
   );
 }
 
-/** Says that a request failed, and why. */
+/** Says that a request failed, and why. Another try does not help a role that may not do it. */
 export function Problem({ problem, retry }: { readonly problem: Error; readonly retry?: () => void }) {
   const requestId = problem instanceof Refusal ? problem.requestId : undefined;
+  const isForbidden = problem instanceof Refusal && problem.status === 403;
   return (
     <div class="note bad" role="alert">
       <p>{problem.message}</p>
       {requestId && <p class="small">Request {requestId}</p>}
-      {retry && (
+      {retry && !isForbidden && (
         <button type="button" class="button" onClick={retry}>
           Try again
         </button>

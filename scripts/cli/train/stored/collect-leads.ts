@@ -96,7 +96,7 @@ async function checkNamed(
 }
 
 /** Why leads were left out, as sentences. */
-function leftOutText({ since, until, leftOut }: StoredLeadCounts): string {
+export function leftOutText({ since, until, leftOut }: StoredLeadCounts): string {
   const { unnamed, convertedBefore, tooOld, tooYoung, lacking } = leftOut;
   const day = (date: Date): string => date.toISOString().slice(0, 10);
   const counted = [

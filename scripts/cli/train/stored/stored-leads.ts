@@ -1,6 +1,7 @@
+import type { Manifest } from '../../../../shared/bundle/manifest/manifest.js';
 import { dayMs } from '../../../../shared/contract/dates.js';
 import { callIdFloor, callIdPrefix } from '../../../../shared/contract/identifiers.js';
-import { horizonDaysOf } from '../../../../shared/contract/verdict.js';
+import { bandScores, horizonDaysOf } from '../../../../shared/contract/verdict.js';
 import { bandOf, type PredictionSegment } from '../../../../shared/store/calls/prediction-segment.js';
 import { FirstScores, segmentsInOrder } from '../../../../shared/store/models/first-scores.js';
 import { loadManifest } from '../../../../shared/store/models/model-versions.js';
@@ -44,6 +45,8 @@ export interface StoredLeadCounts {
   readonly leftOut: {
     /** No outcome names them. */
     readonly unnamed: number;
+    /** The same by the band of their score. */
+    readonly unnamedByBand: readonly number[];
     /** They had converted before their first score. */
     readonly convertedBefore: number;
     /** Their first score was before `since`. */
@@ -68,6 +71,8 @@ export interface StoredLeadsQuery {
 
 /** A read of stored leads. */
 export interface StoredLeadsRead {
+  /** The current version has it. */
+  readonly manifest: Manifest;
   readonly fields: TrainedFields;
   readonly horizonDays: number;
   readonly counts: StoredLeadCounts;
@@ -120,7 +125,8 @@ export async function readStoredLeads(
   };
   const tooOld = await countFirsts(callIdPrefix(org), sinceId);
 
-  const sums = { leads: 0, conversions: 0, unnamed: 0, convertedBefore: 0 };
+  const sums = { leads: 0, conversions: 0, convertedBefore: 0 };
+  const unnamedByBand = bandScores.map(() => 0);
   const lacking = new Map<string, LackingVersion>();
   const readers = new Map<string, VersionReader>();
   const graded = { organisationId: org, modelId: model, version: query.version, horizonDays };
@@ -130,7 +136,7 @@ export async function readStoredLeads(
     batch = [];
     sums.leads += found.leads.length;
     sums.conversions += found.leads.filter(({ converted }) => converted).length;
-    sums.unnamed += found.unnamed;
+    for (const band of found.unnamedBands) unnamedByBand[band] = (unnamedByBand[band] ?? 0) + 1;
     sums.convertedBefore += found.convertedBefore;
     if (found.leads.length > 0) await take(found.leads);
   };
@@ -155,19 +161,17 @@ export async function readStoredLeads(
     throw new CliError('The model has scored more leads than can be distinguished, which are some five million', {
       code: 'too_many_leads',
     });
-  const { leads, conversions, unnamed, convertedBefore } = sums;
-  const leftOut = { unnamed, convertedBefore, tooOld, tooYoung, lacking: [...lacking.values()] };
-  return { fields, horizonDays, counts: { leads, conversions, since, until, leftOut } };
+  const { leads, conversions, convertedBefore } = sums;
+  const unnamed = unnamedByBand.reduce((sum, count) => sum + count, 0);
+  const leftOut = { unnamed, unnamedByBand, convertedBefore, tooOld, tooYoung, lacking: [...lacking.values()] };
+  return { manifest: current, fields, horizonDays, counts: { leads, conversions, since, until, leftOut } };
 }
 
 const columns = ['version', 'at', 'scores', 'likelihoods', 'fields'] as const;
 type RowSegment = Pick<PredictionSegment, 'crm_ids' | (typeof columns)[number]>;
 
 /** @throws CliError for a field that the current version does not read */
-function fieldsOf(
-  current: Parameters<typeof trainedFields>[0],
-  { modelId, version, skipped }: StoredLeadsQuery,
-): TrainedFields {
+function fieldsOf(current: Manifest, { modelId, version, skipped }: StoredLeadsQuery): TrainedFields {
   const known = [...new Set(current.features.map(({ field }) => field))];
   const unknown = skipped.find((field) => !known.includes(field));
   if (unknown !== undefined)
@@ -214,22 +218,27 @@ async function withOutcomes(
   snapshot: Snapshot,
   graded: Parameters<typeof outcomesOfLeads>[1],
   rows: readonly FirstRow[],
-): Promise<{ readonly leads: readonly StoredLead[]; readonly unnamed: number; readonly convertedBefore: number }> {
+): Promise<{
+  readonly leads: readonly StoredLead[];
+  readonly unnamedBands: readonly number[];
+  readonly convertedBefore: number;
+}> {
   const outcomes = new Map<string, { readonly converted: boolean; readonly at: Date }>();
   const ids = rows.map(({ crmId }) => crmId);
   for await (const some of outcomesOfLeads(snapshot, graded, ids))
     for (const outcome of some) outcomes.set(outcome.crm_id, outcome);
   const leads: StoredLead[] = [];
-  let [unnamed, convertedBefore] = [0, 0];
+  const unnamedBands: number[] = [];
+  let convertedBefore = 0;
   for (const first of rows) {
     const outcome = outcomes.get(first.crmId);
     const { excluded, joined, conversions } = figuresOfLead(first, outcome, graded.horizonDays * dayMs);
     convertedBefore += excluded;
-    if (excluded === 0 && joined === 0) unnamed += 1;
+    if (excluded === 0 && joined === 0) unnamedBands.push(first.band);
     if (joined === 0 || outcome === undefined) continue;
     const converted = conversions > 0;
     const days = converted ? (outcome.at.getTime() - first.at.getTime()) / dayMs : null;
     leads.push({ ...first.lead, converted, days });
   }
-  return { leads, unnamed, convertedBefore };
+  return { leads, unnamedBands, convertedBefore };
 }

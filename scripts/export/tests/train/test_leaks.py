@@ -82,7 +82,7 @@ def test_honest_leads_have_no_suspect(tmp_path: Path) -> None:
     assert suspects(run) == {}
     ranks = {field["field"]: field for field in run.of("fields")[0]}
     assert set(ranks) == {"Source", "Employees", "Visits", "Country"}
-    assert 0.4 < ranks["Country"]["auc"] < 0.6 < ranks["Source"]["auc"]
+    assert 0.4 < ranks["Country"]["auc"] < 0.55 < ranks["Source"]["auc"]
     assert ranks["Visits"]["filled_won"] == 1
     assert 0.8 < ranks["Employees"]["filled_won"] < 1
 

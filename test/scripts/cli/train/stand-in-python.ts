@@ -24,7 +24,7 @@ export interface PlayedRun {
   readonly rows: readonly string[];
 }
 
-/** A program that plays an interpreter of Python. It runs the steps that the file of leads holds. */
+/** A program that plays an interpreter of Python. It runs the steps in the file of leads, or in that of `--out`. */
 export class StandInPython {
   private constructor(
     readonly folder: string,
@@ -93,7 +93,7 @@ if (flag === '-c') {
 }
 
 async function play() {
-  const file = words.find((word) => fs.existsSync(word)) ?? process.env.STAND_IN_STEPS;
+  const file = words.map((word) => word.slice(word.indexOf('=') + 1)).find((word) => fs.existsSync(word));
   const ran = { words, pythonPath: process.env.PYTHONPATH, answers: [], rows: [] };
   const note = () => fs.writeFileSync(file + '.ran', JSON.stringify(ran));
   note();

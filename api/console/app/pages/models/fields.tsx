@@ -1,13 +1,17 @@
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
 import type { coverageOutput } from '../../../../../shared/admin/schemas/models.js';
 import { wholePercentText } from '../../../../../shared/contract/figures.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { Spark } from '../../charts/spark.js';
 import { countText, dayText } from '../../parts/formats.js';
+import { lastDays, lengthOf, RangeChoice } from '../../parts/forms/range.js';
 import { Card, Load } from '../../parts/page.js';
 import { useSome } from '../../parts/some.js';
 import { Table } from '../../parts/table.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
+import { useRange } from '../../server/use-range.js';
 import type { Model } from './model-props.js';
 
 type Coverage = ShapeOf<typeof coverageOutput>;
@@ -15,6 +19,8 @@ type Covered = Coverage['fields'][number];
 type Field = NonNullable<Model['fields']>[number];
 
 const maxValues = 3;
+/** Without a choice a coverage has the last seven days, or fewer of a model with thousands of fields. */
+const [usualDays, mostDays] = [7, 90];
 const maxAliases = 5;
 /** How a date field reads dates with slashes. */
 const orders = { dmy: 'with slashes: day first', mdy: 'with slashes: month first' } as const;
@@ -33,11 +39,30 @@ export function FieldsCard({ model }: { readonly model: Model }) {
 
 function CoveredFields({ model }: { readonly model: Model }) {
   const { api } = useOrganisation();
-  const coverage = useLoad<Coverage>(`${api}/models/${encodeURIComponent(model.model_id)}/coverage`);
-  return <Load of={coverage}>{(data) => <FieldTable fields={model.fields ?? []} coverage={data} />}</Load>;
+  const [range, setRange] = useRange(undefined);
+  const query = range === undefined ? '' : `?days=${lengthOf(range)}&to=${range.to}`;
+  const coverage = useLoad<Coverage>(`${api}/models/${encodeURIComponent(model.model_id)}/coverage${query}`);
+  // The table stays while other days load, so the choice keeps the focus.
+  const last = useRef<Coverage>(undefined);
+  if (coverage.data) last.current = coverage.data;
+  const choice = <RangeChoice range={range ?? lastDays(usualDays)} set={setRange} most={mostDays} />;
+  if (coverage.problem || last.current === undefined)
+    return (
+      <>
+        {range && choice}
+        <Load of={coverage}>{() => null}</Load>
+      </>
+    );
+  return <FieldTable fields={model.fields ?? []} coverage={last.current} choice={choice} />;
 }
 
-function FieldTable({ fields, coverage }: { readonly fields: readonly Field[]; readonly coverage?: Coverage }) {
+function FieldTable(props: {
+  readonly fields: readonly Field[];
+  readonly coverage?: Coverage;
+  /** Chooses the days of the coverage. */
+  readonly choice?: ComponentChildren;
+}) {
+  const { fields, coverage } = props;
   const { base } = useOrganisation();
   const { shown, more } = useSome(fields, { words: 'fields' });
   const attention = useSome(coverage?.attention ?? [], { words: 'reasons' });
@@ -59,6 +84,7 @@ function FieldTable({ fields, coverage }: { readonly fields: readonly Field[]; r
           {attention.more}
         </div>
       )}
+      {props.choice}
       {fields.length === 0 && <p class="soft">The fields of this version are not known.</p>}
       {fields.length > 0 && (
         <Table
@@ -83,10 +109,11 @@ function FieldTable({ fields, coverage }: { readonly fields: readonly Field[]; r
 const aboutOf = (coverage: Coverage | undefined, records: number) => {
   const known = 'Values that the model reads. It reads other names of a field too.';
   if (coverage === undefined) return known;
-  const since = dayText(coverage.days[0]?.day ?? '');
+  const [since, last] = [coverage.days[0]?.day ?? '', coverage.days.at(-1)?.day ?? ''];
+  const when = last === lastDays(1).to ? `since ${dayText(since)}` : `from ${dayText(since)} to ${dayText(last)}`;
   return records === 0
-    ? `${known} No record of a live key was scored since ${since}.`
-    : `${known} Read in ${countText(records)} records of live keys since ${since}. Unread and unseen are shares of the values.`;
+    ? `${known} No record of a live key was scored ${when}.`
+    : `${known} Read in ${countText(records)} records of live keys ${when}. Unread and unseen are shares of the values.`;
 };
 
 function FieldName({ field }: { readonly field: Field }) {

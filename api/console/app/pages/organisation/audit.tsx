@@ -2,11 +2,13 @@ import { useEffect, useState } from 'preact/hooks';
 import type { auditEntrySchema, listAuditOutput } from '../../../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { instantText, wordsOf } from '../../parts/formats.js';
-import { Field, SelectField } from '../../parts/forms/field.js';
+import { SelectField } from '../../parts/forms/field.js';
+import { RangeChoice } from '../../parts/forms/range.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { call } from '../../server/call.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
+import { useRange } from '../../server/use-range.js';
 
 type Entry = ShapeOf<typeof auditEntrySchema>;
 type Entries = ShapeOf<typeof listAuditOutput>;
@@ -25,7 +27,7 @@ const kinds = [
   ['session', 'Sessions'],
   ['org', 'Settings'],
 ] as const;
-const noFilter = { actor: '', kind: '', from: '', to: '' };
+const noFilter = { actor: '', kind: '' };
 type Filter = typeof noFilter;
 
 /** Each change, by whom and when, latest first. */
@@ -33,7 +35,8 @@ export function AuditPage() {
   const { api } = useOrganisation();
   const [filter, setFilter] = useState(noFilter);
   const [actors, setActors] = useState<readonly string[]>([]);
-  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== ''));
+  const [range, setRange] = useRange(undefined);
+  const query = new URLSearchParams(Object.entries({ ...filter, ...range }).filter(([, value]) => value !== ''));
   const path = `${api}/audit?${query}`;
   const first = useLoad<Entries>(path);
   // The names stay while another filter loads.
@@ -46,6 +49,7 @@ export function AuditPage() {
       about="Each change, and each read of leads, by people, programs and the command line. Entries cannot be changed."
     >
       <Card title="Changes">
+        <RangeChoice range={range} set={setRange} hasAll />
         <FilterFields of={filter} set={setFilter} actors={actors} />
         <Load of={first}>{(data) => <EntryList key={path} first={data} path={path} />}</Load>
       </Card>
@@ -65,8 +69,6 @@ function FilterFields(props: {
     <div class="form">
       <SelectField label="By" value={filter.actor} set={change('actor')} options={people} />
       <SelectField label="About" value={filter.kind} set={change('kind')} options={kinds} />
-      <Field label="From (UTC)" type="date" value={filter.from} set={change('from')} />
-      <Field label="To (UTC)" type="date" value={filter.to} set={change('to')} />
       {Object.values(filter).some((value) => value !== '') && (
         <button type="button" class="button" onClick={() => set(noFilter)}>
           Show all changes

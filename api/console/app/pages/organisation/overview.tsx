@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { overviewOutput } from '../../../../../shared/admin/schemas/usage.js';
 import { liftText } from '../../../../../shared/contract/figures.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
-import { DayBars } from '../../charts/day-bars.js';
+import { DayFigures } from '../../charts/day-figures.js';
 import { Spark } from '../../charts/spark.js';
 import { UsageBar } from '../../charts/usage-bar.js';
 import { Choice } from '../../parts/choice.js';
@@ -15,16 +15,19 @@ import {
   percentText,
   wordsOf,
 } from '../../parts/formats.js';
+import { lastDays, RangeChoice } from '../../parts/forms/range.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad, useRefresh } from '../../server/use-load.js';
+import { useRange, useUsageDays } from '../../server/use-range.js';
 import { NeedsAttention, useAttention } from './attention.js';
 import { FirstSteps, hasOpenStep } from './first-steps.js';
 
 type Overview = ShapeOf<typeof overviewOutput>;
 const buckets = ['live', 'test'] as const;
+const [shownDays, mostDays] = [30, 92];
 /** The first steps tick themselves, while the page is cheap to read. */
 const [refreshMs, smallUsage] = [15_000, 1_000];
 
@@ -33,6 +36,8 @@ export function OverviewPage() {
   const { api, base, may } = useOrganisation();
   const [bucket, setBucket] = useState<(typeof buckets)[number]>('live');
   const overview = useLoad<Overview>(`${api}/overview?bucket=${bucket}`);
+  const [range, setRange] = useRange(lastDays(shownDays));
+  const days = useUsageDays(range);
   const attention = useAttention();
   const isNew = overview.data !== undefined && hasOpenStep(overview.data.first_run);
   useRefresh(overview, refreshMs, isNew && overview.data.usage.current < smallUsage);
@@ -64,6 +69,12 @@ export function OverviewPage() {
             >
               <UsageCard data={data} />
             </Card>
+            {hasRecords(data) && (
+              <Card title="Records by day">
+                <RangeChoice range={range} set={setRange} most={mostDays} />
+                <Load of={days}>{(usage) => <DayFigures of={usage} bucket={bucket} figure="records" />}</Load>
+              </Card>
+            )}
             <Activity activity={data.activity} />
             <div class="columns wide even">
               <Models {...data} />
@@ -77,9 +88,8 @@ export function OverviewPage() {
 }
 
 function UsageCard({ data }: { readonly data: Overview }) {
-  const { usage, forecast, days, created_at: since } = data;
+  const { usage, forecast } = data;
   const excess = forecast === null ? 0 : forecast.records - usage.limit;
-  const hasRecords = usage.current > 0 || days.some(({ records }) => records > 0);
   return (
     <>
       {usage.limit === 0 ? (
@@ -92,17 +102,19 @@ function UsageCard({ data }: { readonly data: Overview }) {
           <UsageBar used={usage.current} limit={usage.limit} backstop={usage.backstop} forecast={forecast?.records} />
         </>
       )}
-      {forecast !== null && hasRecords && usage.limit > 0 && (
+      {forecast !== null && hasRecords(data) && usage.limit > 0 && (
         <p class="note">
           <strong>At this pace {countText(forecast.records)} by the end of the month</strong>
           {excess > 0 ? `, ${countText(excess)} above the limit.` : ', within the limit.'}
           {usage.backstop !== null && ` Calls are refused at ${countText(usage.backstop)}.`}
         </p>
       )}
-      {hasRecords ? <DayBars days={days} since={since} /> : <p class="soft">No records yet this month.</p>}
+      {!hasRecords(data) && <p class="soft">No records yet this month.</p>}
     </>
   );
 }
+
+const hasRecords = ({ usage, days }: Overview): boolean => usage.current > 0 || days.some(({ records }) => records > 0);
 
 /** Names the plan and what it allows. The banner above says who changes the plan. */
 function PlanWithoutRecords({ of: { plan, usage, test_limit: limit } }: { readonly of: Overview }) {

@@ -1,26 +1,35 @@
-import { useState } from 'preact/hooks';
 import type { usageOutput } from '../../../../../shared/admin/schemas/usage.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
-import { DayBars } from '../../charts/day-bars.js';
+import { DayFigures } from '../../charts/day-figures.js';
 import { UsageBar } from '../../charts/usage-bar.js';
 import { countText, dayText, monthText } from '../../parts/formats.js';
-import { SelectField } from '../../parts/forms/field.js';
+import { lastDays, RangeChoice } from '../../parts/forms/range.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
+import { useRange, useUsageDays } from '../../server/use-range.js';
 
 type Usage = ShapeOf<typeof usageOutput>;
+const [shownDays, mostDays] = [30, 92];
+const buckets = [
+  ['live', 'Live keys by day'],
+  ['test', 'Test keys by day'],
+] as const;
 
-/** Records by day and by month, for live keys and for test keys. */
+/** Records of this month against the limit, of chosen days, and by month, for live keys and for test keys. */
 export function UsagePage() {
   const { api } = useOrganisation();
-  const [month, setMonth] = useState('');
-  const query = month === '' ? '' : `?month=${month}`;
-  const usage = useLoad<Usage>(`${api}/usage${query}`);
-  const csv = `/admin/v1${api}/usage${query}${query ? '&' : '?'}format=csv`;
+  const usage = useLoad<Usage>(`${api}/usage`);
+  const [range, setRange] = useRange(lastDays(shownDays));
+  const days = useUsageDays(range);
   const actions = (
-    <a class="button" href={csv} target="_blank" rel="noreferrer">
+    <a
+      class="button"
+      href={`/admin/v1${api}/usage?format=csv&from=${range.from}&to=${range.to}`}
+      target="_blank"
+      rel="noreferrer"
+    >
       Export CSV
     </a>
   );
@@ -30,17 +39,23 @@ export function UsagePage() {
       <Load of={usage}>
         {(data) => (
           <>
-            <div class="form">
-              <SelectField
-                label="Month"
-                value={data.month}
-                set={setMonth}
-                options={monthsOf(data).map((each) => [each, monthText(each)])}
-              />
+            <div class="columns">
+              {data.buckets.map((bucket) => (
+                <BucketCard key={bucket.bucket} of={bucket} month={data.month} />
+              ))}
             </div>
-            {data.buckets.map((bucket) => (
-              <BucketCard key={bucket.bucket} of={bucket} since={data.created_at} />
-            ))}
+            <RangeChoice range={range} set={setRange} most={mostDays} />
+            <Load of={days}>
+              {(shown) => (
+                <>
+                  {buckets.map(([bucket, title]) => (
+                    <Card key={bucket} title={title}>
+                      <DayFigures of={shown} bucket={bucket} figure="records" />
+                    </Card>
+                  ))}
+                </>
+              )}
+            </Load>
             <Card title="The last twelve months">
               <Table
                 label="Records by month"
@@ -57,14 +72,13 @@ export function UsagePage() {
   );
 }
 
-/** The last twelve months and the shown one, latest first. */
-const monthsOf = ({ month, months }: Usage): string[] =>
-  [...new Set([...months.map((each) => each.month), month])].sort().reverse();
-
-function BucketCard({ of: usage, since }: { readonly of: Usage['buckets'][number]; readonly since: string }) {
+function BucketCard({ of: usage, month }: { readonly of: Usage['buckets'][number]; readonly month: string }) {
   const isLive = usage.bucket === 'live';
   return (
-    <Card title={isLive ? 'Live keys' : 'Test keys'} about={isLive ? undefined : 'Free, and not in the limit above.'}>
+    <Card
+      title={`${isLive ? 'Live' : 'Test'} keys in ${monthText(month)}`}
+      about={isLive ? undefined : 'Free, and not in the limit of live keys.'}
+    >
       <p class="figure">
         {countText(usage.current)}{' '}
         <small>
@@ -79,11 +93,6 @@ function BucketCard({ of: usage, since }: { readonly of: Usage['buckets'][number
           The limit is used up. Calls are still answered in the grace band, and refused at{' '}
           {countText(usage.backstop ?? usage.limit)} records.
         </p>
-      )}
-      {usage.days.some(({ records }) => records > 0) ? (
-        <DayBars days={usage.days} since={since} />
-      ) : (
-        <p class="soft">No records in this month.</p>
       )}
     </Card>
   );

@@ -19,7 +19,7 @@ _ENDS: dict[Step, float] = {
     "write": 1.0,
 }
 _STEPS = list(_ENDS)
-_LEAST_SHARE = 0.05  # for an estimate of the time left
+_LEAST_SHARE = 0.2  # for an estimate of the time left
 
 
 class Progress:

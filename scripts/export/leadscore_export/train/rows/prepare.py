@@ -73,7 +73,7 @@ def prepare(
         featurizer = Featurizer(chosen.features, missing_tokens=leads.missing(options))
         rows = feature_rows(leads.table, featurizer, leads.at_ms)
         groups = row_groups(rows, leads.group)
-    split = split_rows(leads.converted, fewer_groups(groups), leads.split_ms)
+    split = split_rows(leads.converted, groups, leads.split_ms)
     _check_split(leads, split)
     # The trained rows alone choose the features, so that the held-out ones are as new leads.
     final = _choose(leads, options, split.trained, left_out)

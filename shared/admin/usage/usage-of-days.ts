@@ -1,0 +1,143 @@
+import { dayNumber, dayStartMs, dayText, isoInstant, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
+import type { ShapeOf } from '../../contract/schema.js';
+import { type UsageBucket, usageBuckets } from '../../redis/keys.js';
+import { OrganisationStore } from '../../store/accounts/organisations.js';
+import { settledAfterMs } from '../../store/calls/usage-rollups.js';
+import { type BucketDay, CallDayStore } from '../../store/console/call-days.js';
+import { defineAction } from '../action.js';
+import { invalid } from '../admin-error.js';
+import { requireOrganisation } from '../organisations/organisation-document.js';
+import { usageDaysInput, usageDaysOutput } from '../schemas/usage.js';
+import { dayEvents } from './day-events.js';
+import { countedRecords, type UsageContext } from './show-usage.js';
+import { type UsageDay, usageDays } from './usage-days.js';
+
+/** Three months. As many days before them are read too. */
+const mostDays = 92;
+const usualDays = 30;
+
+/** Days by their numbers, both ends included. */
+interface Days {
+  readonly first: number;
+  readonly last: number;
+}
+type Refused = Awaited<ReturnType<CallDayStore['refusedByDay']>>;
+type Output = ShapeOf<typeof usageDaysOutput>;
+
+/** Usage, refused calls and events of chosen days, beside the same number of days before. */
+export const showUsageDays = defineAction({
+  name: 'usage.days',
+  description: 'Read records, calls, refused calls and events of at most 92 days, and of as many days before them.',
+  role: 'viewer',
+  effect: 'read',
+  input: usageDaysInput,
+  output: usageDaysOutput,
+  async run(context, { org_id: organisationId, from, to }) {
+    const { database, clock } = context;
+    const days = checkedDays({ from, to }, dayNumber(clock.now()));
+    const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
+    const length = days.last - days.first + 1;
+    const earlier = { first: days.first - length, last: days.first - 1 };
+    const isYoung = dayNumber(organisation.created_at.getTime()) > earlier.last;
+    const all = { first: isYoung ? days.first : earlier.first, last: days.last };
+    const store = new CallDayStore(database);
+    const range = { organisationId, before: new Date(dayStartMs(days.last + 1)) };
+    const calls = store.byDay({
+      organisationId,
+      // Records of open days are estimated by the calls of their month.
+      from: new Date(monthStartMs(monthOf(dayStartMs(all.first)))),
+      before: new Date(monthEndMs(dayStartMs(all.last))),
+    });
+    const [refused, events, ...buckets] = await Promise.all([
+      store.refusedByDay({ ...range, from: new Date(dayStartMs(all.first)) }),
+      dayEvents(database, organisationId, { from: new Date(dayStartMs(days.first)), until: range.before }),
+      ...usageBuckets.map((bucket) => bucketDays(context, { organisationId, bucket, days: all, calls })),
+    ]);
+    return {
+      ...{ org_id: organisationId, created_at: organisation.created_at.toISOString() },
+      ...{ from: dayText(days.first), to: dayText(days.last) },
+      before: isYoung ? null : { from: dayText(earlier.first), to: dayText(earlier.last) },
+      buckets: buckets.map((found, index) => {
+        const bucket = usageBuckets[index] ?? 'live';
+        const ofBucket = refusedByDay(refused, bucket);
+        const withRefused = found.map((day) => ({ ...day, refused: ofBucket.get(day.day) ?? 0 }));
+        const split = isYoung ? 0 : length;
+        const [shown, before] = [withRefused.slice(split), withRefused.slice(0, split)];
+        return {
+          ...{ bucket, sums: sumsOf(shown), days: shown, sums_before: sumsOf(before) },
+          days_before: before.map(({ day, records, refused }) => ({ day, records, refused })),
+        };
+      }),
+      events: [...events.events],
+      has_more_events: events.hasMore,
+    };
+  },
+});
+
+/** @throws AdminError invalid_request for days that are not in the calendar, in a wrong order, too many, or to come */
+function checkedDays(
+  { from, to }: { readonly from: string | undefined; readonly to: string | undefined },
+  today: number,
+): Days {
+  const last = to === undefined ? today : Math.min(dayOf('to', to), today);
+  const first = from === undefined ? last - usualDays + 1 : dayOf('from', from);
+  if (first > today) throw invalid('from', 'must be today or earlier.');
+  if (last < first) throw invalid('to', 'must not be before `from`.');
+  if (last - first >= mostDays) throw invalid('to', `must be at most ${mostDays - 1} days after \`from\`.`);
+  return { first, last };
+}
+
+function dayOf(member: string, day: string): number {
+  const at = isoInstant(day);
+  if (at === undefined) throw invalid(member, 'must be a day such as 2026-11-30.');
+  return dayNumber(at.getTime());
+}
+
+/** The usage of a bucket by day. Each of the months is read by itself: roll-ups, and of open days the ledger. */
+async function bucketDays(
+  context: UsageContext,
+  of: {
+    readonly organisationId: string;
+    readonly bucket: UsageBucket;
+    readonly days: Days;
+    readonly calls: Promise<readonly BucketDay[]>;
+  },
+): Promise<UsageDay[]> {
+  const { organisationId, bucket, days, calls } = of;
+  const nowMs = context.clock.now();
+  const found = await Promise.all(
+    monthsOf(days).map(async (month) => {
+      const counter = { organisationId, bucket, month };
+      // Later no day of the month is open, and nothing is estimated.
+      const isOpen = nowMs - monthEndMs(monthStartMs(month)) < 2 * settledAfterMs;
+      const used = isOpen ? await countedRecords(context, counter) : undefined;
+      const ofMonth = calls.then((all) => all.filter(({ day }) => monthOf(dayStartMs(day)) === month));
+      return await usageDays(context.database, counter, { nowMs, used, calls: ofMonth });
+    }),
+  );
+  const [first, last] = [dayText(days.first), dayText(days.last)];
+  return found.flat().filter(({ day }) => day >= first && day <= last);
+}
+
+function monthsOf({ first, last }: Days): string[] {
+  const months: string[] = [];
+  for (let atMs = dayStartMs(first); atMs <= dayStartMs(last); atMs = monthEndMs(atMs)) months.push(monthOf(atMs));
+  return months;
+}
+
+/** The refused calls of a bucket by day, of all codes. */
+function refusedByDay(refused: Refused, bucket: UsageBucket): ReadonlyMap<string, number> {
+  const days = new Map<string, number>();
+  for (const { day, calls } of refused.filter((each) => each.bucket === bucket))
+    days.set(dayText(day), (days.get(dayText(day)) ?? 0) + calls);
+  return days;
+}
+
+function sumsOf(days: readonly (UsageDay & { readonly refused: number })[]): Output['buckets'][number]['sums'] {
+  const sumOf = (figure: (day: (typeof days)[number]) => number) => days.reduce((sum, day) => sum + figure(day), 0);
+  return {
+    records: sumOf(({ records }) => records),
+    calls: days.every(({ calls }) => calls === null) ? null : sumOf(({ calls }) => calls ?? 0),
+    refused: sumOf(({ refused }) => refused),
+  };
+}
