@@ -14,6 +14,7 @@ import type { ConsoleJobs } from './jobs/console-jobs.js';
 import { addJobStreams } from './jobs/job-streams.js';
 import { consoleDocument } from './openapi.js';
 import { type ActionRoutesDeps, addActionRoutes } from './routes/action-routes.js';
+import { addAuditCsv } from './routes/audit-csv.js';
 import { addOidcRoutes, type OidcRoutesDeps } from './routes/oidc-routes.js';
 import { addOutcomeRoutes, type OutcomeRoutesDeps } from './routes/outcome-routes.js';
 import { addSessionRoutes, type SessionRoutesDeps } from './routes/session-routes.js';
@@ -57,6 +58,7 @@ export function createConsoleApp(options: ConsoleAppOptions): Koa {
   addSessionRoutes(router, options);
   addOidcRoutes(router, options);
   addUsageCsv(router, options);
+  addAuditCsv(router, options);
   addUploadRoute(router, options);
   addJobStreams(router, options);
   addOutcomeRoutes(router, options);

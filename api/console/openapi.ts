@@ -209,6 +209,9 @@ export function consoleDocument(routes: readonly ActionRoute[], serverUrl: strin
   });
 }
 
+/** Actions whose reply is CSV with `format=csv`. */
+const hasCsv: ReadonlySet<string> = new Set(['usage.show', 'audit.list']);
+
 function operationOf({ method, path, action }: ActionRoute): BareOperation {
   const { name, description, role, input, output } = action;
   const properties = Object.entries((input.properties ?? {}) as Readonly<Record<string, Schema>>);
@@ -226,7 +229,7 @@ function operationOf({ method, path, action }: ActionRoute): BareOperation {
         schema,
       }),
     );
-  if (name === 'usage.show')
+  if (hasCsv.has(name))
     parameters.push({ name: 'format', in: 'query', required: false, schema: { type: 'string', enum: ['csv'] } });
   const body = {
     type: 'object',
@@ -245,7 +248,7 @@ function operationOf({ method, path, action }: ActionRoute): BareOperation {
         description: 'Done.',
         content: {
           'application/json': { schema: output },
-          ...(name === 'usage.show' ? { 'text/csv': { schema: text } } : {}),
+          ...(hasCsv.has(name) ? { 'text/csv': { schema: text } } : {}),
         },
       },
       ...refusals(...Object.values(adminErrors)),

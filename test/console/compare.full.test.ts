@@ -76,6 +76,14 @@ describe('the comparison of two versions of a model', function () {
         '2.9x as often as all leads, at least 2.6x',
         'not graded yet',
       ]);
+      // Equal rows are folded away, and open by a click.
+      expect(await facts('Converted in training')).to.deep.equal([]);
+      await page
+        .getByText(/rows? (is|are) the same in both versions/)
+        .first()
+        .click();
+      const equal = await cellsOf(opened, 'Facts and grades, the same in both', 'Converted in training');
+      expect(equal).to.deep.equal(['30.0 %', '30.0 %']);
       expect(await facts('Graded leads')).to.deep.equal(['2,500', 'not graded yet']);
       const absent = 'not a field of this version';
       expect(await cellsOf(opened, 'Fields that differ', 'country')).to.deep.equal([

@@ -115,7 +115,7 @@ describe('the organisation menu of the console', function () {
       await page.getByText('Records scored in').waitFor();
       expect(new URL(page.url()).pathname).to.equal(`/o/${beta}/`);
       await page.goto(`${service.url}/o/${beta}/audit`);
-      await page.getByText('org create').waitFor();
+      await page.getByText('created the organisation').waitFor();
       await openSide(page);
       await page.getByRole('button', { name: 'Organisation Beta' }).click();
       await page.getByLabel('Id of an organisation').fill(filled.id);

@@ -194,13 +194,13 @@ describe('a page of the console', function () {
     const year = new Date().getUTCFullYear();
     await page.goto(`${service.url}/audit`);
     await page
-      .getByText(/, \d+ \w{3,4}, \d\d:\d\d UTC$/)
+      .getByText(/^\d+ \w{3,4}, \d\d:\d\d UTC, /)
       .first()
       .waitFor();
     await page.clock.setFixedTime(new Date(Date.UTC(year + 1, 5, 15)));
     await page.reload();
     await page
-      .getByText(new RegExp(`, \\d+ \\w{3,4} ${year}, \\d\\d:\\d\\d UTC$`))
+      .getByText(new RegExp(`^\\d+ \\w{3,4} ${year}, \\d\\d:\\d\\d UTC, `))
       .first()
       .waitFor();
     await check('audit-last-year');
@@ -232,7 +232,7 @@ describe('a page of the console', function () {
       await check('keys-many');
       await page.goto(`${service.url}/audit`);
       await page.getByRole('button', { name: 'Show earlier changes' }).click();
-      await page.getByText('org create').waitFor();
+      await page.getByText('created the organisation').waitFor();
       await check('audit-many');
       await page.goto(`${service.url}/leads`);
       await page.getByLabel('crm_id begins with').fill('WW');

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { listAudit, listOperatorAudit } from '../../../shared/admin/people/audit-actions.js';
-import type { auditEntrySchema, listAuditOutput } from '../../../shared/admin/schemas/people.js';
+import { auditCsvHead, auditCsvLines } from '../../../shared/admin/people/audit-csv.js';
+import { type auditEntrySchema, type listAuditOutput, mostAuditEntries } from '../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../shared/contract/schema.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { usageError } from '../context/cli-error.js';
@@ -17,7 +18,8 @@ interface AuditOptions extends JsonOption {
   readonly action?: string;
   readonly person?: string;
   readonly lead?: string;
-  readonly limit: number;
+  readonly limit?: number;
+  readonly csv?: true;
 }
 
 type Entry = ShapeOf<typeof auditEntrySchema>;
@@ -35,8 +37,12 @@ export function addAuditCommand(program: Command, context: CliContext): void {
       'audit org_4fzyo82mVYHgQ1bT --action key.revoke --since 2026-11-01',
       'audit org_4fzyo82mVYHgQ1bT --lead 00Q5g00000AbCdEEAV',
       'audit --operator --json > operator.jsonl',
+      'audit org_4fzyo82mVYHgQ1bT --since 2026-11-01 --csv > audit.csv',
     ],
-    notes: 'With --json each entry is a line of its own, a JSON object with the values before and after.',
+    notes: [
+      'With --json each entry is a line of its own, a JSON object with the values before and after.',
+      '--csv prints all entries that match.',
+    ].join('\n'),
   })
     .option('--operator', 'the entries that belong to no organisation, such as tokens and migrations')
     .option('--since <day>', 'only entries from this day on (UTC)', calendarDay)
@@ -45,7 +51,12 @@ export function addAuditCommand(program: Command, context: CliContext): void {
     .option('--action <name>', 'only entries of this action, such as key.revoke', nonBlank)
     .option('--person <name>', 'only entries of who has this name', nonBlank)
     .option('--lead <crm-id>', 'only reads of this lead', nonBlank)
-    .option('--limit <entries>', 'at most so many entries', wholeNumber({ min: 1, max: 1_000_000 }), defaultLimit)
+    .option(
+      '--limit <entries>',
+      `at most so many entries (default: ${defaultLimit}; all with --csv)`,
+      wholeNumber({ min: 1, max: 1_000_000 }),
+    )
+    .option('--csv', 'print CSV, with the same columns as the file of the console')
     .action((organisationId: string | undefined, options: AuditOptions) =>
       context.present(options, audit(context, organisationId, options)),
     );
@@ -59,13 +70,16 @@ async function audit(
   if ((organisationId === undefined) === (options.operator !== true))
     throw usageError('Name an organisation, or give --operator for the entries of none');
   if (options.lead !== undefined && options.operator) throw usageError('--lead needs an organisation');
+  if (options.csv && options.json) throw usageError('Give --csv or --json');
   const entries: Entry[] = [];
-  let left = options.limit;
+  let left = options.limit ?? (options.csv ? Number.POSITIVE_INFINITY : defaultLimit);
+  if (options.csv) context.stdout.write(auditCsvHead);
   for await (const page of pages(context, organisationId, options)) {
     const wanted = page.slice(0, left);
     left -= wanted.length;
     // Lines are not kept: a log of years does not fit into memory.
-    if (options.json === true) for (const entry of wanted) context.stdout.write(`${JSON.stringify(entry)}\n`);
+    if (options.csv) context.stdout.write(auditCsvLines(wanted));
+    else if (options.json === true) for (const entry of wanted) context.stdout.write(`${JSON.stringify(entry)}\n`);
     else entries.push(...wanted);
     if (left === 0) break;
   }
@@ -73,7 +87,7 @@ async function audit(
   return {
     document: entries,
     text: tableOf(entries, columns, { width, none: 'No entries.' }),
-    silent: options.json === true,
+    silent: options.json === true || options.csv === true,
   };
 }
 
@@ -81,9 +95,10 @@ async function audit(
 async function* pages(
   context: CliContext,
   organisationId: string | undefined,
-  { since, until, kind, action, person, lead }: AuditOptions,
+  { since, until, kind, action, person, lead, limit }: AuditOptions,
 ): AsyncGenerator<readonly Entry[]> {
   const filters = {
+    limit: Math.min(limit ?? mostAuditEntries, mostAuditEntries),
     ...(since === undefined ? {} : { from: since }),
     ...(until === undefined ? {} : { to: until }),
     ...(kind === undefined ? {} : { kind }),
@@ -108,18 +123,9 @@ async function* pages(
 
 const columns: Columns<Entry> = [
   ['At (UTC)', ({ at }) => readableDate(new Date(at)), 'whole'],
-  ['Who', ({ actor }) => `${actor.name} by ${actor.way}`],
-  ['Action', ({ action }) => action, 'whole'],
+  [
+    'Change',
+    ({ sentence, actor, reason }) => `${sentence}, by ${actor.way}${reason === undefined ? '' : `: ${reason}`}`,
+  ],
   ['Object', ({ target }) => target ?? '', 'whole'],
-  ['Change', changeText],
 ];
-
-/** Such as `rate: 10 -> 20`. */
-function changeText({ before = {}, after = {}, reason }: Entry): string {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  const changes = names.map((name) => `${name}: ${valueText(before[name])} -> ${valueText(after[name])}`);
-  return [...changes, ...(reason === undefined ? [] : [`reason: ${reason}`])].join('; ');
-}
-
-const valueText = (value: unknown): string =>
-  value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);

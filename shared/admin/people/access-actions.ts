@@ -1,14 +1,11 @@
 import { newId } from '../../contract/identifiers.js';
-import type { ShapeOf } from '../../contract/schema.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import type { AuditEntry } from '../../store/console/audit-log.js';
 import { accessHash, ConsoleAccess, newAccessSecret } from '../../store/console/console-access.js';
 import { defineAction } from '../action.js';
 import { AdminError, invalid } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { nothing } from '../schemas/members.js';
 import {
-  type auditEntrySchema,
   createLinkInput,
   createLinkOutput,
   createTokenInput,
@@ -106,20 +103,4 @@ export const revokeToken = defineAction({
     await record({ target: tokenId, before: { name: removed.person } });
     return {};
   },
-});
-
-/** An entry as people see it. */
-export const entryDocument = ({
-  _id,
-  org: _,
-  at,
-  actor,
-  target,
-  ...entry
-}: AuditEntry): ShapeOf<typeof auditEntrySchema> => ({
-  entry_id: _id,
-  at: at.toISOString(),
-  actor: { name: actor.name, way: actor.way, address: actor.address ?? null },
-  target: target ?? null,
-  ...entry,
 });

@@ -2,15 +2,14 @@ import { storedCrmId } from '../../contract/crm-id.js';
 import { dayMs } from '../../contract/dates.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
-import { type AuditEntry, AuditLog, type AuditQuery } from '../../store/console/audit-log.js';
+import { AuditLog, type AuditQuery } from '../../store/console/audit-log.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { invalid } from '../admin-error.js';
 import { readTarget } from '../leads/note-read.js';
-import { namesOf } from '../names-of.js';
 import { checkedKeySettings } from '../organisations/key-settings.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { listAuditInput, listAuditOutput, listOperatorAuditInput } from '../schemas/people.js';
-import { entryDocument } from './access-actions.js';
+import { entryDocuments } from './audit-documents.js';
 
 const entriesPerPage = 50;
 
@@ -32,14 +31,7 @@ export const listAudit = defineAction({
       log.page(organisationId, { ...query, target }),
       isWhole ? log.actors(organisationId) : undefined,
     ]);
-    const names = await namesOf(
-      database,
-      page.entries.flatMap(({ target }) => target ?? []),
-    );
-    const entries = page.entries.map((entry) => {
-      const name = names.get(entry.target ?? '') ?? recordedName(entry);
-      return { ...entryDocument(entry), ...(name === undefined ? {} : { target_name: name }) };
-    });
+    const entries = await entryDocuments(database, page.entries);
     const next = page.next === undefined ? {} : { next: page.next };
     return { entries, ...next, ...(actors === undefined ? {} : { actors }) };
   },
@@ -55,12 +47,12 @@ export const listOperatorAudit = defineAction({
   output: listAuditOutput,
   async run({ database }, filters) {
     const { entries, next } = await new AuditLog(database).page(undefined, queryOf(filters));
-    return { entries: entries.map(entryDocument), ...(next === undefined ? {} : { next }) };
+    return { entries: await entryDocuments(database, entries), ...(next === undefined ? {} : { next }) };
   },
 });
 
-const queryOf = ({ from, to, ...by }: ShapeOf<typeof listOperatorAuditInput>): AuditQuery => ({
-  ...{ most: entriesPerPage, ...by },
+const queryOf = ({ from, to, limit = entriesPerPage, ...by }: ShapeOf<typeof listOperatorAuditInput>): AuditQuery => ({
+  ...{ most: limit, ...by },
   ...{ from: dayStart('from', from), until: dayStart('to', to, 1) },
 });
 
@@ -69,12 +61,6 @@ async function targetsOfLead(context: ActionContext, organisationId: string, crm
   const { pepper, previousPepper } = await checkedKeySettings(context, 'reads of this lead would not be found');
   const peppers = previousPepper === undefined ? [pepper] : [pepper, previousPepper];
   return peppers.map((each) => readTarget(organisationId, storedCrmId(crmId), each));
-}
-
-/** The name of an object that exists no longer, as the entry has it. */
-function recordedName({ before, after }: AuditEntry): string | undefined {
-  const values = [before, after].flatMap((members) => [members?.name, members?.email, members?.person, members?.file]);
-  return values.find((value): value is string => typeof value === 'string');
 }
 
 /** @throws AdminError invalid_request for a day that is not in the calendar */

@@ -91,6 +91,8 @@ export const auditEntrySchema = closedObject({
   entry_id: text,
   at: instant,
   actor: closedObject({ name: text, way, address: textOrNull }),
+  /** The change in words, such as `Ada revoked the key HubSpot`. */
+  sentence: text,
   /** The name of an action, such as `key.revoke`. */
   action: text,
   /** The id of the changed object, such as `key_…`; null for the organisation itself. */
@@ -103,8 +105,12 @@ export const auditEntrySchema = closedObject({
   'reason?': text,
   request_id: text,
 });
+/** Entries of one page at most. */
+export const mostAuditEntries = 1_000;
 const auditFilters = {
   'before?': cursor,
+  /** Entries of a page: 50 by default. */
+  'limit?': { type: 'integer', minimum: 1, maximum: mostAuditEntries },
   /** The name of a person or a program. */
   'actor?': name,
   /** The first word of actions, such as `key`. */

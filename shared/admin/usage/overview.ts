@@ -9,12 +9,14 @@ import { callTimes } from '../leads/crm.js';
 import { leadReads } from '../leads/note-read.js';
 import { verdictsOf } from '../models/read-models.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
-import { entryDocument } from '../people/access-actions.js';
+import { entryDocuments } from '../people/audit-documents.js';
 import { overviewInput, overviewOutput } from '../schemas/usage.js';
 import { firstRun } from './first-run.js';
 import { daysOf, monthUsage } from './show-usage.js';
 
 const auditEntries = 5;
+/** Reads and sign-ins change nothing, and would hide the changes. The page Audit log has them. */
+const notShown = [...leadReads, 'session.begin', 'session.end_own'];
 /** An organisation may have a thousand models, and each has a verdict to read. */
 const shownModels = 8;
 /** Before the third day a forecast would say more about the hour than about the month. */
@@ -42,7 +44,7 @@ export const showOverview = defineAction({
       store.recordsByModel(range),
       new ModelStore(database).list(organisationId),
       callTimes(database, organisationId),
-      new AuditLog(database).page(organisationId, { most: auditEntries, without: leadReads }),
+      new AuditLog(database).page(organisationId, { most: auditEntries, without: notShown }),
     ]);
     const done = await firstRun(database, organisationId, {
       hasModel: models.length > 0,
@@ -61,7 +63,7 @@ export const showOverview = defineAction({
       activity: activityOf(counts),
       models: await modelsOf(context, models, records),
       model_count: models.length,
-      audit: audit.entries.map(entryDocument),
+      audit: await entryDocuments(database, audit.entries),
     };
   },
 });

@@ -85,6 +85,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'playground.score': 'admin',
   'upload.create': 'admin',
   'usage.csv': 'viewer',
+  'audit.csv': 'viewer',
   'job.list': 'admin',
   ...Object.fromEntries(ownJobRoutes.map(({ name }) => [name, 'admin'] as const)),
 };
@@ -105,6 +106,7 @@ const routes: readonly Route[] = [
   { method: 'post', path: '/orgs/:org_id/outcomes', name: 'outcomes.import' },
   { method: 'post', path: '/orgs/:org_id/outcomes/preview', name: 'outcomes.preview' },
   { method: 'get', path: '/orgs/:org_id/usage?format=csv', name: 'usage.csv' },
+  { method: 'get', path: '/orgs/:org_id/audit?format=csv', name: 'audit.csv' },
   ...ownJobRoutes,
 ];
 
@@ -223,7 +225,7 @@ describe('the permissions of the console', () => {
     const { body } = await service.anyone('GET', '/admin/v1/openapi.json');
     const paths = Object.values(body.paths as Record<string, Record<string, { operationId: string }>>);
     const published = paths.flatMap((item) => Object.values(item).map(({ operationId }) => operationId));
-    const withRole = [...published.filter((name) => !isOfSession.test(name)), 'usage.csv'];
+    const withRole = [...published.filter((name) => !isOfSession.test(name)), 'usage.csv', 'audit.csv'];
     expect(withRole).to.have.members(Object.keys(leastRole));
     expect(routes.map(({ name }) => name)).to.have.members(Object.keys(leastRole));
   });

@@ -15,7 +15,9 @@ from leadscore_export.train.command.progress import Progress
 def main(arguments: Sequence[str]) -> int:
     """Runs the command. Returns the exit code."""
     progress = Progress(is_json="--json-lines" in arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
+    # A shell starts background processes with SIGINT ignored, and then Python does not handle it either.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _interrupt)
     try:
         options = parsed_options(arguments)
         from leadscore_export.train.run import summary, train  # loads NumPy and ONNX, half a second

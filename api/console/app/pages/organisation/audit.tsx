@@ -46,9 +46,14 @@ export function AuditPage() {
   return (
     <Page
       title="Audit log"
+      actions={
+        <a class="button" href={`/admin/v1${path}&format=csv`} download>
+          Download CSV
+        </a>
+      }
       about="Each change, and each read of leads, by people, programs and the command line. Entries cannot be changed."
     >
-      <Card title="Changes">
+      <Card title="Changes" about="The CSV has all entries that the filter leaves, at most the latest 100,000.">
         <RangeChoice range={range} set={setRange} hasAll />
         <FilterFields of={filter} set={setFilter} actors={actors} />
         <Load of={first}>{(data) => <EntryList key={path} first={data} path={path} />}</Load>
@@ -113,11 +118,15 @@ function EntryRow({ entry }: { readonly entry: Entry }) {
   return (
     <li class="entry">
       <div>
-        <strong>{wordsOf(entry.action)}</strong> {entry.target_name}{' '}
-        {entry.target && <code class={entry.target_name ? 'small soft' : undefined}>{entry.target}</code>}
+        <p>{entry.sentence}</p>
         <p class="small soft">
-          {entry.actor.name} by {entry.actor.way}
-          {entry.actor.address && ` from ${entry.actor.address}`}, {instantText(entry.at)}
+          {instantText(entry.at)}, {entry.actor.way}
+          {entry.actor.address && ` from ${entry.actor.address}`}
+          {entry.target && (
+            <>
+              , <code>{entry.target}</code>
+            </>
+          )}
         </p>
         {entry.reason && <p class="small">Reason: {entry.reason}</p>}
         {names.length > 0 && (

@@ -88,7 +88,7 @@ function Calls({ crm, reload }: { readonly crm: Crm; readonly reload: () => void
           </p>
           <Table
             label="Latest calls"
-            columns={['Time', 'Key', 'Bucket', 'Model', 'Records', 'Request']}
+            columns={['Time', 'Key', 'Kind', 'Model', 'Records', 'Request']}
             rows={crm.calls.map((call) => [
               instantText(call.at),
               call.key_name ?? <code key="key">{call.key_id}</code>,

@@ -6,15 +6,7 @@ import { DayFigures } from '../../charts/day-figures.js';
 import { Spark } from '../../charts/spark.js';
 import { UsageBar } from '../../charts/usage-bar.js';
 import { Choice } from '../../parts/choice.js';
-import {
-  countText,
-  dayText,
-  instantText,
-  millisecondsText,
-  monthText,
-  percentText,
-  wordsOf,
-} from '../../parts/formats.js';
+import { countText, dayText, instantText, millisecondsText, monthText, percentText } from '../../parts/formats.js';
 import { lastDays, RangeChoice } from '../../parts/forms/range.js';
 import { Card, Load, Page } from '../../parts/page.js';
 import { Strip } from '../../parts/strip.js';
@@ -175,9 +167,9 @@ function Models({ models, model_count: count, policy }: Pick<Overview, 'models' 
                 <strong>{model.name}</strong>
               </a>
               <p class="small soft">
-                {model.version}
-                {model.records_this_month !== null && `, ${countText(model.records_this_month)} records this month`}
-                {model.lift !== undefined && `, best scores convert ${liftText(model.lift)} as often`}
+                Version {model.version}
+                {model.records_this_month !== null && ` · ${countText(model.records_this_month)} records this month`}
+                {model.lift !== undefined && ` · best scores convert ${liftText(model.lift)} as often`}
               </p>
             </div>
             <div class="row">
@@ -226,7 +218,7 @@ function Changes({ entries }: { readonly entries: Overview['audit'] }) {
         {entries.map((entry) => (
           <li key={entry.entry_id}>
             <div>
-              {entry.actor.name}: {wordsOf(entry.action)} {entry.target && <code>{entry.target}</code>}
+              {entry.sentence}
               <p class="small soft">{instantText(entry.at)}</p>
             </div>
           </li>

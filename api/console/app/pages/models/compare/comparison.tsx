@@ -59,14 +59,27 @@ function PairTable(props: {
   readonly first: string;
   readonly of: Pair;
   readonly rows: readonly Row[];
+  /** Whether rows with the same text for both versions are folded away. */
+  readonly foldsEqual?: boolean;
 }) {
+  const { label, foldsEqual = false } = props;
   const [one, other] = props.of;
+  const columns = columnsOf(props.first, props.of);
+  const rows = props.rows.map(([name, cell]) => [<strong key="name">{name}</strong>, cell(one), cell(other)] as const);
+  const isEqual = ([, left, right]: (typeof rows)[number]) => foldsEqual && typeof left === 'string' && left === right;
+  const [differing, equal] = [rows.filter((row) => !isEqual(row)), rows.filter(isEqual)];
   return (
-    <Table
-      label={props.label}
-      columns={columnsOf(props.first, props.of)}
-      rows={props.rows.map(([name, cell]) => [<strong key="name">{name}</strong>, cell(one), cell(other)])}
-    />
+    <>
+      {differing.length > 0 && <Table label={label} columns={columns} rows={differing} />}
+      {equal.length > 0 && (
+        <details>
+          <summary>
+            {equal.length === 1 ? '1 row is' : `${countText(equal.length)} rows are`} the same in both versions
+          </summary>
+          <Table label={`${label}, the same in both`} columns={columns} rows={equal} />
+        </details>
+      )}
+    </>
   );
 }
 
@@ -109,7 +122,7 @@ function FactsCard({ model, of }: { readonly model: Model; readonly of: Pair }) 
   ];
   return (
     <Card title="At a glance" about="Each version by its own bundle, leads and grade.">
-      <PairTable label="Facts and grades" first="Figure" of={of} rows={rows} />
+      <PairTable foldsEqual label="Facts and grades" first="Figure" of={of} rows={rows} />
     </Card>
   );
 }
@@ -152,7 +165,7 @@ function GatesCard({ of }: { readonly of: Pair }) {
   });
   return (
     <Card title="Validation" about="The six gates, in this order.">
-      <PairTable label="Gates" first="Gate" of={of} rows={rows} />
+      <PairTable foldsEqual label="Gates" first="Gate" of={of} rows={rows} />
     </Card>
   );
 }
@@ -244,7 +257,7 @@ function ContributionsCard({ of }: { readonly of: Pair }) {
       {rows.length === 0 ? (
         <p class="soft">Not known: neither import computed contributions.</p>
       ) : (
-        <PairTable label="Contributions" first="Field" of={of} rows={rows} />
+        <PairTable foldsEqual label="Contributions" first="Field" of={of} rows={rows} />
       )}
       {more}
     </Card>
