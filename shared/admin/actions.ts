@@ -20,6 +20,7 @@ import { importUpload, showUpload } from './models/upload-actions.js';
 import { createOrganisation, setOrganisation } from './organisations/change-organisations.js';
 import { deleteOrganisation, undeleteOrganisation } from './organisations/deletion.js';
 import { createKey, findKey, listKeys, revokeKey, setKey } from './organisations/key-actions.js';
+import { listDeletions } from './organisations/list-deletions.js';
 import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
 import { showStanding } from './organisations/show-standing.js';
 import { resumeOrganisation, suspendOrganisation } from './organisations/suspension.js';
@@ -112,6 +113,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('get', '/sessions/operators', listOperatorSessions),
   route('delete', '/sessions/operators/:session_id', endOperatorSession),
   route('post', '/links', createLink),
+  route('get', '/deletions', listDeletions),
   route('get', '/audit', listOperatorAudit),
   route('get', '/fleet', showFleet),
   route('get', '/tokens', listTokens),

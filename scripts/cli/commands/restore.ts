@@ -27,7 +27,7 @@ export function addRestoreCommands(program: Command, context: CliContext): void 
 
   defineCommand(restore, {
     usage: 'export <file>',
-    description: 'Write erasures of leads, revocations and limits of keys, and suspensions to a file',
+    description: 'Write erasures of leads, revocations and limits of keys, suspensions and deletions to a file',
     examples: ['restore export changes.jsonl'],
     notes:
       'A restore from a backup undoes those that came after it; `restore finish` repeats them.\n' +
@@ -50,7 +50,8 @@ const finishNotes = `
 Run it while gateways, pools, runners and consoles are stopped, with the
 KEY_PEPPER and KEY_BRAND of the gateways:
 1. revokes the keys and notes the erased leads that the file lists. It also takes scopes
-   and days from keys that had fewer, and suspends organisations that were suspended;
+   and days from keys that had fewer, and suspends organisations that were suspended.
+   Pools remove the data of deleted organisations again when they run;
 2. erases these leads, and those that the database itself lists, once more;
 3. drops usage counters and latest scores from Redis. They are rebuilt from the
    database when they are next needed.
@@ -122,6 +123,7 @@ const fieldsOf = (counts: ChangeCounts): [string, string][] => [
   ['Revocations', countText(counts.revocations)],
   ['Limits of keys', countText(counts.key_limits)],
   ['Suspensions', countText(counts.suspensions)],
+  ['Deletions', countText(counts.deletions)],
 ];
 
 /** Drops what Redis derived from the database before the restore. An unknown counter is rebuilt from the ledger. */

@@ -1,13 +1,15 @@
 import { open, rename } from 'node:fs/promises';
 import { orderedScopes, type Scope } from '../../../shared/contract/roles.js';
 import { CliError, fileProblem, unwritable } from '../context/cli-error.js';
+import type { NotedDeletion } from './repeat-deletion.js';
 
-/** An erasure of a lead, a revocation or limits of a key, or a suspension: a restore from an older backup undoes it. */
+/** A change that a restore from an older backup undoes: of a lead, a key or an organisation. */
 export type LostChange =
   | { readonly erased: string; readonly org: string; readonly at: Date }
   | { readonly revoked: string; readonly at: Date }
   | { readonly limited: string; readonly scopes?: readonly Scope[]; readonly expires_at?: Date; readonly at: Date }
-  | { readonly suspended: string; readonly by: string; readonly reason: string; readonly at: Date };
+  | { readonly suspended: string; readonly by: string; readonly reason: string; readonly at: Date }
+  | { readonly deletion: NotedDeletion; readonly at: Date };
 
 /** Counts of changes by kind. */
 export interface ChangeCounts {
@@ -15,14 +17,16 @@ export interface ChangeCounts {
   readonly revocations: number;
   readonly key_limits: number;
   readonly suspensions: number;
+  readonly deletions: number;
 }
 
-export const noChanges: ChangeCounts = { erasures: 0, revocations: 0, key_limits: 0, suspensions: 0 };
+export const noChanges: ChangeCounts = { erasures: 0, revocations: 0, key_limits: 0, suspensions: 0, deletions: 0 };
 
 const kindOf = (change: LostChange): keyof ChangeCounts => {
   if ('erased' in change) return 'erasures';
   if ('revoked' in change) return 'revocations';
-  return 'limited' in change ? 'key_limits' : 'suspensions';
+  if ('limited' in change) return 'key_limits';
+  return 'suspended' in change ? 'suspensions' : 'deletions';
 };
 
 /**
@@ -74,12 +78,13 @@ export async function* readChanges(path: string): AsyncGenerator<LostChange> {
 function changeOf(text: string): LostChange | undefined {
   try {
     const read: Readonly<Record<string, unknown>> = JSON.parse(text);
-    const { erased, revoked, limited, suspended, org } = read;
+    const { erased, revoked, limited, suspended, deletion, org } = read;
     const at = new Date(String(read.at));
     if (Number.isNaN(at.getTime())) return undefined;
     if (typeof revoked === 'string') return { revoked, at };
     if (typeof limited === 'string') return limitsOf(limited, at, read);
     if (typeof suspended === 'string') return suspensionOf(suspended, at, read);
+    if (typeof deletion === 'object' && deletion !== null) return { deletion: withDates(deletion), at };
     return typeof erased === 'string' && typeof org === 'string' ? { erased, org, at } : undefined;
   } catch {
     return undefined;
@@ -105,4 +110,18 @@ function suspensionOf(
   { by, reason }: Readonly<Record<string, unknown>>,
 ): LostChange | undefined {
   return typeof by === 'string' && typeof reason === 'string' ? { suspended, by, reason, at } : undefined;
+}
+
+/** The members of a deletion that are dates, which JSON has as texts. */
+const dates = ['requested_at', 'due_at', 'begun_at', 'ended_at'];
+
+/** @throws RangeError for a text that is no date */
+function withDates(deletion: object): NotedDeletion {
+  const members = Object.entries(deletion).map(([name, value]) => {
+    if (!dates.includes(name)) return [name, value];
+    const date = new Date(String(value));
+    if (Number.isNaN(date.getTime())) throw new RangeError(`${name} is no date`);
+    return [name, date];
+  });
+  return Object.fromEntries(members) as NotedDeletion;
 }

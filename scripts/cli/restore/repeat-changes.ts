@@ -3,7 +3,9 @@ import { type ApiKey, ApiKeyStore, type KeyChange } from '../../../shared/store/
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { ErasureStore, type RememberedErasure } from '../../../shared/store/calls/erasures.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
+import { DeletionStore } from '../../../shared/store/organisations/deletions.js';
 import { type ChangeCounts, type LostChange, noChanges, readChanges } from './change-file.js';
+import { repeatDeletion } from './repeat-deletion.js';
 
 /** The changes of a database that a restore from an older backup would undo. */
 export async function* changesOf(database: Db, now: Date): AsyncGenerator<LostChange> {
@@ -15,6 +17,8 @@ export async function* changesOf(database: Db, now: Date): AsyncGenerator<LostCh
     yield { limited, ...(scopes && { scopes }), ...(expires_at && { expires_at }), at: now };
   for (const { _id, suspended } of await new OrganisationStore(database).list())
     if (suspended !== undefined) yield { suspended: _id, by: suspended.by, reason: suspended.reason, at: suspended.at };
+  for (const deletion of await new DeletionStore(database).list())
+    yield { deletion, at: deletion.ended_at ?? deletion.requested_at };
 }
 
 const erasuresPerWrite = 1_000;
@@ -38,7 +42,8 @@ export async function repeatChanges(database: Db, path: string): Promise<ChangeC
     if ('erased' in change) pending.push({ _id: change.erased, org: change.org, erased_at: change.at });
     else if ('revoked' in change) counts.revocations += await revoke(database, change);
     else if ('limited' in change) counts.key_limits += await limit(database, change);
-    else counts.suspensions += await suspend(database, change);
+    else if ('suspended' in change) counts.suspensions += await suspend(database, change);
+    else counts.deletions += await repeatDeletion(database, change.deletion);
     if (pending.length === erasuresPerWrite) await flush();
   }
   await flush();

@@ -5,10 +5,10 @@ import { isCleared } from '../../contract/verdict.js';
 import { type Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
 import { ModelStore, overrideOf } from '../../store/models/models.js';
 import { type ActionContext, defineAction } from '../action.js';
+import { notFound } from '../admin-error.js';
 import { verdictsOf } from '../models/read-models.js';
 import { organisationInput, standingOutput } from '../schemas/organisations.js';
 import { readCounter } from '../usage/usage-counters.js';
-import { requireOrganisation } from './organisation-document.js';
 
 type Refusal = ShapeOf<typeof standingOutput>['refusals'][number];
 const shownModels = 5;
@@ -23,8 +23,11 @@ export const showStanding = defineAction({
   input: organisationInput,
   output: standingOutput,
   async run(context, { org_id: id }) {
-    const organisation = await requireOrganisation(new OrganisationStore(context.database), id);
-    const { plan, suspended } = organisation;
+    const organisation = await new OrganisationStore(context.database).find(id);
+    if (organisation === undefined) throw notFound('organisation', id);
+    const { plan, suspended, deletion } = organisation;
+    // Operators alone see it then, and its page says so.
+    if (deletion !== undefined) return { org_id: id, plan, refusals: [] };
     if (suspended !== undefined) {
       const { at, reason } = suspended;
       const refusal = { reason: 'suspended', since: at.toISOString(), operator_reason: reason } as const;

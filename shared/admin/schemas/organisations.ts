@@ -1,4 +1,4 @@
-import { closedObject, count, countOrNull, flag, instant, list, share, text } from '../../contract/schema.js';
+import { closedObject, count, countOrNull, flag, instant, list, record, share, text } from '../../contract/schema.js';
 import { bucket, cursor, day, month, name, organisationId } from './members.js';
 
 export const plan = { type: 'string', enum: ['free', 'trial', 'pro', 'enterprise'] } as const;
@@ -57,6 +57,24 @@ export const deleteOrganisationInput = closedObject({
   org_id: organisationId,
   name,
   'after_days?': { type: 'integer', minimum: leastDeletionDays, maximum: mostDeletionDays },
+});
+
+/** Without names. `removing`: its data is being removed. `deleted`: a receipt. */
+export const listDeletionsOutput = closedObject({
+  deletions: list(
+    closedObject({
+      org_id: text,
+      state: { type: 'string', enum: ['pending', 'removing', 'deleted'] },
+      requested_at: instant,
+      by: text,
+      due_at: instant,
+      'begun_at?': instant,
+      'ended_at?': instant,
+      /** Removed documents by collection. Absent until the removal begins; so for `records`. */
+      'removed?': record(count),
+      'records?': list(closedObject({ month, live: count, test: count })),
+    }),
+  ),
 });
 
 /** The reason is shown to the people of the organisation. */

@@ -98,6 +98,15 @@ export class DeletionStore {
     return (await found.toArray()).map(({ _id }) => _id);
   }
 
+  /** All deletions that are to come or have ended, without how far a removal came; the last ordered first. */
+  async list(): Promise<Omit<Deletion, 'work'>[]> {
+    return await this.collection
+      .find()
+      .project<Omit<Deletion, 'work'>>({ work: 0 })
+      .sort({ requested_at: -1, _id: 1 })
+      .toArray();
+  }
+
   /** The deletions whose days are over, the earliest first. */
   async due(now: Date): Promise<Deletion[]> {
     return await this.collection

@@ -27,6 +27,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'org.resume': 'operator',
   'org.delete': 'operator',
   'org.undelete': 'operator',
+  'org.deletions': 'operator',
   'key.list': 'admin',
   'key.create': 'admin',
   'key.find': 'admin',

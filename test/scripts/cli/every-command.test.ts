@@ -45,6 +45,7 @@ describe('every command', () => {
       ['org', 'resume', 'org_x'],
       ['org', 'delete', 'org_x', '--name', 'Acme'],
       ['org', 'undelete', 'org_x'],
+      ['org', 'receipts', 'org_x'],
       ['key', 'create', 'org_x'],
       ['key', 'list', 'org_x'],
       ['key', 'set', 'key_x', '--expires', 'never'],
@@ -186,7 +187,7 @@ describe('every command', () => {
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
       ...['org create', 'org set', 'org show', 'org list', 'org suspend', 'org resume', 'org export'],
-      ...['org delete', 'org undelete'],
+      ...['org delete', 'org undelete', 'org receipts'],
       ...['audit', 'lead export'],
       ...['key create', 'key list', 'key find', 'key set', 'key revoke'],
       'model import',

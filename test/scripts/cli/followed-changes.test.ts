@@ -26,6 +26,7 @@ const others = [
     'org show',
     'org list',
     'org export',
+    'org receipts',
     'key create',
     'key list',
     'key find',

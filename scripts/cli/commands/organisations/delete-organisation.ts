@@ -3,23 +3,27 @@ import {
   deleteOrganisation as deleteOrganisationAction,
   undeleteOrganisation as undeleteOrganisationAction,
 } from '../../../../shared/admin/organisations/deletion.js';
+import { listDeletions as listDeletionsAction } from '../../../../shared/admin/organisations/list-deletions.js';
 import { showOrganisation as showOrganisationAction } from '../../../../shared/admin/organisations/read-organisations.js';
 import {
   leastDeletionDays,
+  type listDeletionsOutput,
   mostDeletionDays,
   type organisationSchema,
   usualDeletionDays,
 } from '../../../../shared/admin/schemas/organisations.js';
 import { dayMs } from '../../../../shared/contract/dates.js';
 import type { ShapeOf } from '../../../../shared/contract/schema.js';
-import type { CliContext, CommandResult } from '../../context/cli-context.js';
-import { usageError } from '../../context/cli-error.js';
+import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+import { notFound, usageError } from '../../context/cli-error.js';
 import { perform } from '../../context/perform.js';
+import { countText, readableDate } from '../../output/readable-numbers.js';
+import { type Columns, renderFields, tableOf } from '../../output/table.js';
 import { defineCommand, type JsonOption, plainText, wholeNumber } from '../define-command.js';
 
 type Shown = (document: ShapeOf<typeof organisationSchema>) => Pick<CommandResult, 'document' | 'text'>;
 
-/** Adds `org delete` and `org undelete`. @param shown an organisation as the other commands show it */
+/** Adds `org delete`, `undelete` and `receipts`. @param shown an organisation as the other commands show it */
 export function addDeletionCommands(organisations: Command, context: CliContext, shown: Shown): void {
   defineCommand(organisations, {
     usage: 'delete <org>',
@@ -44,6 +48,15 @@ export function addDeletionCommands(organisations: Command, context: CliContext,
     examples: ['org undelete org_4fzyo82mVYHgQ1bT'],
   }).action((organisationId: string, options: JsonOption) =>
     context.present(options, undeleteOrganisation(context, organisationId, shown)),
+  );
+
+  defineCommand(organisations, {
+    usage: 'receipts [org]',
+    description: 'List organisations that are to be deleted, and the receipts of deleted ones',
+    examples: ['org receipts', 'org receipts org_4fzyo82mVYHgQ1bT'],
+    notes: 'A receipt is kept for 400 days. It has no name. With an organisation, it has all counts.',
+  }).action((organisationId: string | undefined, options: JsonOption) =>
+    context.present(options, showReceipts(context, organisationId)),
   );
 }
 
@@ -84,4 +97,46 @@ async function typedName(context: CliContext, organisationId: string, days: numb
 async function undeleteOrganisation(context: CliContext, organisationId: string, shown: Shown): Promise<CommandResult> {
   const document = await perform(context, undeleteOrganisationAction, { org_id: organisationId });
   return shown(document);
+}
+
+type Receipt = ShapeOf<typeof listDeletionsOutput>['deletions'][number];
+
+const states = { pending: 'to be deleted', removing: 'being removed', deleted: 'deleted' } as const;
+const recordsOf = ({ records = [] }: Receipt): number => records.reduce((sum, { live, test }) => sum + live + test, 0);
+
+async function showReceipts(context: CliContext, organisationId: string | undefined): Promise<CommandResult> {
+  const { deletions: all } = await perform(context, listDeletionsAction, {});
+  const deletions = all.filter(({ org_id: id }) => organisationId === undefined || id === organisationId);
+  const [only] = deletions;
+  if (organisationId !== undefined) {
+    if (only === undefined) throw notFound(`deletion of ${organisationId}`, 'org receipts');
+    return { document: only, text: describe(only) };
+  }
+  const columns: Columns<Receipt> = [
+    ['Organisation', ({ org_id: id }) => id, 'whole'],
+    ['State', ({ state }) => states[state]],
+    ['Day', ({ due_at: due, ended_at: ended }) => (ended ?? due).slice(0, 10), 'whole'],
+    ['Ordered by', ({ by }) => by],
+    ['Records', (receipt) => (receipt.records === undefined ? '' : countText(recordsOf(receipt))), 'right'],
+  ];
+  const none = 'No organisation is to be deleted, and none was within 400 days.';
+  return { document: { deletions }, text: tableOf(deletions, columns, { width: lineWidth(context.stdout), none }) };
+}
+
+const timeOf = (at: string | undefined): string | undefined => at && `${readableDate(new Date(at))} UTC`;
+
+function describe(receipt: Receipt): string {
+  const { org_id: id, state, by, requested_at: requested, due_at: due, begun_at: begun, ended_at: ended } = receipt;
+  return renderFields([
+    ['Organisation', id],
+    ['State', states[state]],
+    ['Ordered', `${timeOf(requested)} by ${by}`],
+    ['Due', timeOf(due)],
+    ['Removal began', timeOf(begun)],
+    ['Deleted', timeOf(ended)],
+    ...Object.entries(receipt.removed ?? {}).map(([name, count]) => [`Removed: ${name}`, countText(count)] as const),
+    ...(receipt.records ?? []).map(
+      ({ month, live, test }) => [`Records ${month}`, `${countText(live)} live, ${countText(test)} test`] as const,
+    ),
+  ]);
 }

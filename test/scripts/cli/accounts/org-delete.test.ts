@@ -1,4 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { expect } from 'chai';
+import { projectFile } from '../../../../shared/process/project-root.js';
+import { markdownBlocks } from '../../../support/markdown-blocks.js';
 import { callCli } from '../cli-call.js';
 import { type OperatorDesk, operatorDesk } from '../operator-desk.js';
 
@@ -14,7 +18,12 @@ describe('leadscore org delete', () => {
   });
   after(() => desk.leave());
 
-  const deletionOf = async () => (await desk.document('org', 'show', id)).deletion as { due_at: string } | undefined;
+  const deletionOf = async () =>
+    (await desk.document('org', 'show', id)).deletion as { requested_at: string; due_at: string } | undefined;
+  const ordered = async () => {
+    const { requested_at, due_at } = (await deletionOf()) ?? {};
+    return { requested_at, due_at };
+  };
   const inDays = (at: string | undefined): number => (Date.parse(String(at)) - Date.now()) / 86_400_000;
 
   it('asks for the name on a terminal, and changes nothing when another one is typed', async () => {
@@ -59,6 +68,25 @@ describe('leadscore org delete', () => {
       expect(stderr).to.include(`The organisation ${id} is to be deleted: its data goes from `);
       expect(stderr).to.include('npx leadscore org undelete ORG');
     }
+    const { deletions } = await desk.document('org', 'receipts');
+    expect(deletions).to.deep.include({ org_id: id, state: 'pending', by: userInfo().username, ...(await ordered()) });
+    expect((await desk.run('org', 'receipts')).stdout).to.match(new RegExp(`${id} +to be deleted`));
+    expect((await desk.run('org', 'receipts', id)).stdout).to.match(/State +to be deleted\n/);
     expect(await desk.document('org', 'undelete', id)).to.deep.equal(before);
+    expect((await desk.run('org', 'receipts', id)).exitCode).to.equal(1);
+  });
+
+  it('is done by the commands of the manual', async () => {
+    const manual = await readFile(projectFile('docs/operating.md'), 'utf8');
+    const blocks = markdownBlocks(manual).filter(({ heading }) => heading === 'Deleting an organisation');
+    const commands = blocks.flatMap(({ text }) => text.trim().split('\n'));
+    expect(commands.length).to.be.at.least(4);
+    for (const command of commands) {
+      const words = command.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', '')) ?? [];
+      expect(words.slice(0, 2)).to.deep.equal(['npx', 'leadscore']);
+      const { exitCode, stderr } = await desk.run(...words.slice(2).map((word) => (word === 'ORG' ? id : word)));
+      expect(exitCode, `${command}: ${stderr}`).to.equal(0);
+    }
+    expect(await deletionOf()).to.equal(undefined);
   });
 });

@@ -8,6 +8,7 @@ import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
+import { DeletionsCard } from './deletions.js';
 
 export type Organisations = ShapeOf<typeof listOrganisationsOutput>;
 const shown = 50;
@@ -56,6 +57,7 @@ export function OrganisationsPage() {
           </Card>
         )}
       </Load>
+      <DeletionsCard changed={page.reload} />
       {isCreating && <CreateDialog close={() => setCreating(false)} />}
     </Page>
   );
@@ -81,14 +83,20 @@ export function OrganisationTable({ organisations }: Pick<Organisations, 'organi
   );
 }
 
-function PlanCell({ of: { plan, suspended } }: { readonly of: Organisations['organisations'][number] }) {
-  if (suspended === undefined) return <>{plan}</>;
+function PlanCell({ of: { plan, suspended, deletion } }: { readonly of: Organisations['organisations'][number] }) {
   return (
     <>
       {plan}{' '}
-      <span class="badge bad" title={suspended.reason}>
-        Suspended
-      </span>
+      {suspended && (
+        <span class="badge bad" title={suspended.reason}>
+          Suspended
+        </span>
+      )}{' '}
+      {deletion && (
+        <span class="badge bad" title={`From ${instantText(deletion.due_at)} on`}>
+          To be deleted
+        </span>
+      )}
     </>
   );
 }

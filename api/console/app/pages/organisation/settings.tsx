@@ -10,6 +10,7 @@ import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
 import { useSend } from '../../server/use-send.js';
+import { DeletionCard } from './deletion.js';
 import { MembersCard, roleOptions } from './members.js';
 import { SuspensionCard } from './suspension.js';
 
@@ -39,11 +40,9 @@ export function SettingsPage() {
       <Load of={organisation}>
         {(data) => (
           <>
-            <PlanCard of={data} changed={organisation.reload} />
-            {may('operator') && <SuspensionCard of={data} changed={organisation.reload} />}
-            {may('owner') && <NameCard of={data} changed={organisation.reload} />}
-            {may('owner') && <LinkCard organisationId={data.org_id} created={setLink} />}
-            {may('owner') && <MembersCard />}
+            {may('operator') && <DeletionCard of={data} changed={organisation.reload} />}
+            {/* Nothing else of it can be read or changed then. */}
+            {data.deletion === undefined && <SettingsCards of={data} changed={organisation.reload} setLink={setLink} />}
           </>
         )}
       </Load>
@@ -66,6 +65,19 @@ export function SettingsPage() {
 interface PartProps {
   readonly of: Organisation;
   readonly changed: () => void;
+}
+
+function SettingsCards({ of: data, changed, setLink }: PartProps & { readonly setLink: (link: Link) => void }) {
+  const { may } = useOrganisation();
+  return (
+    <>
+      <PlanCard of={data} changed={changed} />
+      {may('operator') && <SuspensionCard of={data} changed={changed} />}
+      {may('owner') && <NameCard of={data} changed={changed} />}
+      {may('owner') && <LinkCard organisationId={data.org_id} created={setLink} />}
+      {may('owner') && <MembersCard />}
+    </>
+  );
 }
 
 function PlanCard({ of: organisation, changed }: PartProps) {
