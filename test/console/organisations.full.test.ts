@@ -120,7 +120,10 @@ describe('the organisation menu of the console', function () {
       await page.getByRole('button', { name: 'Organisation Beta' }).click();
       await page.getByLabel('Id of an organisation').fill(filled.id);
       await page.keyboard.press('Enter');
-      await page.getByText('key create').first().waitFor();
+      await page
+        .getByText(/created the live key/)
+        .first()
+        .waitFor();
       expect(new URL(page.url()).pathname).to.equal(`/o/${filled.id}/audit`);
       await opened.close();
     });
@@ -179,7 +182,8 @@ describe('the organisation menu of the console', function () {
   });
 
   it('is only a name for a person of one organisation, whose pages show nothing of another one', async () => {
-    const opened = await openPage(browser, service, {}, [401, 404]);
+    // So many pages at once pass the rate of a session.
+    const opened = await openPage(browser, service, {}, [401, 404, 429]);
     const { page } = opened;
     await opened.signIn('owner', beta);
     await page.getByText('No models yet').waitFor();

@@ -41,7 +41,10 @@ describe('the sessions of the console', function () {
     await viewer.page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click();
     await viewer.page.getByText('Open your one-time link').waitFor();
     await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();
-    await page.getByText('session revoke').waitFor();
+    await page
+      .getByText(/ended a session of/)
+      .first()
+      .waitFor();
     await owner.close();
     await viewer.close();
   });

@@ -38,7 +38,7 @@ describe('a browser after the sign-out', function () {
   it('shows the sign-in page behind the button Back, not the secret of a new key', async () => {
     const { page, secret, close } = await withSecret();
     await page.goto(`${service.url}/usage`);
-    await page.getByText('Live keys').waitFor();
+    await page.getByRole('heading', { name: 'Live keys by day' }).waitFor();
     await signOut(page);
     await signedOut(page);
     for (const step of ['first', 'second']) {
@@ -54,7 +54,10 @@ describe('a browser after the sign-out', function () {
     const { page, close } = await withSecret();
     const other = await page.context().newPage();
     await other.goto(`${service.url}/audit`);
-    await other.getByText('key create').first().waitFor();
+    await other
+      .getByText(/created the live key/)
+      .first()
+      .waitFor();
     await signOut(other);
     await signedOut(page);
     expect(await page.locator('.secret, .shell').count()).to.equal(0);
@@ -96,7 +99,7 @@ describe('a browser after the sign-out', function () {
       const { page } = opened;
       await opened.signIn('owner', filled.id);
       await page.goto(`${service.url}/usage?month=2026-11`);
-      await page.getByText('Live keys').waitFor();
+      await page.getByRole('heading', { name: 'Live keys by day' }).waitFor();
       const path = () => page.evaluate('location.pathname + location.search');
       await page.context().clearCookies();
       await page.getByRole('navigation').getByRole('link', { name: 'Audit log' }).click();

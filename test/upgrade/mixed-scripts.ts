@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, Redis } from 'ioredis';
 import { readFixture } from '../../scripts/release/fixture-file.js';
 import { projectFile } from '../../shared/process/project-root.js';
+import { olderArguments } from './older-arguments.js';
 
 /** The last release whose data and scripts are stored. */
 const lastFixture = 'test/fixtures/releases/0.1.0.tar.gz';
@@ -29,7 +30,7 @@ export const olderScripts = async (): Promise<Readonly<Record<string, string>>> 
 
 /**
  * Connects as two processes do of which one runs the last release. Each second run of a script is one of that release's
- * script under the same path. A script that this release does not have any more never runs.
+ * script under the same path, with its arguments. A script that this release does not have any more never runs.
  * @param ran gets the paths of the scripts of the last release that have run
  */
 export async function mixedScripts(redisUrl: string, ran = new Set<string>()): Promise<MixedScripts> {
@@ -51,6 +52,10 @@ export async function mixedScripts(redisUrl: string, ran = new Set<string>()): P
       ran.add(older.file);
       // A digest that Redis does not know is answered by NOSCRIPT, and the whole script follows.
       command.args[0] = command.name === 'eval' ? older.script : digestOf(older.script);
+      const given = command.args.slice(2).map(String);
+      const keys = given.splice(0, Number(command.args[1]));
+      const args = olderArguments[older.file]?.({ keys, args: given }) ?? given;
+      command.args.splice(2, Number.POSITIVE_INFINITY, ...keys, ...args);
     }
     return send(command, ...rest);
   };

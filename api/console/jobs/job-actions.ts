@@ -31,7 +31,7 @@ export function jobRoutes(jobs: ConsoleJobs): readonly ActionRoute[] {
   const base = '/orgs/:org_id/jobs';
   return [
     route('post', base, createJobAction(jobs)),
-    route('post', `${base}/stored`, createStoredAction(jobs)),
+    route('post', '/orgs/:org_id/stored-jobs', createStoredAction(jobs)),
     route('post', '/orgs/:org_id/files/preview', previewAction(jobs)),
     route('get', `${base}/:job_id`, showAction(jobs)),
     route('get', `${base}/:job_id/failures`, failuresAction(jobs)),

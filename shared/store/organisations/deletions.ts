@@ -56,6 +56,8 @@ export type Removal = Deletion & Required<Pick<Deletion, 'work' | 'removed'>>;
 
 /** A receipt is kept for this long, as an erasure is. */
 const rememberedSeconds = (400 * dayMs) / 1_000;
+/** The last ordered first. */
+const lastOrdered = { requested_at: -1, _id: 1 } as const;
 const majority = { writeConcern: { w: 'majority' } } as const;
 
 /** The organisations that are to be deleted, and the receipts of those that were. */
@@ -72,6 +74,7 @@ export class DeletionStore {
 
   async prepare(): Promise<void> {
     await this.collection.createIndex({ ended_at: 1 }, { expireAfterSeconds: rememberedSeconds });
+    await this.collection.createIndex(lastOrdered);
   }
 
   async find(organisationId: string): Promise<Deletion | undefined> {
@@ -100,11 +103,7 @@ export class DeletionStore {
 
   /** All deletions that are to come or have ended, without how far a removal came; the last ordered first. */
   async list(): Promise<Omit<Deletion, 'work'>[]> {
-    return await this.collection
-      .find()
-      .project<Omit<Deletion, 'work'>>({ work: 0 })
-      .sort({ requested_at: -1, _id: 1 })
-      .toArray();
+    return await this.collection.find().project<Omit<Deletion, 'work'>>({ work: 0 }).sort(lastOrdered).toArray();
   }
 
   /** The deletions whose days are over, the earliest first. */

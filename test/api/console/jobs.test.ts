@@ -167,7 +167,7 @@ describe('bulk jobs in the console', () => {
     });
     await completed(first.job_id);
     const body = { model_id: other._id, sent_within_days: 30, max_rows: 2 };
-    const { status, body: created } = await caller('POST', path('/stored', own), { body });
+    const { status, body: created } = await caller('POST', `/admin/v1/orgs/${own}/stored-jobs`, { body });
     expect(status, JSON.stringify(created)).to.equal(200);
     const done = await completed(created.job_id);
     expectShape(jobPageSchema, done);
@@ -181,7 +181,9 @@ describe('bulk jobs in the console', () => {
     ]);
     const entry = (await service.audit(own)).find(({ action }) => action === 'job.create_stored');
     expect(entry?.after).to.deep.equal({ model_id: other._id, sent_within_days: 30, max_rows: 2 });
-    expect((await caller('POST', path('/stored', own), { body: { ...body, max_rows: 0 } })).status).to.equal(422);
+    expect(
+      (await caller('POST', `/admin/v1/orgs/${own}/stored-jobs`, { body: { ...body, max_rows: 0 } })).status,
+    ).to.equal(422);
   });
 
   it('checks session, role, organisation and origin at each piece', async () => {

@@ -31,7 +31,9 @@ const patient =
   async (...call) => {
     for (;;) {
       const reply = await caller(...call);
-      if ((reply.body.error as { code?: string } | undefined)?.code !== 'rate_limited') return reply;
+      // The reply to HEAD has no body, and its only 429 is that of the rate.
+      const code = call[0] === 'HEAD' ? '' : (reply.body.error as { code?: string } | undefined)?.code;
+      if (reply.status !== 429 || (code !== '' && code !== 'rate_limited')) return reply;
       await pause(1_000 * Number(reply.headers.get('retry-after')));
     }
   };

@@ -8,7 +8,6 @@ interface OwnRoute {
 export const ownJobRoutes = (
   [
     ['post', '', 'job.create'],
-    ['post', '/stored', 'job.create_stored'],
     ['get', '/:job_id', 'job.show'],
     ['get', '/:job_id/failures', 'job.failures'],
     ['post', '/:job_id/pause', 'job.pause'],
@@ -23,7 +22,10 @@ export const ownJobRoutes = (
   ] as const
 )
   .map(([method, path, name]): OwnRoute => ({ method, path: `/orgs/:org_id/jobs${path}`, name }))
-  .concat({ method: 'post', path: '/orgs/:org_id/files/preview', name: 'job.preview' });
+  .concat(
+    { method: 'post', path: '/orgs/:org_id/stored-jobs', name: 'job.create_stored' },
+    { method: 'post', path: '/orgs/:org_id/files/preview', name: 'job.preview' },
+  );
 
 /** The headers of a PATCH that sends bytes of a file. */
 export const pieceHeaders = (offset: number, length: number): Record<string, string> => ({

@@ -36,7 +36,7 @@ export async function call<Reply>(method: string, path: string, body?: unknown):
   const sent = body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) };
   let response: Response;
   try {
-    response = await fetch(`/admin/v1${path}`, { method, headers, credentials: 'same-origin', ...sent });
+    response = await fetchWithinRate(`/admin/v1${path}`, { method, headers, credentials: 'same-origin', ...sent });
   } catch {
     throw new Refusal(0, 'no_connection', 'The console does not answer. Check the network and try again.', undefined);
   }
@@ -48,4 +48,21 @@ export async function call<Reply>(method: string, path: string, body?: unknown):
   if (code === 'sign_in_required' && path !== '/session') sessionIsGone();
   const text = message ?? `The console answered with status ${response.status}. Try again.`;
   throw new Refusal(response.status, code, text, request_id);
+}
+
+/** Who opens page after page quickly passes the rate of a session. A refused request has changed nothing. */
+const mostWaits = 3;
+
+async function fetchWithinRate(url: string, request: RequestInit): Promise<Response> {
+  for (let waits = 0; ; waits += 1) {
+    const response = await fetch(url, request);
+    if (response.status !== 429 || waits === mostWaits) return response;
+    const { error } = await response
+      .clone()
+      .json()
+      .catch(() => ({}));
+    const afterSeconds = Number(response.headers.get('retry-after'));
+    if (error?.code !== 'rate_limited' || !(afterSeconds > 0 && afterSeconds <= 5)) return response;
+    await new Promise((resolve) => setTimeout(resolve, 1_000 * afterSeconds));
+  }
 }

@@ -21,7 +21,7 @@ export function StoredLeads({ modelId }: { readonly modelId: string }) {
   const [usesGrace, setUsesGrace] = useState(false);
   const begin = async (event: Event) => {
     event.preventDefault();
-    const job = await sender.send<JobPage>('POST', `${api}/jobs/stored`, {
+    const job = await sender.send<JobPage>('POST', `${api}/stored-jobs`, {
       ...{ model_id: modelId, sent_within_days: Number(days), max_rows: Number(rows) },
       ...{ explain: explains, stop_at: usesGrace ? 'backstop' : 'limit' },
     });
