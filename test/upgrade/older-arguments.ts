@@ -12,7 +12,7 @@ const itemLength = idLength + 7;
 const gapsLength = gapsText(0).length;
 
 /**
- * The arguments that the client of release 0.1.0 gives to note-scores.lua: ids and lengths of calls, and all their rows.
+ * The arguments that the client of release 0.1.0 gives to note-scores.lua: ids and lengths of calls, and their rows.
  * The present one gives an item for each lead of a call. A row without an item was repeated later, or has no lead.
  */
 function argsOfNoteScores({ keys, args }: ScriptCall): readonly string[] {
