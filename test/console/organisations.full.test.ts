@@ -182,8 +182,7 @@ describe('the organisation menu of the console', function () {
   });
 
   it('is only a name for a person of one organisation, whose pages show nothing of another one', async () => {
-    // So many pages at once pass the rate of a session.
-    const opened = await openPage(browser, service, {}, [401, 404, 429]);
+    const opened = await openPage(browser, service, {}, [401, 404]);
     const { page } = opened;
     await opened.signIn('owner', beta);
     await page.getByText('No models yet').waitFor();

@@ -61,7 +61,10 @@ export const scoredBy =
 /** Starts a lane worker on fresh databases. */
 export async function laneRig(
   begin: (rig: { readonly commands: Redis }) => ChunkDeps['begin'],
-  { logger = createLogger('silent', 'test') }: { readonly logger?: Logger } = {},
+  {
+    logger = createLogger('silent', 'test'),
+    timings = rigTimings,
+  }: { readonly logger?: Logger; readonly timings?: typeof rigTimings } = {},
 ): Promise<LaneRig> {
   const { redisUrl } = await freshDatabases();
   const connections: Redis[] = [];
@@ -80,7 +83,7 @@ export async function laneRig(
     connection,
     commands,
     begin: begin({ commands }),
-    timings: rigTimings,
+    timings,
     crashNote: new CrashNoteWriter(crashNote.descriptor),
     logger,
   });

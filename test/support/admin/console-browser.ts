@@ -58,6 +58,9 @@ const sharedBrowser = sharedPart(
   (browser) => browser.close(),
 );
 
+/** A test opens pages faster than a person. Pages wait for the rate of the session, and the browser reports each wait. */
+const rateLimited = 429;
+
 /** The system's Chromium, which test files share. Leaves the tests out without it. */
 export async function openBrowser(context: Mocha.Context): Promise<Browser> {
   if (executablePath === undefined) leaveOut(context, 'no Chromium is installed', 'install the package chromium');
@@ -82,7 +85,7 @@ export async function openPage(
   const problems: string[] = [];
   let bytes = 0;
   const note = (problem: string) => {
-    const texts = expected.map((each) => (typeof each === 'number' ? `status of ${each}` : each));
+    const texts = [...expected, rateLimited].map((each) => (typeof each === 'number' ? `status of ${each}` : each));
     if (!texts.some((text) => problem.includes(text))) problems.push(problem);
   };
   page.on('console', (message) => {

@@ -7,7 +7,7 @@ import { createLogger } from '../../../shared/process/logger.js';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../../shared/redis/keys.js';
 import { ChunkAbandoned } from '../../../worker/lanes/handle-chunk.js';
 import { eventually } from '../../support/eventually.js';
-import { gateway, type LaneRig, laneRig } from '../../support/lane-rig.js';
+import { gateway, type LaneRig, laneRig, rigTimings } from '../../support/lane-rig.js';
 
 describe('the chunk of a job', () => {
   const { outages } = createLogger('silent', 'test');
@@ -40,7 +40,9 @@ describe('the chunk of a job', () => {
           return { chunk, parts: [] };
         };
       };
-    rig = await laneRig(begin, { logger: Object.assign(pino(log), { outages }) });
+    // A look for stalled jobs would be a write of its own.
+    const timings = { ...rigTimings, stalledCheckMs: 60_000 };
+    rig = await laneRig(begin, { logger: Object.assign(pino(log), { outages }), timings });
   });
   afterEach(() => rig.close());
 
