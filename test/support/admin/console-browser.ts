@@ -58,7 +58,7 @@ const sharedBrowser = sharedPart(
   (browser) => browser.close(),
 );
 
-/** A test opens pages faster than a person. Pages wait for the rate of the session, and the browser reports each wait. */
+/** A test opens pages faster than a person. Pages wait for the rate of the session; the browser reports each wait. */
 const rateLimited = 429;
 
 /** The system's Chromium, which test files share. Leaves the tests out without it. */
