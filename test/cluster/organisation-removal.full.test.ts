@@ -63,7 +63,7 @@ describe('the removal of organisations on a Redis Cluster', () => {
       },
       { timeoutMs: 10_000 },
     );
-  /** What the nodes have of an organisation, by key: a whole key, or members of a shared one. */
+  /** The part of an organisation on all nodes, by key: a whole key, or members of a shared one. */
   async function inRedis({ marks }: Everywhere): Promise<ReadonlyMap<string, string>> {
     const isOwn = (text: string): boolean => marks.some((mark) => text.includes(mark));
     const found = [...(await everything(mongo.database, redis))]
