@@ -64,7 +64,9 @@ interface FinishOptions extends JsonOption {
 }
 
 async function exportChanges({ connections, clock }: CliContext, path: string): Promise<CommandResult> {
-  const counts = await writeChanges(path, changesOf(await connections.database(), new Date(clock.now())));
+  const database = await connections.database();
+  const changes = changesOf(database, new Date(clock.now()));
+  const counts = await writeChanges(path, changes, await installationId(database));
   return { document: { file: path, ...counts }, text: renderFields([...fieldsOf(counts), ['File', path]]) };
 }
 

@@ -30,19 +30,26 @@ const kindOf = (change: LostChange): keyof ChangeCounts => {
 };
 
 /**
- * Writes changes to a file, one JSON document a line. An earlier file stays until the new one is complete.
+ * Writes changes to a file, one JSON document a line. An earlier file stays until the new one is complete. The first
+ * line also names the installation: earlier releases pass over a member, but not over a line.
  * @throws CliError when the file cannot be written
  */
-export async function writeChanges(path: string, changes: AsyncIterable<LostChange>): Promise<ChangeCounts> {
+export async function writeChanges(
+  path: string,
+  changes: AsyncIterable<LostChange>,
+  installation: string,
+): Promise<ChangeCounts> {
   const counts = { ...noChanges };
   const part = `${path}.part`;
   const orUnwritable = (error: unknown): never => {
     throw unwritable(path, error);
   };
   const file = await open(part, 'w', 0o600).catch(orUnwritable);
+  let added: object = { installation };
   try {
     for await (const change of changes) {
-      await file.write(`${JSON.stringify(change)}\n`).catch(orUnwritable);
+      await file.write(`${JSON.stringify({ ...change, ...added })}\n`).catch(orUnwritable);
+      added = {};
       counts[kindOf(change)] += 1;
     }
     await file.sync().catch(orUnwritable);
@@ -54,10 +61,18 @@ export async function writeChanges(path: string, changes: AsyncIterable<LostChan
 }
 
 /**
- * Reads the changes of a file.
- * @throws CliError when the file cannot be read, with the line that is not a change
+ * Reads a file of changes to its end, so that nothing is repeated of one that is not whole.
+ * @throws CliError as `readChanges`
  */
-export async function* readChanges(path: string): AsyncGenerator<LostChange> {
+export async function checkChanges(path: string, installation: string): Promise<void> {
+  for await (const _ of readChanges(path, installation));
+}
+
+/**
+ * Reads the changes of a file.
+ * @throws CliError when the file cannot be read or is that of another installation; with the line that is not a change
+ */
+export async function* readChanges(path: string, installation: string): AsyncGenerator<LostChange> {
   const unreadable = (cause: unknown): CliError =>
     new CliError(`Cannot read ${path}: ${fileProblem(cause)}`, { code: 'bad_input', cause });
   const file = await open(path).catch((error: unknown) => {
@@ -70,25 +85,40 @@ export async function* readChanges(path: string): AsyncGenerator<LostChange> {
     });
     if (done === true) return;
     const change = changeOf(text);
-    if (change !== undefined) yield change;
+    if (change?.installation !== undefined && change.installation !== installation) throw otherInstallation(path);
+    if (change !== undefined) yield change.lost;
     else throw new CliError(`${path}, line ${line} was not written by \`restore export\``, { code: 'bad_input' });
   }
 }
 
-function changeOf(text: string): LostChange | undefined {
+const otherInstallation = (path: string): CliError =>
+  new CliError(
+    `${path} was written by \`restore export\` of another installation. Nothing was changed. Give the file of the ` +
+      'installation that the backup is of',
+    { code: 'other_installation' },
+  );
+
+/** A change, and the installation that its line names. */
+function changeOf(text: string): { readonly lost: LostChange; readonly installation: unknown } | undefined {
   try {
     const read: Readonly<Record<string, unknown>> = JSON.parse(text);
-    const { erased, revoked, limited, suspended, deletion, org } = read;
-    const at = new Date(String(read.at));
-    if (Number.isNaN(at.getTime())) return undefined;
-    if (typeof revoked === 'string') return { revoked, at };
-    if (typeof limited === 'string') return limitsOf(limited, at, read);
-    if (typeof suspended === 'string') return suspensionOf(suspended, at, read);
-    if (typeof deletion === 'object' && deletion !== null) return { deletion: withDates(deletion), at };
-    return typeof erased === 'string' && typeof org === 'string' ? { erased, org, at } : undefined;
+    const lost = lostChangeOf(read);
+    return lost && { lost, installation: read.installation };
   } catch {
     return undefined;
   }
+}
+
+/** @throws RangeError for a text that is no date */
+function lostChangeOf(read: Readonly<Record<string, unknown>>): LostChange | undefined {
+  const { erased, revoked, limited, suspended, deletion, org } = read;
+  const at = new Date(String(read.at));
+  if (Number.isNaN(at.getTime())) return undefined;
+  if (typeof revoked === 'string') return { revoked, at };
+  if (typeof limited === 'string') return limitsOf(limited, at, read);
+  if (typeof suspended === 'string') return suspensionOf(suspended, at, read);
+  if (typeof deletion === 'object' && deletion !== null) return { deletion: withDates(deletion), at };
+  return typeof erased === 'string' && typeof org === 'string' ? { erased, org, at } : undefined;
 }
 
 function limitsOf(

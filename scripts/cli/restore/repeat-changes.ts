@@ -3,8 +3,9 @@ import { type ApiKey, ApiKeyStore, type KeyChange } from '../../../shared/store/
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { ErasureStore, type RememberedErasure } from '../../../shared/store/calls/erasures.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
+import { installationId } from '../../../shared/store/connection/installation-id.js';
 import { DeletionStore } from '../../../shared/store/organisations/deletions.js';
-import { type ChangeCounts, type LostChange, noChanges, readChanges } from './change-file.js';
+import { type ChangeCounts, checkChanges, type LostChange, noChanges, readChanges } from './change-file.js';
 import { repeatDeletion } from './repeat-deletion.js';
 
 /** The changes of a database that a restore from an older backup would undo. */
@@ -24,12 +25,14 @@ export async function* changesOf(database: Db, now: Date): AsyncGenerator<LostCh
 const erasuresPerWrite = 1_000;
 
 /**
- * Repeats the changes of a file in the restored database. Keys and organisations that it does not have cannot be used
+ * Repeats the changes of a file in the restored database, or none of a file that is not whole. Keys and organisations that it does not have cannot be used
  * either.
  * @returns how many of each kind the database had a use for
  * @throws CliError when the file cannot be read; errors of MongoDB
  */
 export async function repeatChanges(database: Db, path: string): Promise<ChangeCounts> {
+  const installation = await installationId(database);
+  await checkChanges(path, installation);
   const counts = { ...noChanges };
   const erasures = new ErasureStore(database);
   let pending: RememberedErasure[] = [];
@@ -38,7 +41,7 @@ export async function repeatChanges(database: Db, path: string): Promise<ChangeC
     counts.erasures += pending.length;
     pending = [];
   };
-  for await (const change of readChanges(path)) {
+  for await (const change of readChanges(path, installation)) {
     if ('erased' in change) pending.push({ _id: change.erased, org: change.org, erased_at: change.at });
     else if ('revoked' in change) counts.revocations += await revoke(database, change);
     else if ('limited' in change) counts.key_limits += await limit(database, change);

@@ -77,6 +77,7 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
     stores: storesOn(mongo.database),
     clock: machineClock(offsetMs),
     keyPepper,
+    urls: { redisUrl: cluster.redisUrl, mongoUrl: cluster.mongoUrl },
     redisServer: cluster.server('redis'),
     stack: {
       url: running()[0]?.url ?? '',

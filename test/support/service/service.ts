@@ -24,6 +24,8 @@ export interface ServiceOptions {
   readonly gateways?: number;
   /** Whether a runner of bulk jobs runs; false by default. */
   readonly withRunner?: boolean;
+  /** Whether a console runs, on a free port; false by default. */
+  readonly withConsole?: boolean;
   /** Settings that differ from those of the default service. */
   readonly environment?: Settings;
   /** Starts the Redis of the service, instead of a single server or the cluster of `useRedisCluster`. */
@@ -47,6 +49,8 @@ export interface RunningService {
   /** The clock of the service. */
   readonly clock: Clock;
   readonly keyPepper: string;
+  /** Addresses of its servers, as its processes and commands get them. */
+  readonly urls: { readonly redisUrl: string; readonly mongoUrl: string };
   /** Starts one more gateway on the same data. It stops with its own `stop`, or with the service. */
   startGateway(environment?: Settings): Promise<ServiceProcess>;
   /** The home directory of its processes: empty at their start. */
@@ -127,7 +131,7 @@ async function startRunningService(options: ServiceOptions): Promise<RunningServ
 }
 
 async function startParts(stops: StopList, options: ServiceOptions): Promise<RunningService> {
-  const { gateways = 1, withRunner, environment, startRedis = startServiceRedis } = options;
+  const { gateways = 1, withRunner, withConsole, environment, startRedis = startServiceRedis } = options;
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-service-'));
   stops.add(() => rm(directory, { recursive: true, force: true }));
   const home = join(directory, 'home');
@@ -141,13 +145,14 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
   const redis = await startRedis({ directory: join(directory, 'redis') });
   stops.add(() => redis.stop());
   const urls = { redisUrl: redis.url, mongoUrl: freshMongoUrl(servers.mongoUrl) };
-  const stack = await startStack({ ...urls, gateways, withRunner, environment: settings, log }).catch(
+  const stack = await startStack({ ...urls, gateways, withRunner, withConsole, environment: settings, log }).catch(
     async (cause: unknown) => {
       throw new Error(`the service did not start:\n${await readFile(logFile, 'utf8')}`, { cause });
     },
   );
   stops.add(() => stack.stop());
-  for (const part of [...stack.gateways, stack.pool, ...(stack.runner ? [stack.runner] : [])]) endWithThisProcess(part);
+  for (const part of [...stack.gateways, stack.pool, stack.runner, stack.console])
+    if (part !== undefined) endWithThisProcess(part);
 
   const mongo = await connectMongo(urls.mongoUrl, { name: 'leadscore-tests' });
   stops.add(() => mongo.client.close());
@@ -160,6 +165,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
     stores: storesOn(mongo.database),
     clock: machineClock(Number(settings.CLOCK_OFFSET_MS ?? 0)),
     keyPepper,
+    urls,
     startGateway: async (environment = {}) => {
       const own = { ...settings, ...environment, REDIS_URL: urls.redisUrl, MONGODB_URL: urls.mongoUrl };
       const gateway = await startService({ kind: 'gateway', environment: own, log });

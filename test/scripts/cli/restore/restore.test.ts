@@ -160,10 +160,30 @@ describe('leadscore restore', () => {
   it('finish names a file that cannot be read, and a line that is no change', async () => {
     const missing = await callCli(['restore', 'finish', file, '--yes'], settings);
     expect([missing.exitCode, missing.stderr]).to.deep.equal([1, `Error: Cannot read ${file}: no such file\n`]);
-    await writeFile(file, '{"revoked":"key_x","at":"2026-03-01T00:00:00Z"}\n{"erased":"x"}\n');
+    const revocation = JSON.stringify({ revoked: own.live.key._id, at: new Date() });
+    await writeFile(file, `${revocation}\n{"erased":"x"}\n`);
     const wrong = await callCli(['restore', 'finish', file, '--yes'], settings);
     expect(wrong.exitCode).to.equal(1);
     expect(wrong.stderr).to.include(`${file}, line 2 `);
+    expect(await service.stores.keys.find(own.live.key._id), 'nothing changed').to.not.have.property('revoked_at');
+  });
+
+  it('finish refuses a file that another installation has written, and changes nothing', async () => {
+    const other = await own.addKey('live');
+    await cliDocument(['key', 'revoke', other.key._id], settings);
+    await document('export', file);
+    const [first = '', ...others] = (await readFile(file, 'utf8')).split('\n');
+    expect(others.join('')).to.not.include('installation');
+    const revocation = { revoked: own.live.key._id, at: new Date(), installation: 'of another database' };
+    await writeFile(file, `${JSON.stringify({ ...JSON.parse(first), ...revocation })}\n`);
+    const { exitCode, stderr } = await callCli(['restore', 'finish', file, '--yes', '--json'], settings);
+    expect(exitCode).to.equal(1);
+    expect(JSON.parse(stderr).error).to.include({ code: 'other_installation' });
+    expect(JSON.parse(stderr).error.message)
+      .to.include(`${file} was written by \`restore export\` of another installation. Nothing was changed.`)
+      .and.include('Give the file of the installation');
+    expect(await service.stores.keys.find(own.live.key._id)).to.not.have.property('revoked_at');
+    scored(await score('of the key'));
   });
 
   it('export says why a file cannot be written', async () => {
