@@ -45,12 +45,12 @@ export function RescoringCard({ model, changed }: ModelProps) {
       {may('admin') && !isOpen && (
         <div class="row">
           <button type="button" class="button" onClick={() => setOpen(true)}>
-            Score them again…
+            {rescore === undefined ? 'Score them again…' : 'Change…'}
           </button>
           {rescore && <TurnOff model={model} changed={changed} />}
         </div>
       )}
-      {isOpen && <RescoringForm model={model} changed={saved} />}
+      {isOpen && <RescoringForm model={model} changed={saved} cancel={() => setOpen(false)} />}
     </Card>
   );
 }
@@ -72,7 +72,11 @@ function TurnOff({ model, changed }: ModelProps) {
   );
 }
 
-function RescoringForm(props: ModelProps) {
+interface FormProps extends ModelProps {
+  readonly cancel: () => void;
+}
+
+function RescoringForm(props: FormProps) {
   const { api } = useOrganisation();
   const keys = useLoad<ShapeOf<typeof listKeysOutput>>(`${api}/keys`);
   return (
@@ -91,7 +95,12 @@ function RescoringForm(props: ModelProps) {
   );
 }
 
-function Choices({ model, changed, keys }: ModelProps & { readonly keys: readonly (readonly [string, string])[] }) {
+function Choices({
+  model,
+  changed,
+  cancel,
+  keys,
+}: FormProps & { readonly keys: readonly (readonly [id: string, name: string])[] }) {
   const { api } = useOrganisation();
   const sender = useSend();
   const [when, setWhen] = useState<string>(model.rescore?.when ?? 'promotion');
@@ -125,6 +134,9 @@ function Choices({ model, changed, keys }: ModelProps & { readonly keys: readonl
       <div class="row">
         <button type="submit" class="button main" disabled={sender.isBusy}>
           Save
+        </button>
+        <button type="button" class="button" onClick={cancel}>
+          Cancel
         </button>
       </div>
       {sender.problem && <Problem problem={sender.problem} />}
