@@ -25,6 +25,8 @@ const heldOutLeads = 600;
 const atMost = 650;
 const validation = { horizon_days: horizonDays, base_rate: 0.2 };
 const sizeOf = (lead: number): number => (lead * 379) % 500;
+const converts = (lead: number): boolean => sizeOf(lead) >= 400;
+const heldOut = Array.from({ length: heldOutLeads }, (_, row) => trainedLeads + row);
 const leadsFrom = (from: number, count: number) => Array.from({ length: count }, (_, row) => `L-${from + row}`);
 
 /** The score that the recorded calls have, which tells nothing about a lead. */
@@ -59,7 +61,7 @@ describe('a model that is changed with evidence', function () {
     await record(0, trainedLeads, 70);
     await record(trainedLeads, heldOutLeads, 40);
     const outcomes = Array.from({ length: trainedLeads + heldOutLeads }, (_, lead) => ({
-      ...{ crmId: `L-${lead}`, converted: sizeOf(lead) >= 400 },
+      ...{ crmId: `L-${lead}`, converted: converts(lead) },
       at: new Date(nowMs - 30 * dayMs),
     }));
     await new OutcomeStore(service.stores.database).record({
@@ -102,7 +104,12 @@ describe('a model that is changed with evidence', function () {
     await eventually(async () => expect(await comparison()).to.not.equal(null), withinMs);
     expect(await comparison()).to.include({
       ...{ verdict: 'better', base: '1.0.0', scored: trainedLeads + heldOutLeads },
-      ...{ seen: trainedLeads, leads: heldOutLeads, conversions: heldOutLeads / 5, horizon_days: horizonDays },
+      ...{
+        seen: trainedLeads,
+        leads: heldOutLeads,
+        conversions: heldOut.filter(converts).length,
+        horizon_days: horizonDays,
+      },
     });
     expect(await own.ledgerSum(), 'a run is not counted').to.equal(0);
     const segments = await service.stores.database

@@ -11,10 +11,15 @@ import { useSend } from '../../server/use-send.js';
 import type { ModelProps } from './model-props.js';
 
 const maxRows = 2_000_000;
+/** The texts of the choice are short, because a select cuts longer ones. */
 const occasions = [
-  ['promotion', 'after another version has come to score calls'],
-  ['nightly', 'each night (UTC)'],
+  ['promotion', 'When the version changes'],
+  ['nightly', 'Each night (UTC)'],
 ] as const;
+const occasionTexts = {
+  promotion: 'after another version has come to score calls',
+  nightly: 'each night (UTC)',
+} as const;
 
 /** When the stored leads of a model are scored again by themselves; nothing for viewers of a model without it. */
 export function RescoringCard({ model, changed }: ModelProps) {
@@ -37,8 +42,8 @@ export function RescoringCard({ model, changed }: ModelProps) {
               This ended on {instantText(rescore.ended.at)}. {rescore.ended.reason}{' '}
             </strong>
           )}
-          At most {countText(rescore.at_most)} leads, {occasions.find(([when]) => when === rescore.when)?.[1]}, under
-          the key {rescore.key_name ?? rescore.key_id}. Set by {rescore.by}, {instantText(rescore.since)}.{' '}
+          At most {countText(rescore.at_most)} leads, {occasionTexts[rescore.when]}, under the key{' '}
+          {rescore.key_name ?? rescore.key_id}. Set by {rescore.by}, {instantText(rescore.since)}.{' '}
           {rescore.job_id && may('admin') && <a href={`${base}/jobs/${rescore.job_id}`}>The last job</a>}
         </p>
       )}
