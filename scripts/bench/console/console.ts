@@ -60,7 +60,7 @@ export async function consoleSection({ say, onEnd, isQuick, bundlePath }: Sectio
 }
 
 /** Prepares a database and writes an organisation with its year of calls. */
-export async function writeConsoleData(
+async function writeConsoleData(
   database: Db,
   redis: Redis,
   { predictions, bundlePath }: { readonly predictions: number; readonly bundlePath: string },
