@@ -12,7 +12,7 @@ import { type ConsoleOrganisation, pepper } from './console-organisation.js';
 import { type ConsoleRead, readsOf } from './console-reads.js';
 import { profiledQueries } from './profiled-queries.js';
 
-/** What one read of the console's API took. */
+/** The cost of one read of the console's API. */
 export interface AskedRead {
   readonly name: string;
   /** Commands that MongoDB executed by a plan. */

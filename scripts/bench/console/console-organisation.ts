@@ -24,7 +24,7 @@ export interface ConsoleOrganisation {
   readonly testKeyId: string;
   /** The first keys score by the first models. */
   readonly modelIds: readonly string[];
-  /** Of a bundle that was received. */
+  /** An upload that was received. */
   readonly uploadId: string;
   readonly version: string;
 }

@@ -115,7 +115,7 @@ function testCallsOf(of: {
   });
 }
 
-/** What gateways count of a day: its calls by key and model, and refused calls by key. */
+/** The counts of a day by gateways: its calls by key and model, and refused calls by key. */
 function callDaysOf(of: {
   readonly calls: readonly GeneratedCall[];
   readonly organisation: ConsoleOrganisation;

@@ -66,8 +66,8 @@ async function leadsOf(database: Db, organisationId: string, prefix: string): Pr
 }
 
 /**
- * One index seek a lead. A sort, or bounds without `$elemMatch`, would read far more of the index. MongoDB picks the lead
- * from its segment, because decoding a hundred ids takes this process longer.
+ * One index seek a lead. A sort, or bounds without `$elemMatch`, would read far more of the index. MongoDB picks the
+ * lead from its segment, because decoding a hundred ids takes this process longer.
  */
 async function leadsFrom(database: Db, org: string, prefix: string): Promise<string[]> {
   const calls = database.collection<PredictionSegment>(callsCollection);

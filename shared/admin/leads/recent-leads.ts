@@ -75,7 +75,7 @@ export const recentLeads = defineAction({
 
 const changeOf = ({ score, before = score }: FoundLead): number => Math.abs(score - before);
 
-/** Of leads with the same figure the latest come first. */
+/** Leads with the same figure stay in their order. */
 const top = (leads: readonly FoundLead[], figure: (lead: FoundLead) => number): FoundLead[] =>
   leads.toSorted((one, other) => figure(other) - figure(one)).slice(0, leadsShown);
 
@@ -93,7 +93,7 @@ async function readNewest(database: Db, org: string): Promise<Newest> {
   await withMongoTimeout(timeoutMs, async (signal) => {
     while (predictions < mostPredictions && segments < mostSegments) {
       const limit = Math.min(size, mostSegments - segments);
-      // With as many as there are, the end would take a round trip more.
+      // A batch of the size of the page would take a round trip more.
       const options = { projection, hint: { _id: 1 } as const, batchSize: limit + 1, signal };
       const found = await calls.find({ _id: ids, org }, options).sort({ _id: -1 }).limit(limit).toArray();
       for (const { model = '', at, crm_ids: crmIds = [], scores = [] } of found) {

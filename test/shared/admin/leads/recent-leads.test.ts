@@ -121,7 +121,7 @@ describe('the leads that the console shows before a search', () => {
     expect(await cost()).to.deep.equal([segments, segments]);
     expect(await recent()).to.include({ predictions: mostPredictions });
     await grow(100);
-    // The first page is of single records. The next one may be twice as large, although it has a hundred times the rows.
+    // The first page is of single records. The next one may be twice as large, although each has a hundred rows.
     expect(await cost()).to.deep.equal([300, 300]);
     expect(await recent()).to.include({ predictions: mostPredictions });
   });
