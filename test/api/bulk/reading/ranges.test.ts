@@ -62,7 +62,7 @@ describe('slices whose rows stay in the upload', () => {
           await expectSameRows(`${mark}${lines}`, { ...format, limits: some, chunkBytes });
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 
