@@ -17,8 +17,9 @@ export interface ReadJobDeps extends EndReadingDeps {
 const progressEveryMs = 1_000;
 
 /**
- * Reads the uploaded file of a job and cuts it into slices. The rows of a plain file stay in the upload. A file that cannot be read makes the job `failed`, with a
- * sentence for people. After a crash, reading begins again: slices that exist stay, because the cuts are the same.
+ * Reads the uploaded file of a job and cuts it into slices. The rows of a plain file stay in the upload. A file that
+ * cannot be read makes the job `failed`, with a sentence for people. After a crash, reading begins again: slices that
+ * exist stay, because the cuts are the same.
  * @throws errors of MongoDB; the reason of `stopping`
  */
 export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {

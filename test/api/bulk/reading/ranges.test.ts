@@ -127,7 +127,7 @@ describe('slices whose rows stay in the upload', () => {
     );
   });
 
-  it('of one part read it once, also together, and of a part that failed once more', async () => {
+  it('read a part that they share once, also together, and a part whose read failed once more', async () => {
     let reads = 0;
     const uploads = {
       parts: async (_: string, { first }: { readonly first: number }) => {
@@ -152,7 +152,7 @@ describe('slices whose rows stay in the upload', () => {
     expect(reads).to.equal(14);
   });
 
-  it('whose rows are neither in the upload nor a blob are refused', async () => {
+  it('are refused when their rows are neither in the upload nor a blob', async () => {
     const blobs = { read: async () => undefined } as Partial<SliceStore> as SliceStore;
     const uploads = { parts: async () => [] } as Partial<JobUploadStore> as JobUploadStore;
     const range = { from: 0, to: 3, first_part: 0, last_part: 0 };
