@@ -15,6 +15,7 @@ from leadscore_export.train.fit import auc_interval
 Vector = npt.NDArray[np.float64]
 
 _MAX_APART = 0.05  # of the shares of bands whose leads have an outcome
+_MIN_LEADS = 30  # of a band: one lead changes its share by less than that
 WARNING = (
     "Sales saw these scores. Leads with high scores may have won because they were called first. To learn "
     "more, work 2 to 5 % of the leads whatever their score."
@@ -37,6 +38,7 @@ def selection_figures(
             {
                 "scores": f"{band * BAND_WIDTH} to {last}",
                 "leads": leads,
+                "unnamed": unnamed,
                 "named": share,
                 "converted": int(converted[own].sum()),
                 "median_days": round(float(np.median(known)), 1) if len(known) else None,
@@ -46,8 +48,12 @@ def selection_figures(
 
 
 def selection_notes(bands: Sequence[dict[str, Any]]) -> list[str]:
-    """A note if outcomes are known for some bands more than for others."""
-    shares = [band["named"] for band in bands if band["named"] is not None]
+    """A note if outcomes are known for some bands more than for others. Bands of few leads do not count."""
+    shares = [
+        band["named"]
+        for band in bands
+        if band["named"] is not None and band["leads"] + band["unnamed"] >= _MIN_LEADS
+    ]
     if not shares or max(shares) - min(shares) <= _MAX_APART:
         return []
     return [

@@ -162,3 +162,14 @@ def test_bands_of_earlier_scores() -> None:
     assert [band["median_days"] for band in bands] == [3, None, None, None, 1]
     assert selection_notes(bands) == []
     assert selection_notes(selection_figures(scores, won, days, [0, 0, 0, 0, 0])) == []
+
+
+def test_a_band_of_few_leads_makes_no_note() -> None:
+    scores = np.full(60, 90.0)
+    won, days = np.zeros(60), np.full(60, np.nan)
+
+    def notes(unnamed: int) -> list[str]:
+        return selection_notes(selection_figures(scores, won, days, [unnamed, 0, 0, 0, 0]))
+
+    assert (notes(1), notes(29)) == ([], [])
+    assert notes(30)[0].startswith("outcomes are known for 0% to 100% of the leads")
