@@ -100,6 +100,23 @@ def test_dates_after_the_date_of_the_row(tmp_path: Path) -> None:
     assert suspects(run) == {"Last Touch": "2% of its dates are after the date of the row"}
 
 
+def test_times_of_the_day_of_the_row_are_not_after_it(tmp_path: Path) -> None:
+    def touched(row: int, _won: bool) -> object:
+        return f"2025-{row % 12 + 1:02}-11T{row % 24:02}:30:00Z"
+
+    def created(time: str) -> Path:
+        leads = past_leads(
+            600, Created=lambda row, _won: f"2025-{row % 12 + 1:02}-11{time}", Last_Touch=touched
+        )
+        return written(tmp_path / "leads.csv", leads)
+
+    dated = (*LEADS, *FAST, "--at", "Created", "--until", "2026-06-01", "--out", tmp_path / "model")
+    run = trained(created(""), *dated)
+    assert (run.code, suspects(run)) == (0, {})
+    timed = trained(created("T12:00:00Z"), *dated, "--replace")
+    assert suspects(timed) == {"Last Touch": "50% of its dates are after the date of the row"}
+
+
 def rank(field: str, suspect: str | None) -> FieldRank:
     return FieldRank(field, 0.8, 0.2, 1.0, 1.0, suspect)
 
