@@ -80,7 +80,10 @@ def trained_stored(lines: Iterator[str], *arguments: object) -> Run:
 def test_stored_leads_become_a_version(tmp_path: Path) -> None:
     out = tmp_path / "model"
     run = trained_stored(
-        stored_lines(counts={"unnamed": 12, "unnamed_by_band": [50, 0, 0, 0, 0]}), *FAST, "--out", out
+        stored_lines(counts={"unnamed": 12, "unnamed_by_band": [50, 0, 0, 0, 0], "without_fields": 3}),
+        *FAST,
+        "--out",
+        out,
     )
     training = run.training
     assert (training["name"], training["horizon_days"]) == ("Fit", 30)
@@ -108,6 +111,9 @@ def test_stored_leads_become_a_version(tmp_path: Path) -> None:
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Leads with high scores may have won because they were called first" in page
     assert "on the same 160 held-out leads" in page
+    assert '<td>scored by a version without one of the fields</td><td class="number">3</td>' in page
+    # Only another program can hand over stored leads.
+    assert "To repeat it" not in page
     (checked,) = model_check([out / "bundle"])
     assert checked["passed"]
 
