@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.featurizer.feature_types import columns_of
 from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.featurizer.read_cell import missing_texts
 from leadscore_export.featurizer.read_date import MS_PER_DAY
@@ -82,8 +83,7 @@ def rank_fields(
     for number, feature in enumerate(featurizer.features):
         name = feature["field"]
         say(f"testing {name} alone", number / len(featurizer.features))
-        own = [feature[key] for key in ("other_column", "missing_column") if key in feature]
-        alone[name] = _alone(rows[some][:, [*feature["columns"], *own]], converted[some], halves)
+        alone[name] = _alone(rows[some][:, columns_of(feature)], converted[some], halves)
     later = {
         feature["field"]: _later_share(rows[:, feature["columns"][0]], at_ms)
         for feature in featurizer.features

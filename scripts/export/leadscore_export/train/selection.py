@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.scores.score_bands import BAND_WIDTH, LAST_BAND
+from leadscore_export.scores.score_bands import BAND_NAMES, band_indexes
 from leadscore_export.scores.training_figures import area_under_curve
 from leadscore_export.train.fit import auc_interval
 
@@ -26,17 +26,16 @@ def selection_figures(
     scores: Vector, converted: Vector, days: Vector, unnamed_by_band: Sequence[int] | None
 ) -> list[dict[str, Any]]:
     """By band of the earlier score: leads, share with an outcome, conversions, median days to them."""
-    bands = np.minimum(scores // BAND_WIDTH, LAST_BAND).astype(int)
+    bands = band_indexes(scores)
     found = []
-    for band in range(LAST_BAND + 1):
+    for band, name in enumerate(BAND_NAMES):
         own = bands == band
         leads, unnamed = int(own.sum()), None if unnamed_by_band is None else unnamed_by_band[band]
         known = days[own & ~np.isnan(days)]
-        last = 100 if band == LAST_BAND else (band + 1) * BAND_WIDTH - 1
         share = None if unnamed is None or leads + unnamed == 0 else round(leads / (leads + unnamed), 4)
         found.append(
             {
-                "scores": f"{band * BAND_WIDTH} to {last}",
+                "scores": name,
                 "leads": leads,
                 "unnamed": unnamed,
                 "named": share,
