@@ -178,6 +178,14 @@ def columns_of(feature: Mapping[str, Any]) -> list[int]:
     return [*feature["columns"], *extras]
 
 
+def columns_by_field(features: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """All columns of each field: several features may read one."""
+    found: dict[str, list[int]] = {}
+    for feature in features:
+        found.setdefault(feature["field"], []).extend(columns_of(feature))
+    return found
+
+
 def _without_columns(feature: Feature) -> dict[str, Any]:
     name = feature.field
     entry: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.featurizer.feature_types import columns_of
+from leadscore_export.featurizer.feature_types import columns_by_field
 from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.featurizer.read_cell import missing_texts
 from leadscore_export.featurizer.read_date import MS_PER_DAY
@@ -80,10 +80,10 @@ def rank_fields(
     halves = folds(converted[some], fewer_groups(groups[some]), seed=_SEED, count=2)
     missing = missing_texts(featurizer.missing_tokens)
     alone: dict[str, tuple[float, float]] = {}
-    for number, feature in enumerate(featurizer.features):
-        name = feature["field"]
-        say(f"testing {name} alone", number / len(featurizer.features))
-        alone[name] = _alone(rows[some][:, columns_of(feature)], converted[some], halves)
+    fields = columns_by_field(featurizer.features)
+    for number, (name, columns) in enumerate(fields.items()):
+        say(f"testing {name} alone", number / len(fields))
+        alone[name] = _alone(rows[some][:, columns], converted[some], halves)
     later = {
         feature["field"]: _later_share(rows[:, feature["columns"][0]], at_ms)
         for feature in featurizer.features

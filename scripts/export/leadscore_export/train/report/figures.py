@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.comparison.reliability import Tenth, likelihoods_of, reliability_curve
-from leadscore_export.featurizer.feature_types import columns_of
+from leadscore_export.featurizer.feature_types import columns_by_field
 from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.scores.score_bands import BAND_NAMES, band_indexes
 from leadscore_export.scores.serving_figures import percentile_score
@@ -137,9 +137,7 @@ def _months(at_ms: Vector, raw: Vector, converted: Vector) -> tuple[Month, ...]:
 def _by_field(model: Any, featurizer: Featurizer, rows: npt.NDArray[np.float32]) -> tuple[list[str], Vector]:
     """The fields, and the contribution of each to the log-odds of each row."""
     columns = np.asarray(model.booster_.predict(rows, pred_contrib=True))[:, :-1]
-    fields: dict[str, list[int]] = {}
-    for feature in featurizer.features:
-        fields.setdefault(feature["field"], []).extend(columns_of(feature))
+    fields = columns_by_field(featurizer.features)
     return list(fields), np.column_stack([columns[:, own].sum(axis=1) for own in fields.values()])
 
 
