@@ -118,6 +118,19 @@ describe('leadscore restore, after the deletion of an organisation', () => {
     expect(await own('api_keys')).to.have.length(1);
   });
 
+  it('keeps what a backup has when the file is older: a deletion taken back, and one ordered for a later day', async () => {
+    await order();
+    await desk.document('restore', 'export', file);
+    await desk.document('org', 'undelete', id);
+    expect(await desk.document('restore', 'finish', file)).to.include({ deletions: 0 });
+    expect(await deletionOf()).to.equal(undefined);
+    await desk.document('org', 'delete', id, '--name', 'Acme', '--after', '30');
+    const deletion = await deletionOf();
+    expect(await desk.document('restore', 'finish', file)).to.include({ deletions: 1 });
+    expect(await deletionOf()).to.deep.equal(deletion);
+    await desk.document('org', 'undelete', id);
+  });
+
   it('refuses a line with a deletion that it did not write, and names the line', async () => {
     await writeFile(file, `${JSON.stringify({ deletion: { _id: id, due_at: 'soon' }, at: new Date() })}\n`);
     const { exitCode, stderr } = await desk.run('restore', 'finish', file);
