@@ -262,13 +262,13 @@ describe('Quota against its model', () => {
   }
 
   it('agrees after every command, never exceeds the stop, and ends with the sum of the ledger', async function () {
-    this.timeout(400_000);
+    this.timeout(60_000);
     rig = new QuotaRig((await freshDatabases()).redisUrl);
     await agrees(runsOfTier(40, 80));
   });
 
   it('agrees as well while every second script is that of the last release', async function () {
-    this.timeout(400_000);
+    this.timeout(60_000);
     const { redisUrl } = await freshDatabases();
     const { redis, runs } = await mixedScripts(redisUrl);
     rig = new QuotaRig(redisUrl, { redis });
