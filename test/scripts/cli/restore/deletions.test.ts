@@ -35,7 +35,7 @@ describe('leadscore restore, after the deletion of an organisation', () => {
   const order = () => desk.document('org', 'delete', id, '--name', 'Acme', '--after', '1');
   const own = async (name: string): Promise<Document[]> =>
     await mongo.database.collection(name).find({ organisation_id: id }).toArray();
-  /** Copies what names the organisation. The result puts it back, as a restore from a backup does. */
+  /** Copies all but the settings. The result puts it back, as a restore from a backup does. */
   async function backUp(): Promise<() => Promise<void>> {
     const copies = new Map<string, Document[]>();
     for (const { collectionName: name } of await mongo.database.collections())
