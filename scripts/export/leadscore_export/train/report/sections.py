@@ -20,15 +20,16 @@ _COUNTS = {
     "open": "open leads",
     "undated": "without a readable date",
     "converted_before": "converted before their date",
-    "before_since": "older than --since",
+    "before_since": "older than the first date that counts",
     "immature": "younger than the horizon",
     "beyond_most": "more than one training takes",
     "unnamed": "without an outcome",
+    "without_fields": "scored by a version without one of the fields",
 }
 
 
-def report_page(document: dict[str, Any], figures: Figures, command: list[str]) -> str:
-    """The report as HTML. `document`: training.json. `command`: The command line, to repeat it."""
+def report_page(document: dict[str, Any], figures: Figures, command: list[str] | None) -> str:
+    """The report as HTML. `document`: training.json. `command`: Repeats it, None if nothing does."""
     return page(
         f"{document['name']} {document['version']}",
         [
@@ -57,7 +58,7 @@ def _result(document: dict[str, Any]) -> str:
                 ("converted", f"{document['conversion_rate']:.1%}"),
                 (f"AUC of {rows['held_out']:,} held-out leads", f"{auc['value']:.3f}"),
                 ("95 % interval", f"{auc['low']:.3f} to {auc['high']:.3f}"),
-                ("conversions in the top fifth, times the average", f"{document['top_lift']:.2f}"),
+                ("lift of the top fifth", f"{document['top_lift']:.2f}"),
             ]
         )
         + paragraph(
@@ -80,6 +81,8 @@ def _left_out(document: dict[str, Any]) -> str:
 
 
 def _fields(document: dict[str, Any]) -> str:
+    # A phone has no room for an empty column.
+    is_suspicious = any(rank["suspect"] for rank in document["ranks"])
     ranks = [
         (
             rank["field"],
@@ -88,10 +91,11 @@ def _fields(document: dict[str, Any]) -> str:
             f"{max(0.0, rank['r2']):.3f}",
             f"{rank['filled_won']:.0%}",
             f"{rank['filled_lost']:.0%}",
-            rank["suspect"] or "",
+            *([rank["suspect"] or ""] if is_suspicious else []),
         )
         for rank in document["ranks"]
     ]
+    suspect = ["Suspect"] if is_suspicious else []
     return section(
         "Fields alone",
         paragraph(
@@ -99,7 +103,7 @@ def _fields(document: dict[str, Any]) -> str:
             "well. Read the list: only a person knows when a field is filled in.",
             "soft",
         ),
-        table(["Field", "AUC ", "", "R² ", "filled, won ", "filled, lost ", "Suspect"], ranks, drawn=(2,)),
+        table(["Field", "AUC ", "", "R² ", "filled, won ", "filled, lost ", *suspect], ranks, drawn=(2,)),
     )
 
 
@@ -223,7 +227,7 @@ def _reasons(figures: Figures) -> str:
     )
 
 
-def _model(document: dict[str, Any], command: list[str]) -> str:
+def _model(document: dict[str, Any], command: list[str] | None) -> str:
     best = document["parameters"]
     candidates = [
         (
@@ -246,6 +250,5 @@ def _model(document: dict[str, Any], command: list[str]) -> str:
         ),
         table(["Leaves ", "Rows a leaf ", "Columns ", "L2 ", "Trees ", "AUC ", "Error ", ""], candidates),
         paragraph(f"The time of the search ended before {left} further candidates.", "warn") if left else "",
-        "<h3>To repeat it</h3>",
-        f"<pre>{escape(shlex.join(command))}</pre>",
+        "" if command is None else f"<h3>To repeat it</h3><pre>{escape(shlex.join(command))}</pre>",
     )
