@@ -161,6 +161,6 @@ describe('after the deletion of an organisation that used everything', function 
     expect([...found]).to.include.members(['gateway', 'pool', 'worker', 'bulk', 'console']);
     const texts = [goneWord, stayWord, ...gone.secrets].map((text) => text.toLowerCase());
     const naming = lines.filter((line) => texts.some((text) => line.toLowerCase().includes(text)));
-    expect(naming).to.deep.equal([]);
+    expect(naming, naming.slice(0, 3).join('\n')).to.deep.equal([]);
   });
 });

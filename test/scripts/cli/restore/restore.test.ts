@@ -1,4 +1,5 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { appendFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -6,6 +7,7 @@ import type { Document } from 'mongodb';
 import { KeySettingsStore } from '../../../../shared/store/accounts/key-settings.js';
 import { leadHash } from '../../../../shared/store/calls/erasures.js';
 import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
+import { leaveOut } from '../../../support/leave-out.js';
 import { testServers } from '../../../support/service/servers.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
@@ -191,6 +193,21 @@ describe('leadscore restore', () => {
     const { exitCode, stderr } = await callCli(['restore', 'export', nowhere], settings);
     expect(exitCode).to.equal(1);
     expect(stderr).to.include('no such folder');
+  });
+
+  it('export names a full disk, and keeps the earlier file', async function () {
+    const full = '/dev/full';
+    if (!existsSync(full)) leaveOut(this, `${full} does not exist`, 'run it on Linux');
+    await cliDocument(['key', 'revoke', own.live.key._id], settings);
+    await document('export', file);
+    const earlier = await readFile(file, 'utf8');
+    await symlink(full, `${file}.part`);
+    const { exitCode, stderr } = await callCli(['restore', 'export', file], settings);
+    expect(exitCode).to.equal(1);
+    expect(stderr)
+      .to.include(`Cannot write ${file}: `)
+      .and.match(/no space|disk is full/);
+    expect(await readFile(file, 'utf8')).to.equal(earlier);
   });
 
   it('refuses a call with the revoked key after finish', async () => {
