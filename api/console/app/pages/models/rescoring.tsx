@@ -11,10 +11,15 @@ import { useSend } from '../../server/use-send.js';
 import type { ModelProps } from './model-props.js';
 
 const maxRows = 2_000_000;
+/** The texts of the choice are short, because a select cuts longer ones. */
 const occasions = [
-  ['promotion', 'after another version has come to score calls'],
-  ['nightly', 'each night (UTC)'],
+  ['promotion', 'When the version changes'],
+  ['nightly', 'Each night (UTC)'],
 ] as const;
+const occasionTexts = {
+  promotion: 'after another version has come to score calls',
+  nightly: 'each night (UTC)',
+} as const;
 
 /** When the stored leads of a model are scored again by themselves; nothing for viewers of a model without it. */
 export function RescoringCard({ model, changed }: ModelProps) {
@@ -37,20 +42,20 @@ export function RescoringCard({ model, changed }: ModelProps) {
               This ended on {instantText(rescore.ended.at)}. {rescore.ended.reason}{' '}
             </strong>
           )}
-          At most {countText(rescore.at_most)} leads, {occasions.find(([when]) => when === rescore.when)?.[1]}, under
-          the key {rescore.key_name ?? rescore.key_id}. Set by {rescore.by}, {instantText(rescore.since)}.{' '}
+          At most {countText(rescore.at_most)} leads, {occasionTexts[rescore.when]}, under the key{' '}
+          {rescore.key_name ?? rescore.key_id}. Set by {rescore.by}, {instantText(rescore.since)}.{' '}
           {rescore.job_id && may('admin') && <a href={`${base}/jobs/${rescore.job_id}`}>The last job</a>}
         </p>
       )}
       {may('admin') && !isOpen && (
         <div class="row">
           <button type="button" class="button" onClick={() => setOpen(true)}>
-            Score them again…
+            {rescore === undefined ? 'Score them again…' : 'Change…'}
           </button>
           {rescore && <TurnOff model={model} changed={changed} />}
         </div>
       )}
-      {isOpen && <RescoringForm model={model} changed={saved} />}
+      {isOpen && <RescoringForm model={model} changed={saved} cancel={() => setOpen(false)} />}
     </Card>
   );
 }
@@ -72,7 +77,11 @@ function TurnOff({ model, changed }: ModelProps) {
   );
 }
 
-function RescoringForm(props: ModelProps) {
+interface FormProps extends ModelProps {
+  readonly cancel: () => void;
+}
+
+function RescoringForm(props: FormProps) {
   const { api } = useOrganisation();
   const keys = useLoad<ShapeOf<typeof listKeysOutput>>(`${api}/keys`);
   return (
@@ -91,7 +100,12 @@ function RescoringForm(props: ModelProps) {
   );
 }
 
-function Choices({ model, changed, keys }: ModelProps & { readonly keys: readonly (readonly [string, string])[] }) {
+function Choices({
+  model,
+  changed,
+  cancel,
+  keys,
+}: FormProps & { readonly keys: readonly (readonly [id: string, name: string])[] }) {
   const { api } = useOrganisation();
   const sender = useSend();
   const [when, setWhen] = useState<string>(model.rescore?.when ?? 'promotion');
@@ -115,6 +129,8 @@ function Choices({ model, changed, keys }: ModelProps & { readonly keys: readonl
           options={keys}
           hint="The leads count under it. When it is revoked, expires or loses a scope, this ends."
         />
+      </div>
+      <div class="form">
         <Field
           {...{ label: 'Leads at most', type: 'number', isRequired: true, min: 1, max: maxRows }}
           value={most}
@@ -125,6 +141,9 @@ function Choices({ model, changed, keys }: ModelProps & { readonly keys: readonl
       <div class="row">
         <button type="submit" class="button main" disabled={sender.isBusy}>
           Save
+        </button>
+        <button type="button" class="button" onClick={cancel}>
+          Cancel
         </button>
       </div>
       {sender.problem && <Problem problem={sender.problem} />}
