@@ -14,7 +14,8 @@
 --    `1` the epoch of the hash, read before the calls were recorded.   `2` the model.   `3` the version.
 --    `4` JSON: number of leads of each call.   `5` JSON: the crm_id of each lead.
 --    `6` the item of each lead without the number of the model, 33 characters.
---    `7` the slots without a value in each row, five characters of a tail. Empty if no row has any.
+--    `7` the slots without a value in the row of each lead, five characters of a tail. Empty if no row of the calls
+--    has any.
 --
 -- Returns for each call, in the order of the keys: 1, or 0 when nothing was noted because it was released. A later call
 -- that was noted before keeps its scores. Only an existing hash is written to. read-scores.lua says when a score may be

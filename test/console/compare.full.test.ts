@@ -1,19 +1,11 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
-import type { Browser } from 'playwright-core';
 import type { modelReportSchema } from '../../shared/admin/schemas/models.js';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import type { ShapeOf } from '../../shared/contract/schema.js';
 import { storeVersion } from '../../shared/store/models/store-version.js';
-import {
-  appearances,
-  type ConsolePage,
-  holdReplies,
-  openBrowser,
-  openPage,
-  unavailable,
-} from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { appearances, type ConsolePage, holdReplies, unavailable } from '../support/admin/console-browser.js';
+import { consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
 import { eventually } from '../support/eventually.js';
 import { sampleBundle, sampleFeatures } from '../support/models/sample-bundle.js';
@@ -28,28 +20,27 @@ const moves = [
   { field: 'country', label: country.label, raises: 0.5, lowers: 0 },
 ];
 
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
+
 describe('the comparison of two versions of a model', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser(consoleService);
   let filled: FilledOrganisation;
   let modelPath: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await consoleService();
-    filled = await filledOrganisation(service);
+  before(async () => {
+    filled = await filledOrganisation(site.service);
     modelPath = `/models/${filled.model._id}`;
     const [size, ...others] = sampleFeatures;
     if (size === undefined) throw new Error('the sample has no feature');
     const features = [{ ...size, required: true }, ...others, country];
     await storeVersion({
-      ...{ database: service.database, organisationId: filled.id, modelId: filled.model._id },
+      ...{ database: site.service.database, organisationId: filled.id, modelId: filled.model._id },
       ...{ bundle: checkBundle(sampleBundle({ version: '2.0.0', features })), contributions: moves, now: new Date() },
     });
   });
   after(async () => {
-    await service?.leave();
+    await site.service?.leave();
   });
 
   /** The cells of the row with this name in a table, without the name. */
@@ -60,10 +51,10 @@ describe('the comparison of two versions of a model', function () {
 
   for (const appearance of appearances) {
     it(`shows what differs, and why a figure is missing, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
-      const opened = await openPage(browser, service, appearance);
+      const opened = await site.open(appearance);
       const { page } = opened;
       await opened.signIn('viewer', filled.id);
-      await page.goto(`${service.url}${modelPath}`);
+      await page.goto(`${site.service.url}${modelPath}`);
       await page.getByRole('link', { name: 'Compare', exact: true }).click();
       await page.getByRole('heading', { name: 'How fields move the scores' }).waitFor();
       await opened.check('compare');
@@ -114,7 +105,7 @@ describe('the comparison of two versions of a model', function () {
   }
 
   it('shows low shares with more digits, also beside a band without leads', async () => {
-    const opened = await openPage(browser, service);
+    const opened = await site.open();
     const { page } = opened;
     await opened.signIn('viewer', filled.id);
     await page.route('**/report?version=*', async (route) => {
@@ -135,7 +126,7 @@ describe('the comparison of two versions of a model', function () {
       );
       await route.fulfill({ json: { ...report, grade: { ...report.grade, bands, calibration } } });
     });
-    await page.goto(`${service.url}${modelPath}/compare`);
+    await page.goto(`${site.service.url}${modelPath}/compare`);
     await page.getByRole('heading', { name: 'At a glance' }).waitFor();
     const rates = (scores: string) => cellsOf(opened, 'Conversion by score', scores);
     expect(await rates('80-100')).to.deep.equal(Array(2).fill('0.42 % 209 of 500; 0.33 to 0.52 %'));
@@ -146,10 +137,10 @@ describe('the comparison of two versions of a model', function () {
   });
 
   it('lets other versions be chosen by keyboard, and keeps them in the address', async () => {
-    const opened = await openPage(browser, service, {}, [401, 404]);
+    const opened = await site.open({}, [401, 404]);
     const { page } = opened;
     await opened.signIn('admin', filled.id);
-    await page.goto(`${service.url}${modelPath}/compare`);
+    await page.goto(`${site.service.url}${modelPath}/compare`);
     const other = page.getByLabel('Compared with');
     await other.focus();
     await page.keyboard.press('ArrowDown');
@@ -159,29 +150,31 @@ describe('the comparison of two versions of a model', function () {
     expect(await isFocused(), 'the list keeps the focus').to.equal(true);
     await page.keyboard.press('ArrowUp');
     await page.getByRole('heading', { name: 'At a glance' }).waitFor();
-    await page.goto(`${service.url}${modelPath}/compare?one=2.0.0&other=1.0.0`);
+    await page.goto(`${site.service.url}${modelPath}/compare?one=2.0.0&other=1.0.0`);
     await eventually(async () => expect(await cellsOf(opened, 'Facts and grades', 'Fields')).to.deep.equal(['4', '3']));
-    await page.goto(`${service.url}${modelPath}/compare?other=9`);
+    await page.goto(`${site.service.url}${modelPath}/compare?other=9`);
     await page.getByRole('alert').filter({ hasText: 'has no version "9"' }).waitFor();
     await opened.check('compare-unknown');
     await opened.close();
   });
 
   it('says that a model has one version, that it is loading, and that a report cannot be read', async () => {
-    const opened = await openPage(browser, service, {}, [401, 503]);
+    const opened = await site.open({}, [401, 503]);
     const { page } = opened;
     await opened.signIn('admin', filled.id);
-    const models = service.database.collection<{ readonly _id: string; readonly organisation_id: string }>('models');
+    const models = site.service.database.collection<{ readonly _id: string; readonly organisation_id: string }>(
+      'models',
+    );
     const single = await models.findOne({ organisation_id: filled.id, _id: { $ne: filled.model._id } });
-    await page.goto(`${service.url}/models/${single?._id}`);
+    await page.goto(`${site.service.url}/models/${single?._id}`);
     await page.getByRole('heading', { name: 'Versions' }).waitFor();
     expect(await page.getByRole('link', { name: 'Compare' }).count()).to.equal(0);
-    await page.goto(`${service.url}/models/${single?._id}/compare`);
+    await page.goto(`${site.service.url}/models/${single?._id}/compare`);
     await page.getByText('This model has one version').waitFor();
     await opened.check('compare-one');
     const reports = '**/admin/v1/orgs/*/models/*/report?version=2.0.0';
     const answer = await holdReplies(page, reports, unavailable);
-    await page.goto(`${service.url}${modelPath}/compare`);
+    await page.goto(`${site.service.url}${modelPath}/compare`);
     await page.getByRole('status').filter({ hasText: 'Loading…' }).waitFor();
     answer();
     await page.getByRole('alert').filter({ hasText: unavailable.json.error.message }).waitFor();
@@ -193,8 +186,8 @@ describe('the comparison of two versions of a model', function () {
 
   for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light')) {
     it(`offers the latest of many versions with long names, at ${appearance.viewport.width}`, async () => {
-      const crowded = await filledOrganisation(service);
-      const versions = service.database.collection<Document & { _id: string }>('model_versions');
+      const crowded = await filledOrganisation(site.service);
+      const versions = site.service.database.collection<Document & { _id: string }>('model_versions');
       const stored = await versions.findOne({ _id: `${crowded.model._id}:1.0.0` });
       const copies = Array.from({ length: many }, (_, index) => {
         const version = `${longVersion}-${index}`;
@@ -202,10 +195,10 @@ describe('the comparison of two versions of a model', function () {
         return { ...stored, _id: `${crowded.model._id}:${version}`, version, imported_at: importedAt };
       });
       await versions.insertMany(copies);
-      const opened = await openPage(browser, service, appearance);
+      const opened = await site.open(appearance);
       const { page } = opened;
       await opened.signIn('admin', crowded.id);
-      await page.goto(`${service.url}/models/${crowded.model._id}`);
+      await page.goto(`${site.service.url}/models/${crowded.model._id}`);
       await page.getByRole('button', { name: `Show ${many + 1 - 50} more versions` }).click();
       await page.getByRole('link', { name: `Compare version ${longVersion}-0`, exact: true }).click();
       await page.getByRole('heading', { name: 'At a glance' }).waitFor();

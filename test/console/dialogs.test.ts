@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { createKey } from '../../shared/admin/organisations/key-actions.js';
 import { dayMs, monthOf } from '../../shared/contract/dates.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
@@ -7,10 +7,8 @@ import { ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
 import type { CallDocument } from '../../shared/store/calls/call-documents.js';
 import { callsCollection } from '../../shared/store/calls/prediction-segment.js';
 import { ModelStore } from '../../shared/store/models/models.js';
-import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
+import { appearances, type ConsolePage } from '../support/admin/console-browser.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
 import { eventually } from '../support/eventually.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -20,22 +18,21 @@ const presses = 12;
 const closeNatively = `document.querySelector('dialog').close()`;
 const isModal = `document.querySelector('dialog').matches(':modal')`;
 
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
+
 describe('a dialog of the console', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let filled: FilledOrganisation;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    filled = await filledOrganisation(service);
+  before(async () => {
+    filled = await filledOrganisation(site.service);
   });
 
   async function openAt(address: string, appearance = appearances[0], expected = [401]): Promise<ConsolePage> {
-    const opened = await openPage(browser, service, appearance, expected);
+    const opened = await site.open(appearance, expected);
     await opened.signIn('owner', filled.id);
-    await opened.page.goto(`${service.url}${address}`);
+    await opened.page.goto(`${site.service.url}${address}`);
     return opened;
   }
 
@@ -89,7 +86,7 @@ describe('a dialog of the console', function () {
     itInFull(`limits a key at its creation and changes its limits later, at ${appearance.viewport.width}`, async () => {
       const { page, close, check } = await openAt('/keys', appearance, [401, 422]);
       const name = `Limited ${appearance.viewport.width}`;
-      const stored = () => service.database.collection('api_keys').findOne({ organisation_id: filled.id, name });
+      const stored = () => site.service.database.collection('api_keys').findOne({ organisation_id: filled.id, name });
       await page.getByRole('button', { name: 'Create key' }).click();
       await page.getByLabel('Name').fill(name);
       await page.getByText('It can score records and report outcomes, and read nothing.').waitFor();
@@ -136,7 +133,7 @@ describe('a dialog of the console', function () {
         .getByRole('row', { name: `${name}, EU` })
         .getByText('250 a second')
         .waitFor();
-      const renamed = await service.database.collection('api_keys').findOne({ name: `${name}, EU` });
+      const renamed = await site.service.database.collection('api_keys').findOne({ name: `${name}, EU` });
       expect(renamed).to.include({ hash, rate_per_second: 250 });
       await close();
     });
@@ -146,8 +143,11 @@ describe('a dialog of the console', function () {
       `names the key that is pasted, and no key of another organisation, at ${appearance.viewport.width}`,
       async () => {
         const name = `Found ${appearance.viewport.width}`;
-        const { secret } = await service.act(createKey, { org_id: filled.id, name });
-        const beta = await service.act(createKey, { org_id: await service.newOrganisation('Beta'), name: 'Of Beta' });
+        const { secret } = await site.service.act(createKey, { org_id: filled.id, name });
+        const beta = await site.service.act(createKey, {
+          org_id: await site.service.newOrganisation('Beta'),
+          name: 'Of Beta',
+        });
         const { page, close, check } = await openAt('/keys', appearance);
         const box = page.getByLabel('Secret of a key');
         for (const [pasted, answer] of [
@@ -168,8 +168,8 @@ describe('a dialog of the console', function () {
     );
 
   itInFull('shows expired keys apart, and makes one valid again', async () => {
-    const { key_id: id } = await service.act(createKey, { org_id: filled.id, name: 'Ended' });
-    await new ApiKeyStore(service.database).set(id, { scopes: ['jobs'], expires_at: new Date('2026-07-01') });
+    const { key_id: id } = await site.service.act(createKey, { org_id: filled.id, name: 'Ended' });
+    await new ApiKeyStore(site.service.database).set(id, { scopes: ['jobs'], expires_at: new Date('2026-07-01') });
     const { page, close, check } = await openAt('/keys');
     await page.getByText('Expired keys (1)').waitFor();
     await check('keys-expired');
@@ -179,14 +179,14 @@ describe('a dialog of the console', function () {
     await dialog.getByLabel('Expires').selectOption('In one year');
     await dialog.getByRole('button', { name: 'Change key' }).click();
     await page.getByText('Expired keys (1)').waitFor({ state: 'detached' });
-    expect(await service.database.collection('api_keys').findOne({ name: 'Ended' })).to.deep.include({
+    expect(await site.service.database.collection('api_keys').findOne({ name: 'Ended' })).to.deep.include({
       scopes: ['jobs'],
     });
     await close();
   });
 
   itInFull('takes a name with two spaces as the page shows it, with one', async () => {
-    await service.act(createKey, { org_id: filled.id, name: 'Zap  two' });
+    await site.service.act(createKey, { org_id: filled.id, name: 'Zap  two' });
     const { page, close } = await openAt('/keys');
     await page.getByRole('button', { name: 'Revoke Zap two' }).click();
     const revoke = page.getByRole('button', { name: 'Revoke key' });
@@ -241,11 +241,11 @@ describe('a dialog of the console', function () {
 
   /** A call that scored one lead. */
   async function addLead(crmId: string): Promise<void> {
-    const [model] = await new ModelStore(service.database).list(filled.id);
+    const [model] = await new ModelStore(site.service.database).list(filled.id);
     const at = new Date();
     const ledger = { bucket: 'live', month: monthOf(at.getTime()), records: 1 } as const;
     const scoredBy = { model: model?._id ?? '', version: model?.version ?? '' };
     const call = { _id: callIdGenerator()(at.getTime(), filled.id), org: filled.id, at, ...ledger, ...scoredBy };
-    await service.database.collection<CallDocument>(callsCollection).insertMany(documentsOfCall(call, [crmId]));
+    await site.service.database.collection<CallDocument>(callsCollection).insertMany(documentsOfCall(call, [crmId]));
   }
 });

@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
-import { type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
+import type { Page } from 'playwright-core';
+import type { ConsolePage } from '../support/admin/console-browser.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
 import { eventually } from '../support/eventually.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
@@ -11,19 +9,18 @@ import { itInFull } from '../support/tier.js';
 /** More presses than any page of the test needs. */
 const maxPresses = 80;
 
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
+
 describe('the console by keyboard alone', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let filled: FilledOrganisation;
   let opened: ConsolePage;
   let page: Page;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    filled = await filledOrganisation(service);
-    opened = await openPage(browser, service);
+  before(async () => {
+    filled = await filledOrganisation(site.service);
+    opened = await site.open();
     page = opened.page;
   });
 
@@ -55,7 +52,7 @@ describe('the console by keyboard alone', function () {
   }
 
   it('signs in, creates a key, stores it and revokes it', async () => {
-    await page.goto(`${service.url}/login#${await service.newLink('owner', filled.id)}`);
+    await page.goto(`${site.service.url}/login#${await site.service.newLink('owner', filled.id)}`);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await press('Sign in');
     await page.locator('.shell').waitFor();

@@ -1,16 +1,15 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type { Role } from '../../shared/contract/roles.js';
 import {
   appearances,
   type ConsolePage,
   holdReplies,
-  openBrowser,
-  openPage,
+  type openPage,
   unavailable,
   viewerPages,
 } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
 import { memberSession, sessionCookie } from '../support/admin/member-session.js';
 import { eventually } from '../support/eventually.js';
@@ -19,22 +18,21 @@ import { startTimeoutMs } from '../support/service/service.js';
 const longName = 'W'.repeat(200);
 const many = 60;
 
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
+
 describe('the organisation menu of the console', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser(consoleService);
   let filled: FilledOrganisation;
   let beta: string;
   let people = 0;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await consoleService();
-    filled = await filledOrganisation(service);
-    beta = await service.newOrganisation('Beta');
+  before(async () => {
+    filled = await filledOrganisation(site.service);
+    beta = await site.service.newOrganisation('Beta');
   });
   after(async () => {
-    await service?.leave();
+    await site.service?.leave();
   });
 
   /** A browser of a member who has signed in to the first of some organisations. */
@@ -43,9 +41,9 @@ describe('the organisation menu of the console', function () {
     options: Parameters<typeof openPage>[2] = {},
   ): Promise<ConsolePage> {
     people += 1;
-    const opened = await openPage(browser, service, options);
-    const value = await memberSession(service, new Map(memberships), `person-${people}`);
-    await opened.page.context().addCookies([{ name: sessionCookie, value, url: service.url }]);
+    const opened = await site.open(options);
+    const value = await memberSession(site.service, new Map(memberships), `person-${people}`);
+    await opened.page.context().addCookies([{ name: sessionCookie, value, url: site.service.url }]);
     return opened;
   }
   /** The page of keys of Acme, opened by a member of two organisations. */
@@ -54,7 +52,7 @@ describe('the organisation menu of the console', function () {
       [filled.id, 'owner'],
       [beta, 'viewer'],
     ]);
-    await opened.page.goto(`${service.url}/keys`);
+    await opened.page.goto(`${site.service.url}/keys`);
     await opened.page.getByText(filled.keyName).waitFor();
     return opened;
   }
@@ -76,7 +74,7 @@ describe('the organisation menu of the console', function () {
         appearance,
       );
       const { page } = opened;
-      await page.goto(`${service.url}/models/${filled.model._id}`);
+      await page.goto(`${site.service.url}/models/${filled.model._id}`);
       await page.getByText('Conversion by score').first().waitFor();
       await openSide(page);
       await menuOf(page).click();
@@ -102,10 +100,10 @@ describe('the organisation menu of the console', function () {
     });
 
     it(`lets an operator open any organisation, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
-      const opened = await openPage(browser, service, appearance);
+      const opened = await site.open(appearance);
       const { page } = opened;
       await opened.signIn('operator');
-      await page.goto(`${service.url}/fleet`);
+      await page.goto(`${site.service.url}/fleet`);
       await page.getByText('All organisations').first().waitFor();
       await openSide(page);
       await page.getByRole('button', { name: 'Organisation Choose an organisation' }).click();
@@ -114,7 +112,7 @@ describe('the organisation menu of the console', function () {
       await choices(page).getByRole('link', { name: 'Beta' }).click();
       await page.getByText('Records scored in').waitFor();
       expect(new URL(page.url()).pathname).to.equal(`/o/${beta}/`);
-      await page.goto(`${service.url}/o/${beta}/audit`);
+      await page.goto(`${site.service.url}/o/${beta}/audit`);
       await page.getByText('created the organisation').waitFor();
       await openSide(page);
       await page.getByRole('button', { name: 'Organisation Beta' }).click();
@@ -182,14 +180,14 @@ describe('the organisation menu of the console', function () {
   });
 
   it('is only a name for a person of one organisation, whose pages show nothing of another one', async () => {
-    const opened = await openPage(browser, service, {}, [401, 404]);
+    const opened = await site.open({}, [401, 404]);
     const { page } = opened;
     await opened.signIn('owner', beta);
     await page.getByText('No models yet').waitFor();
     expect(await menuOf(page).count()).to.equal(0);
     expect(await page.locator('.who').textContent()).to.match(/^Betaorg_/);
     for (const address of ['/', '/models', `/models/${filled.model._id}`, '/keys', '/settings', '/audit']) {
-      await page.goto(`${service.url}/o/${filled.id}${address}`);
+      await page.goto(`${site.service.url}/o/${filled.id}${address}`);
       await page.getByRole('alert').filter({ hasText: 'There is no' }).first().waitFor();
       expect(await page.locator('body').textContent()).to.not.match(/Acme|HubSpot|Conversion/);
     }
@@ -197,7 +195,7 @@ describe('the organisation menu of the console', function () {
   });
 
   it('says that it is loading, and that the list cannot be read', async () => {
-    const opened = await openPage(browser, service, {}, [401, 503]);
+    const opened = await site.open({}, [401, 503]);
     const { page } = opened;
     await opened.signIn('operator');
     await page.getByText('Page 1').waitFor();
@@ -219,14 +217,14 @@ describe('the organisation menu of the console', function () {
       const ids: string[] = [];
       for (let count = 0; count < many; count += 1) {
         const number = String(count).padStart(2, '0');
-        ids.push(await service.newOrganisation(longName.slice(0, -3) + number));
+        ids.push(await site.service.newOrganisation(longName.slice(0, -3) + number));
       }
       const opened = await memberOf(
         ids.map((id) => [id, 'viewer'] as const),
         appearance,
       );
       const { page } = opened;
-      await page.goto(service.url);
+      await page.goto(site.service.url);
       await page.getByText('No models yet').waitFor();
       await openSide(page);
       await menuOf(page).click();
@@ -239,7 +237,7 @@ describe('the organisation menu of the console', function () {
       await choices(page)
         .getByText(`${ids.at(-1)}, viewer`)
         .click();
-      await page.waitForURL(`${service.url}/o/${ids.at(-1)}/`);
+      await page.waitForURL(`${site.service.url}/o/${ids.at(-1)}/`);
       await page.getByText('No models yet').waitFor();
       await opened.close();
     });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { machineClock, monthOf } from '../../shared/contract/dates.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
@@ -8,9 +8,7 @@ import { callsCollection } from '../../shared/store/calls/prediction-segment.js'
 import type { Model } from '../../shared/store/models/models.js';
 import { createModel } from '../../shared/store/models/store-version.js';
 import { gradeAndPublish } from '../../worker/grading/job/grade-models.js';
-import { appearances, type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
+import { appearances, type ConsolePage } from '../support/admin/console-browser.js';
 import { sampleBundle } from '../support/models/sample-bundle.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -21,33 +19,32 @@ const leads = 210;
 /** More rows than a part may have; nearly all are ignored, so that few are stored. */
 const manyRows = 50_100;
 
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
+
 describe('outcomes in a browser', function () {
   this.timeout(4 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let organisationId: string;
   let model: Model;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    organisationId = await service.newOrganisation();
+  before(async () => {
+    organisationId = await site.service.newOrganisation();
     const bundle = checkBundle(sampleBundle());
-    model = await createModel(service.database, { organisationId, bundle, now: new Date() });
+    model = await createModel(site.service.database, { organisationId, bundle, now: new Date() });
     const at = new Date(Date.now() - 30 * hourMs);
     const crmIds = Array.from({ length: leads }, (_, lead) => `LEAD-${lead}`);
     const call = {
       ...{ _id: callIdGenerator()(at.getTime(), organisationId), org: organisationId, bucket: 'live' as const, at },
       ...{ month: monthOf(at.getTime()), records: leads, model: model._id, version: model.version },
     };
-    await service.database.collection<CallDocument>(callsCollection).insertMany(documentsOfCall(call, crmIds));
+    await site.service.database.collection<CallDocument>(callsCollection).insertMany(documentsOfCall(call, crmIds));
     await grade();
   });
 
   /** Does the work of a worker pool. */
   const grade = () =>
     gradeAndPublish(
-      { database: service.database, clock: machineClock(), redis: undefined },
+      { database: site.service.database, clock: machineClock(), redis: undefined },
       { model, version: model.version },
     );
   const file = (text: string | Buffer, name = 'deals.csv') => ({
@@ -62,9 +59,9 @@ describe('outcomes in a browser', function () {
   const cells = async (row: Locator) =>
     (await row.getByRole('cell').allInnerTexts()).map((text) => text.split('\n')[0]);
   async function opened(appearance = appearances[0]): Promise<ConsolePage> {
-    const found = await openPage(browser, service, appearance, [401, 422]);
+    const found = await site.open(appearance, [401, 422]);
     await found.signIn('admin', organisationId);
-    await found.page.goto(`${service.url}/outcomes`);
+    await found.page.goto(`${site.service.url}/outcomes`);
     await found.page.getByText('1. Choose a file').waitFor();
     return found;
   }
@@ -90,11 +87,11 @@ describe('outcomes in a browser', function () {
     await check('outcomes-values');
     await page.getByRole('button', { name: 'Remember these values' }).click();
     await page.getByText('Saved').waitFor();
-    expect(await service.database.collection<{ _id: string }>('orgs').findOne({ _id: organisationId })).to.deep.include(
-      {
-        ...{ won_values: ['Closed Won'], lost_values: ['Verloren', 'Open'] },
-      },
-    );
+    expect(
+      await site.service.database.collection<{ _id: string }>('orgs').findOne({ _id: organisationId }),
+    ).to.deep.include({
+      ...{ won_values: ['Closed Won'], lost_values: ['Verloren', 'Open'] },
+    });
     await page.getByRole('button', { name: `Send ${leads + 2} rows` }).click();
     const result = page.getByRole('region', { name: 'Sent outcomes' });
     await result.getByText(`${leads + 1}`, { exact: true }).waitFor();

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
 import { addRefusedCalls } from '../../shared/messages/refused-calls.js';
-import { appearances, type ConsolePage, openBrowser, openPage, viewerPages } from '../support/admin/console-browser.js';
-import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { appearances, type ConsolePage, viewerPages } from '../support/admin/console-browser.js';
+import { consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
 import { layoutFaults, layoutWidths } from '../support/browser/layout-faults.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -26,29 +25,28 @@ const pages = [
   ['audit', '/audit', 'Changes'],
 ] as const;
 
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
+
 describe('the pages of the console', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser(consoleService);
   let filled: FilledOrganisation;
   let emptyId: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await consoleService();
-    filled = await filledOrganisation(service);
-    emptyId = await service.newOrganisation();
-    const key = await service.database.collection<{ _id: string }>('api_keys').findOne({ name: filled.keyName });
+  before(async () => {
+    filled = await filledOrganisation(site.service);
+    emptyId = await site.service.newOrganisation();
+    const key = await site.service.database.collection<{ _id: string }>('api_keys').findOne({ name: filled.keyName });
     const refused = { keyId: key?._id ?? '', code: 'bad_request', status: 422, route: 'POST /v1/score' };
     const calls = [1, 2, 3].map((index) => ({ ...refused, atMs: Date.now(), requestId: `a-request-${index}` }));
-    await addRefusedCalls(service.redis, filled.id, calls);
+    await addRefusedCalls(site.service.redis, filled.id, calls);
   });
   after(async () => {
-    await service?.leave();
+    await site.service?.leave();
   });
 
   async function open({ page, check }: ConsolePage, [name, address, text]: readonly [string, string, string]) {
-    await page.goto(`${service.url}${address}`);
+    await page.goto(`${site.service.url}${address}`);
     await page.getByText(text, { exact: false }).first().waitFor();
     await check(name);
   }
@@ -57,8 +55,8 @@ describe('the pages of the console', function () {
     const words = `${appearance.colorScheme} at ${appearance.viewport.width}`;
 
     it(`sign in and load less than 120 kB, ${words}`, async () => {
-      const { page, loadedBytes, check, close } = await openPage(browser, service, appearance);
-      await page.goto(`${service.url}/login#${await service.newLink('owner', emptyId)}`);
+      const { page, loadedBytes, check, close } = await site.open(appearance);
+      await page.goto(`${site.service.url}/login#${await site.service.newLink('owner', emptyId)}`);
       await page.getByRole('heading', { name: 'Sign in as Ada?' }).waitFor();
       await check('sign-in');
       await page.getByRole('button', { name: 'Sign in' }).click();
@@ -69,11 +67,11 @@ describe('the pages of the console', function () {
     });
 
     it(`show the data of an organisation without a violation, ${words}`, async () => {
-      const opened = await openPage(browser, service, appearance);
+      const opened = await site.open(appearance);
       await opened.signIn('owner', filled.id);
       for (const each of pages) await open(opened, each);
       const { page, check } = opened;
-      await page.goto(`${service.url}/keys`);
+      await page.goto(`${site.service.url}/keys`);
       await page.getByText(filled.keyName).waitFor(); // markup is shown as text
       await open(opened, ['model', `/models/${filled.model._id}`, 'Conversion by score']);
       await page.getByText('lead_source unseen in 40 %').waitFor();
@@ -82,7 +80,7 @@ describe('the pages of the console', function () {
       await check('model-tables');
       await open(opened, ['job', `/jobs/${filled.jobId}`, 'Paused: The month has no room']);
       await open(opened, ['lead', `/leads/${filled.crmId}`, 'Changed fields']);
-      await page.goto(`${service.url}/leads`);
+      await page.goto(`${site.service.url}/leads`);
       await page.getByLabel('crm_id begins with').fill('LEAD');
       const row = page.getByRole('row').filter({ hasText: filled.crmId });
       await row.getByRole('img', { name: 'Last scores, oldest first: 40, 60, 80' }).waitFor();
@@ -98,7 +96,7 @@ describe('the pages of the console', function () {
     });
 
     it(`show an empty organisation without a violation, ${words}`, async () => {
-      const opened = await openPage(browser, service, appearance);
+      const opened = await site.open(appearance);
       await opened.signIn('owner', emptyId);
       await open(opened, ['models-empty', '/models', 'No models yet']);
       await open(opened, ['playground-empty', '/playground', 'No models yet']);
@@ -111,7 +109,7 @@ describe('the pages of the console', function () {
     });
 
     it(`show all organisations and the queues to an operator without a violation, ${words}`, async () => {
-      const opened = await openPage(browser, service, appearance);
+      const opened = await site.open(appearance);
       await opened.signIn('operator');
       await open(opened, ['orgs', '/orgs', 'Page 1']);
       await open(opened, ['fleet', '/fleet', 'All organisations']);
@@ -124,7 +122,7 @@ describe('the pages of the console', function () {
   async function faultsOf({ page }: ConsolePage, of: readonly (readonly [string, string, string])[]) {
     const found: Record<string, readonly string[]> = {};
     for (const [name, address, text] of of) {
-      await page.goto(`${service.url}${address}`);
+      await page.goto(`${site.service.url}${address}`);
       await page.getByText(text).first().waitFor();
       await page.waitForLoadState('networkidle');
       for (const summary of await page.getByText('Show as table').all()) await summary.click();
@@ -137,7 +135,7 @@ describe('the pages of the console', function () {
   }
 
   it('keep controls in their cards, and cut and cover no text, at five widths', async () => {
-    const opened = await openPage(browser, service);
+    const opened = await site.open();
     await opened.signIn('owner', filled.id);
     const faults = await faultsOf(opened, [
       ...pages,
@@ -150,7 +148,7 @@ describe('the pages of the console', function () {
   });
 
   it('keep controls in their cards, and cut and cover no text, of an empty organisation and of operators', async () => {
-    const opened = await openPage(browser, service);
+    const opened = await site.open();
     await opened.signIn('operator');
     const faults = await faultsOf(opened, [
       ['orgs', '/orgs', 'Page 1'],
@@ -165,7 +163,7 @@ describe('the pages of the console', function () {
   });
 
   it('load less than 120 kB each with an empty cache', async () => {
-    const { page, signIn, loadedBytes, close } = await openPage(browser, service);
+    const { page, signIn, loadedBytes, close } = await site.open();
     await signIn('owner', filled.id);
     const browserCache = await page.context().newCDPSession(page);
     for (const [name, address, text] of [
@@ -176,7 +174,7 @@ describe('the pages of the console', function () {
       await page.goto('about:blank');
       await browserCache.send('Network.clearBrowserCache');
       const before = loadedBytes();
-      await page.goto(`${service.url}${address}`);
+      await page.goto(`${site.service.url}${address}`);
       await page
         .getByText(text ?? '')
         .first()
@@ -188,7 +186,7 @@ describe('the pages of the console', function () {
   });
 
   it('say why a document cannot be shown, and what to do', async () => {
-    const opened = await openPage(browser, service, {}, [404]);
+    const opened = await site.open({}, [404]);
     await opened.signIn('owner', filled.id);
     await open(opened, ['model-missing', '/models/mdl_missing', 'mdl_missing']);
     await open(opened, ['lead-missing', '/leads/LEAD-0', 'Nothing has been scored']);
@@ -198,17 +196,17 @@ describe('the pages of the console', function () {
   });
 
   it('offer a viewer nothing that a viewer may not do', async () => {
-    const { page, signIn, close } = await openPage(browser, service, {}, [403]);
+    const { page, signIn, close } = await site.open({}, [403]);
     await signIn('viewer', filled.id);
-    await page.goto(`${service.url}/models`);
+    await page.goto(`${site.service.url}/models`);
     await page.getByText('Version').first().waitFor();
     expect(await page.getByRole('switch').count()).to.equal(0);
     expect(await page.getByText('Upload a bundle').count()).to.equal(0);
     const menu = await page.getByRole('navigation').getByRole('link').allTextContents();
     expect(menu).to.deep.equal(viewerPages);
-    await page.goto(`${service.url}/keys`);
+    await page.goto(`${site.service.url}/keys`);
     await page.getByText('No such page').waitFor();
-    await page.goto(`${service.url}/settings`);
+    await page.goto(`${site.service.url}/settings`);
     await page.getByText('Plan pro').waitFor();
     expect(await page.getByRole('button', { name: 'Save' }).count()).to.equal(0);
     await close();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { overrideModel } from '../../shared/admin/models/change-models.js';
 import { createOrganisation, setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
 import { showStanding } from '../../shared/admin/organisations/show-standing.js';
@@ -9,45 +9,38 @@ import { dayMs, monthOf } from '../../shared/contract/dates.js';
 import { usageKey } from '../../shared/redis/keys.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import { ModelStore } from '../../shared/store/models/models.js';
-import { appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
+import { appearances } from '../support/admin/console-browser.js';
 import { filledOrganisation } from '../support/admin/filled-organisation.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
 
 describe('the console of an organisation whose calls are refused', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
-
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-  });
+  const site = consoleInBrowser();
 
   const banner = (page: Page) => page.getByRole('region', { name: 'Refused calls' });
-  const refusalsOf = async (id: string) => (await service.act(showStanding, { org_id: id })).refusals;
+  const refusalsOf = async (id: string) => (await site.service.act(showStanding, { org_id: id })).refusals;
   async function endedTrial(): Promise<string> {
     const ended = new Date(Date.now() - 3 * dayMs).toISOString();
-    return (await service.act(createOrganisation, { name: 'Ended', plan: 'trial', trial_ends_at: ended })).org_id;
+    return (await site.service.act(createOrganisation, { name: 'Ended', plan: 'trial', trial_ends_at: ended })).org_id;
   }
   async function atHardStop(used: number): Promise<string> {
-    const organisationId = await service.newOrganisation('Stopped');
+    const organisationId = await site.service.newOrganisation('Stopped');
     const counter = { organisationId, bucket: 'live', month: monthOf(Date.now()) } as const;
-    await service.redis.hset(usageKey(counter), 'used', used);
+    await site.service.redis.hset(usageKey(counter), 'used', used);
     return organisationId;
   }
   /** One of its models has passed, another one has not. */
   async function blocked(): Promise<string> {
-    const { id } = await filledOrganisation(service);
-    await service.act(setOrganisation, { org_id: id, policy: 'block' });
+    const { id } = await filledOrganisation(site.service);
+    await site.service.act(setOrganisation, { org_id: id, policy: 'block' });
     return id;
   }
 
   itInFull('says on each page that the trial has ended, until the operator sets a plan', async () => {
     const id = await endedTrial();
-    const owner = await openPage(browser, service);
+    const owner = await site.open();
     await owner.signIn('owner', id);
     for (const link of ['Overview', 'API keys', 'Usage', 'Settings']) {
       await owner.page.getByRole('navigation').getByRole('link', { name: link }).click();
@@ -55,10 +48,10 @@ describe('the console of an organisation whose calls are refused', function () {
     }
     await banner(owner.page).getByText('Ask the operator for it.').waitFor();
     await owner.close();
-    const operator = await openPage(browser, service);
+    const operator = await site.open();
     const { page } = operator;
     await operator.signIn('operator');
-    await page.goto(`${service.url}/o/${id}/`);
+    await page.goto(`${site.service.url}/o/${id}/`);
     await banner(page).getByRole('link', { name: 'Set the plan' }).click();
     await page.getByLabel('Plan', { exact: true }).selectOption('pro');
     await page.getByRole('button', { name: 'Save plan' }).click();
@@ -67,11 +60,11 @@ describe('the console of an organisation whose calls are refused', function () {
   });
 
   it('lets an operator suspend an organisation with a reason, shows it to its people, and ends it', async () => {
-    const { id } = await filledOrganisation(service);
-    const operator = await openPage(browser, service);
+    const { id } = await filledOrganisation(site.service);
+    const operator = await site.open();
     const { page } = operator;
     await operator.signIn('operator');
-    await page.goto(`${service.url}/o/${id}/settings`);
+    await page.goto(`${site.service.url}/o/${id}/settings`);
     await page.getByRole('button', { name: 'Suspend…' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByRole('button', { name: 'Suspend', exact: true }).isDisabled()).to.equal(true);
@@ -80,7 +73,7 @@ describe('the console of an organisation whose calls are refused', function () {
     await banner(page).getByText('invoice 1047 is not paid').waitFor();
     await page.getByText('by Ada: invoice 1047 is not paid').waitFor();
     await operator.check('settings-suspended');
-    const owner = await openPage(browser, service);
+    const owner = await site.open();
     await owner.signIn('owner', id);
     await banner(owner.page).getByText('nothing is scored').waitFor();
     await banner(owner.page).getByText('Ask the operator to end it.').waitFor();
@@ -88,7 +81,7 @@ describe('the console of an organisation whose calls are refused', function () {
     await owner.page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
     expect(await owner.page.getByText('End the suspension').count()).to.equal(0);
     await owner.close();
-    await page.goto(`${service.url}/o/${id}/`);
+    await page.goto(`${site.service.url}/o/${id}/`);
     await banner(page).getByRole('link', { name: 'End the suspension' }).click();
     await page.getByRole('button', { name: 'End the suspension' }).click();
     await banner(page).waitFor({ state: 'detached' });
@@ -98,7 +91,7 @@ describe('the console of an organisation whose calls are refused', function () {
 
   itInFull('marks a suspended organisation on the page of organisations', async () => {
     // Ids of this form come first, so both are on the first page.
-    const orgs = service.database.collection<Organisation>('orgs');
+    const orgs = site.service.database.collection<Organisation>('orgs');
     const of = (name: string) => ({ name, plan: 'pro', policy: 'warn', created_at: new Date() }) as const;
     const suspended = { at: new Date(), by: 'Olga', reason: 'not paid' };
     const first = `org_${'0'.repeat(15)}`;
@@ -106,10 +99,10 @@ describe('the console of an organisation whose calls are refused', function () {
       { _id: `${first}1`, ...of('Without payment'), suspended },
       { _id: `${first}2`, ...of('With payment') },
     ]);
-    const operator = await openPage(browser, service);
+    const operator = await site.open();
     const { page } = operator;
     await operator.signIn('operator');
-    await page.goto(`${service.url}/orgs`);
+    await page.goto(`${site.service.url}/orgs`);
     const marks = (name: string) => page.getByRole('row').filter({ hasText: name }).getByText('Suspended');
     await marks('Without payment').waitFor();
     expect(await marks('With payment').count()).to.equal(0);
@@ -120,7 +113,7 @@ describe('the console of an organisation whose calls are refused', function () {
 
   itInFull('shows a change by others within a minute, and reads nothing at a click', async () => {
     const id = await endedTrial();
-    const opened = await openPage(browser, service);
+    const opened = await site.open();
     const { page } = opened;
     await page.clock.install();
     let reads = 0;
@@ -134,7 +127,7 @@ describe('the console of an organisation whose calls are refused', function () {
       await page.getByRole('heading', { name: link, level: 1 }).waitFor();
     }
     expect(reads).to.equal(1);
-    await service.act(setOrganisation, { org_id: id, plan: 'pro' });
+    await site.service.act(setOrganisation, { org_id: id, plan: 'pro' });
     await page.clock.fastForward(60_000);
     await banner(page).waitFor({ state: 'detached' });
     await opened.close();
@@ -144,13 +137,13 @@ describe('the console of an organisation whose calls are refused', function () {
     const of = async (id: string) => (await refusalsOf(id)).map(({ reason }) => reason);
     expect(await of(await endedTrial())).to.deep.equal(['trial_ended']);
     const suspended = await endedTrial();
-    const { suspended: shown } = await service.act(suspendOrganisation, { org_id: suspended, reason: 'not paid' });
+    const { suspended: shown } = await site.service.act(suspendOrganisation, { org_id: suspended, reason: 'not paid' });
     const [refusal, ...more] = await refusalsOf(suspended);
     expect(refusal).to.deep.equal({ reason: 'suspended', since: shown?.since, operator_reason: 'not paid' });
     expect(more).to.deep.equal([]);
-    await service.act(resumeOrganisation, { org_id: suspended });
+    await site.service.act(resumeOrganisation, { org_id: suspended });
     expect(await of(suspended)).to.deep.equal(['trial_ended']);
-    const free = await service.act(createOrganisation, { name: 'Free', plan: 'free' });
+    const free = await site.service.act(createOrganisation, { name: 'Free', plan: 'free' });
     expect(await of(free.org_id)).to.deep.equal(['plan_without_live_calls']);
     expect(await of(await atHardStop(19_999))).to.deep.equal([]);
     const [stopped] = await refusalsOf(await atHardStop(20_000));
@@ -159,39 +152,39 @@ describe('the console of an organisation whose calls are refused', function () {
     const [{ models = [], model_count: count } = { models: [], model_count: 0 }] = await refusalsOf(id);
     expect([models.length, count]).to.deep.equal([1, 1]);
     const [{ model_id: modelId } = { model_id: '' }] = models;
-    await service.act(overrideModel, { org_id: id, model_id: modelId, reason: 'known' });
+    await site.service.act(overrideModel, { org_id: id, model_id: modelId, reason: 'known' });
     expect(await of(id)).to.deep.equal([]);
     const other = await blocked();
-    const all = await new ModelStore(service.database).list(other);
+    const all = await new ModelStore(site.service.database).list(other);
     const [refused] = (await refusalsOf(other))[0]?.models ?? [];
     expect(all.find(({ _id }) => _id === refused?.model_id)?.live_api).to.equal(true);
-    await service.act(setOrganisation, { org_id: other, policy: 'warn' });
+    await site.service.act(setOrganisation, { org_id: other, policy: 'warn' });
     expect(await of(other)).to.deep.equal([]);
   });
 
   it('leaves out a model whose verdict is not read, and names one whose verdict is of the future', async () => {
     const id = await blocked();
-    const verdicts = service.database.collection('model_validation');
+    const verdicts = site.service.database.collection('model_validation');
     await verdicts.updateMany({ organisation_id: id }, { $set: { graded_at: new Date(Date.now() + dayMs) } });
     expect((await refusalsOf(id))[0]?.model_count).to.equal(2);
-    const database = Object.create(service.database, {
+    const database = Object.create(site.service.database, {
       collection: {
         value: (name: string) => {
-          if (name !== 'model_validation') return service.database.collection(name);
+          if (name !== 'model_validation') return site.service.database.collection(name);
           const find = () => ({ toArray: () => Promise.reject(new Error('no primary')) });
           return { find };
         },
       },
     });
-    const { refusals } = await runAction(showStanding, { org_id: id }, { ...service.context, database });
+    const { refusals } = await runAction(showStanding, { org_id: id }, { ...site.service.context, database });
     expect(refusals).to.deep.equal([]);
   });
 
   for (const appearance of appearances)
     itInFull(`names the way out of each state, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
-      const free = await service.act(createOrganisation, { name: 'Free', plan: 'free' });
-      const suspended = await service.act(createOrganisation, { name: 'Suspended', plan: 'pro' });
-      await service.act(suspendOrganisation, { org_id: suspended.org_id, reason: 'not paid' });
+      const free = await site.service.act(createOrganisation, { name: 'Free', plan: 'free' });
+      const suspended = await site.service.act(createOrganisation, { name: 'Suspended', plan: 'pro' });
+      await site.service.act(suspendOrganisation, { org_id: suspended.org_id, reason: 'not paid' });
       const states = [
         ['suspended', suspended.org_id, 'suspended this organisation on', 'Ask the operator to end it.'],
         ['trial', await endedTrial(), 'The trial ended on', 'Ask the operator for it.'],
@@ -205,7 +198,7 @@ describe('the console of an organisation whose calls are refused', function () {
         ['blocked', await blocked(), 'calls of a model that has not passed are refused', 'set the policy to warn'],
       ] as const;
       for (const [name, id, text, way] of states) {
-        const opened = await openPage(browser, service, appearance);
+        const opened = await site.open(appearance);
         await opened.signIn('owner', id);
         await banner(opened.page).getByText(text).waitFor();
         await banner(opened.page).getByText(way).waitFor();

@@ -1,20 +1,13 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
-import { appearances, openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
+import type { Page } from 'playwright-core';
+import { appearances } from '../support/admin/console-browser.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
 
 describe('the sessions of the console', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
-
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-  });
+  const site = consoleInBrowser();
 
   const list = (page: Page, title: string) => page.getByRole('region', { name: title, exact: true });
   const rows = async (page: Page, title: string): Promise<string[]> => {
@@ -24,8 +17,8 @@ describe('the sessions of the console', function () {
   };
 
   itInFull('are seen and ended by an owner, whose own browser goes on', async () => {
-    const organisationId = await service.newOrganisation();
-    const [owner, viewer] = [await openPage(browser, service), await openPage(browser, service)];
+    const organisationId = await site.service.newOrganisation();
+    const [owner, viewer] = [await site.open(), await site.open()];
     await viewer.signIn('viewer', organisationId);
     await owner.signIn('owner', organisationId);
     const { page } = owner;
@@ -50,11 +43,11 @@ describe('the sessions of the console', function () {
   });
 
   itInFull('are seen and ended by their own person, in another browser', async () => {
-    const organisationId = await service.newOrganisation();
-    const [one, other] = [await openPage(browser, service), await openPage(browser, service)];
+    const organisationId = await site.service.newOrganisation();
+    const [one, other] = [await site.open(), await site.open()];
     await one.signIn('viewer', organisationId);
     await other.signIn('viewer', organisationId);
-    await one.page.goto(`${service.url}/sessions`);
+    await one.page.goto(`${site.service.url}/sessions`);
     expect(await rows(one.page, 'Your sessions')).to.have.length(2);
     expect(await list(one.page, 'Sessions of this organisation').count()).to.equal(0);
     await one.page.getByRole('button', { name: 'End the session of Ada' }).click();
@@ -69,23 +62,20 @@ describe('the sessions of the console', function () {
     itInFull(
       `are shown to an owner and to operators, ${appearance.colorScheme} at ${appearance.viewport.width}`,
       async () => {
-        const organisationId = await service.newOrganisation();
-        const [owner, operator] = [
-          await openPage(browser, service, appearance),
-          await openPage(browser, service, appearance),
-        ];
-        await service.signIn('admin', organisationId);
+        const organisationId = await site.service.newOrganisation();
+        const [owner, operator] = [await site.open(appearance), await site.open(appearance)];
+        await site.service.signIn('admin', organisationId);
         await owner.signIn('owner', organisationId);
         await operator.signIn('operator');
-        await owner.page.goto(`${service.url}/sessions`);
+        await owner.page.goto(`${site.service.url}/sessions`);
         expect((await rows(owner.page, 'Sessions of this organisation')).join()).to.not.include('operator');
         await owner.check('sessions');
-        await operator.page.goto(`${service.url}/operator-sessions`);
+        await operator.page.goto(`${site.service.url}/operator-sessions`);
         expect((await rows(operator.page, 'Operators')).every((text) => text.startsWith('Ada operator'))).to.equal(
           true,
         );
         await operator.check('operator-sessions');
-        await operator.page.goto(`${service.url}/o/${organisationId}/sessions`);
+        await operator.page.goto(`${site.service.url}/o/${organisationId}/sessions`);
         expect(await rows(operator.page, 'Sessions of this organisation')).to.have.length(2);
         await owner.close();
         await operator.close();

@@ -1,30 +1,26 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
-import { type ConsolePage, openBrowser, openPage } from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
+import type { Page } from 'playwright-core';
+import type { ConsolePage } from '../support/admin/console-browser.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
 
 describe('a browser after the sign-out', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let filled: FilledOrganisation;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    filled = await filledOrganisation(service);
+  before(async () => {
+    filled = await filledOrganisation(site.service);
   });
 
   /** The page of API keys, with the secret of a new key. */
   async function withSecret(): Promise<ConsolePage & { readonly secret: string }> {
-    const opened = await openPage(browser, service, {}, [401, 503]);
+    const opened = await site.open({}, [401, 503]);
     const { page } = opened;
     await opened.signIn('owner', filled.id);
-    await page.goto(`${service.url}/keys`);
+    await page.goto(`${site.service.url}/keys`);
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByLabel('Name').fill('HubSpot');
     await page.getByLabel('Name').press('Enter');
@@ -37,7 +33,7 @@ describe('a browser after the sign-out', function () {
 
   it('shows the sign-in page behind the button Back, not the secret of a new key', async () => {
     const { page, secret, close } = await withSecret();
-    await page.goto(`${service.url}/usage`);
+    await page.goto(`${site.service.url}/usage`);
     await page.getByRole('heading', { name: 'Live keys by day' }).waitFor();
     await signOut(page);
     await signedOut(page);
@@ -53,7 +49,7 @@ describe('a browser after the sign-out', function () {
   itInFull('empties the other tabs at once', async () => {
     const { page, close } = await withSecret();
     const other = await page.context().newPage();
-    await other.goto(`${service.url}/audit`);
+    await other.goto(`${site.service.url}/audit`);
     await other
       .getByText(/created the live key/)
       .first()
@@ -67,7 +63,7 @@ describe('a browser after the sign-out', function () {
   itInFull('gives the other tabs to the person of a new sign-in at once', async () => {
     const { page, close } = await withSecret();
     const other = await page.context().newPage();
-    await other.goto(`${service.url}/login#${await service.newLink('viewer', filled.id)}`);
+    await other.goto(`${site.service.url}/login#${await site.service.newLink('viewer', filled.id)}`);
     await other.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'No such page' }).waitFor();
     expect(await page.locator('.secret').count()).to.equal(0);
@@ -95,10 +91,10 @@ describe('a browser after the sign-out', function () {
   itInFull(
     'goes on with the page of the lost session after a sign-in, and after a sign-out with the overview',
     async () => {
-      const opened = await openPage(browser, service, {}, [401]);
+      const opened = await site.open({}, [401]);
       const { page } = opened;
       await opened.signIn('owner', filled.id);
-      await page.goto(`${service.url}/usage?month=2026-11`);
+      await page.goto(`${site.service.url}/usage?month=2026-11`);
       await page.getByRole('heading', { name: 'Live keys by day' }).waitFor();
       const path = () => page.evaluate('location.pathname + location.search');
       await page.context().clearCookies();
@@ -116,19 +112,19 @@ describe('a browser after the sign-out', function () {
   );
 
   it('stays at its host after a sign-in that a foreign address has begun', async () => {
-    const opened = await openPage(browser, service, {}, [401]);
+    const opened = await site.open({}, [401]);
     const { page } = opened;
-    await page.goto(`${service.url}//example.invalid/page`);
+    await page.goto(`${site.service.url}//example.invalid/page`);
     await signedOut(page);
     await opened.signIn('owner', filled.id);
     await page.getByText('No such page').waitFor();
-    expect(new URL(page.url()).origin).to.equal(new URL(service.url).origin);
+    expect(new URL(page.url()).origin).to.equal(new URL(site.service.url).origin);
     await opened.close();
   });
 
   it('shows the sign-in page, not the text of an error, at an address of the API', async () => {
-    const { page, close } = await openPage(browser, service, {}, [401]);
-    await page.goto(`${service.url}/admin/v1/orgs/${filled.id}/usage?format=csv`);
+    const { page, close } = await site.open({}, [401]);
+    await page.goto(`${site.service.url}/admin/v1/orgs/${filled.id}/usage?format=csv`);
     await signedOut(page);
     await close();
   });
@@ -146,7 +142,7 @@ describe('a browser after the sign-out', function () {
   itInFull(
     'says that the sign-out is not confirmed when the console does not answer, and shows nothing else',
     async () => {
-      const opened = await openPage(browser, service, {}, [401, 503]);
+      const opened = await site.open({}, [401, 503]);
       const { page } = opened;
       await opened.signIn('owner', filled.id);
       await page.route('**/admin/v1/session', (route) =>

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { setOrganisation } from '../../shared/admin/organisations/change-organisations.js';
 import { createKey } from '../../shared/admin/organisations/key-actions.js';
 import type { playgroundOutput } from '../../shared/admin/schemas/leads.js';
@@ -12,16 +12,7 @@ import { callsCollection } from '../../shared/store/calls/prediction-segment.js'
 import { CallDayStore, dayOf } from '../../shared/store/console/call-days.js';
 import { ModelStore } from '../../shared/store/models/models.js';
 import { createModel } from '../../shared/store/models/store-version.js';
-import {
-  appearances,
-  type ConsolePage,
-  holdReplies,
-  openBrowser,
-  openPage,
-  unavailable,
-} from '../support/admin/console-browser.js';
-import type { ConsoleService } from '../support/admin/console-service.js';
-import { sharedConsole } from '../support/admin/shared-console.js';
+import { appearances, type ConsolePage, holdReplies, unavailable } from '../support/admin/console-browser.js';
 import { sampleBundle } from '../support/models/sample-bundle.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -44,35 +35,34 @@ const scored: ShapeOf<typeof playgroundOutput> = {
   },
 };
 
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
+
 describe('a page of the console', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let organisationId: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    organisationId = await service.newOrganisation();
+  before(async () => {
+    organisationId = await site.service.newOrganisation();
   });
 
   /** The loaded overview of an owner. */
   async function opened(expected: readonly (number | string)[] = []): Promise<ConsolePage> {
-    const found = await openPage(browser, service, {}, [401, ...expected]);
+    const found = await site.open({}, [401, ...expected]);
     await found.signIn('owner', organisationId);
     await found.page.getByText('Records scored in').waitFor();
     return found;
   }
   /** Calls of two models that score a lead with a long id and ten others. */
   async function addLeads(org: string): Promise<void> {
-    const models = await new ModelStore(service.database).list(org);
+    const models = await new ModelStore(site.service.database).list(org);
     const newCallId = callIdGenerator();
     const crmIds = Array.from({ length: 11 }, (_, lead) => (lead === 0 ? 'W'.repeat(255) : `WW-${lead}`));
     for (const [index, { _id: model, version }] of models.slice(0, 2).entries()) {
       const at = new Date(Date.now() - 60_000 * (2 - index));
       const ledger = { bucket: 'live', month: monthOf(at.getTime()), records: crmIds.length } as const;
       const call = { ...ledger, _id: newCallId(at.getTime(), org), org, model, version, at };
-      await service.database.collection<CallDocument>(callsCollection).insertMany(documentsOfCall(call, crmIds));
+      await site.service.database.collection<CallDocument>(callsCollection).insertMany(documentsOfCall(call, crmIds));
     }
   }
   const overview = '**/admin/v1/orgs/*/overview*';
@@ -110,7 +100,7 @@ describe('a page of the console', function () {
   itInFull('says that a malformed address has no page, and shows the menu', async () => {
     const { page, check, close } = await opened();
     for (const address of ['/o/%E0%A4%A', '/leads/%E0', '/%']) {
-      await page.goto(`${service.url}${address}`);
+      await page.goto(`${site.service.url}${address}`);
       await page.getByRole('heading', { name: 'No such page' }).waitFor();
     }
     await check('no-page');
@@ -120,14 +110,14 @@ describe('a page of the console', function () {
   });
 
   itInFull('uses a fresh one-time link in the tab of a used one', async () => {
-    const { page, check, close } = await openPage(browser, service);
-    const used = `${service.url}/login#${await service.newLink('owner', organisationId)}`;
+    const { page, check, close } = await site.open();
+    const used = `${site.service.url}/login#${await site.service.newLink('owner', organisationId)}`;
     await page.goto(used);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.locator('.shell').waitFor();
     await page.goto(used);
     await page.getByRole('alert').waitFor();
-    await page.goto(`${service.url}/login#${await service.newLink('viewer', organisationId)}`);
+    await page.goto(`${site.service.url}/login#${await site.service.newLink('viewer', organisationId)}`);
     await page.getByRole('heading', { name: 'Sign in as Ada?' }).waitFor();
     expect(await page.getByRole('alert').count()).to.equal(0);
     await page.getByText('Role viewer').waitFor();
@@ -138,19 +128,19 @@ describe('a page of the console', function () {
   });
 
   itInFull('counts the records of bulk jobs, and lists the model with the most records first', async () => {
-    const org = await service.newOrganisation();
+    const org = await site.service.newOrganisation();
     const [day, bundle] = [dayOf(Date.now()), (name: string) => checkBundle(sampleBundle({ name }))];
     for (const [name, calls, records] of [
       ['Single', 22, 22],
       ['Bulk', 0, 200_597],
     ] as const) {
-      const { _id: model } = await createModel(service.database, {
+      const { _id: model } = await createModel(site.service.database, {
         ...{ organisationId: org, bundle: bundle(name), now: new Date() },
       });
       const counted = { org, key: 'key_a', bucket: 'live' as const, model, day, calls, records, last_at: day };
-      await new CallDayStore(service.database).add([counted]);
+      await new CallDayStore(site.service.database).add([counted]);
     }
-    const { page, signIn, close } = await openPage(browser, service);
+    const { page, signIn, close } = await site.open();
     await signIn('viewer', org);
     const models = page.getByRole('listitem').filter({ hasText: 'records this month' });
     await models.first().waitFor();
@@ -166,16 +156,16 @@ describe('a page of the console', function () {
 
   for (const appearance of appearances)
     itInFull(`shows how a record was read, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
-      const org = await service.newOrganisation();
-      await createModel(service.database, {
+      const org = await site.service.newOrganisation();
+      await createModel(site.service.database, {
         ...{ organisationId: org, bundle: checkBundle(sampleBundle()), now: new Date() },
       });
-      const { page, signIn, check, close } = await openPage(browser, service, appearance);
+      const { page, signIn, check, close } = await site.open(appearance);
       await signIn('admin', org);
       await page.route('**/playground', (route) =>
         route.request().method() === 'POST' ? route.fulfill({ json: scored }) : route.continue(),
       );
-      await page.goto(`${service.url}/playground`);
+      await page.goto(`${site.service.url}/playground`);
       await page.getByLabel('Company size').fill('many');
       await page.getByRole('button', { name: 'Score this record' }).click();
       await page.getByText('"many" was not read: expected a number.').waitFor();
@@ -192,7 +182,7 @@ describe('a page of the console', function () {
   itInFull('shows the year of a date that is not in this year', async () => {
     const { page, check, close } = await opened();
     const year = new Date().getUTCFullYear();
-    await page.goto(`${service.url}/audit`);
+    await page.goto(`${site.service.url}/audit`);
     await page
       .getByText(/^\d+ \w{3,4}, \d\d:\d\d UTC, /)
       .first()
@@ -209,36 +199,36 @@ describe('a page of the console', function () {
 
   for (const appearance of appearances.filter(({ colorScheme }) => colorScheme === 'light')) {
     itInFull(`shows many keys and models with long names, some at first, at ${appearance.viewport.width}`, async () => {
-      const org = await service.newOrganisation();
-      await service.act(setOrganisation, { org_id: org, name: longName });
+      const org = await site.service.newOrganisation();
+      await site.service.act(setOrganisation, { org_id: org, name: longName });
       const bundle = checkBundle(sampleBundle({ name: longName }));
       const now = new Date();
       for (let count = 0; count < many; count += 1) {
-        await createModel(service.database, { organisationId: org, bundle, now });
-        await service.act(createKey, { org_id: org, name: count === 0 ? longName : `Key ${count}`, kind: 'live' });
+        await createModel(site.service.database, { organisationId: org, bundle, now });
+        await site.service.act(createKey, { org_id: org, name: count === 0 ? longName : `Key ${count}`, kind: 'live' });
       }
       await addLeads(org);
-      const { page, signIn, check, close } = await openPage(browser, service, appearance);
+      const { page, signIn, check, close } = await site.open(appearance);
       await signIn('owner', org);
       await page.getByRole('link', { name: `All ${many} models` }).waitFor();
       await check('overview-many');
-      await page.goto(`${service.url}/models`);
+      await page.goto(`${site.service.url}/models`);
       await page.getByRole('button', { name: `Show ${many - 50} more models` }).waitFor();
       await check('models-many');
       await page.getByRole('button', { name: `Show ${many - 50} more models` }).click();
       expect(await page.getByRole('switch').count()).to.be.at.least(many);
-      await page.goto(`${service.url}/keys`);
+      await page.goto(`${site.service.url}/keys`);
       await page.getByRole('button', { name: `Show ${many - 50} more keys` }).waitFor();
       await check('keys-many');
-      await page.goto(`${service.url}/audit`);
+      await page.goto(`${site.service.url}/audit`);
       await page.getByRole('button', { name: 'Show earlier changes' }).click();
       await page.getByText('created the organisation').waitFor();
       await check('audit-many');
-      await page.goto(`${service.url}/leads`);
+      await page.goto(`${site.service.url}/leads`);
       await page.getByLabel('crm_id begins with').fill('WW');
       await page.getByText('also scored by another model').first().waitFor();
       await check('leads-many');
-      await page.goto(`${service.url}/playground`);
+      await page.goto(`${site.service.url}/playground`);
       await page.getByText('The same call from your code').waitFor();
       await check('playground-many');
       await close();

@@ -3,10 +3,7 @@ import { Locks } from '../../shared/redis/lock.js';
 import { type ProcessNote, ProcessRegister } from '../../shared/redis/process-register.js';
 import { WorkerRegister } from '../../shared/redis/worker-register.js';
 import { freshDatabases } from '../support/service/servers.js';
-import { type MixedScripts, mixedScripts, olderScripts } from './mixed-scripts.js';
-
-/** Tests of models play these: quota, its sweep and the latest scores. */
-const played = /^shared\/(quota|latest-scores)\//;
+import { expectTurns, type MixedScripts, mixedScripts } from './mixed-scripts.js';
 
 /** See also test/shared/quota/model/quota.model.test.ts and test/shared/latest-scores/latest-scores.model.test.ts. */
 describe('scripts of the last release beside those of this one', () => {
@@ -55,8 +52,5 @@ describe('scripts of the last release beside those of this one', () => {
     }
   });
 
-  it('have all run here, but those that other tests play', async () => {
-    const others = Object.keys(await olderScripts()).filter((file) => !played.test(file));
-    expect([...mixed.ran]).to.have.members(others);
-  });
+  it('have all run here in turns, but those that tests of models play', () => expectTurns(mixed.runs, 'shared/redis/'));
 });

@@ -22,7 +22,8 @@ const newCallId = callIdGenerator();
 /**
  * Creates the jobs of stored leads that are due: after another version of a model has come to score calls, or on each
  * UTC day. A job has an Idempotency-Key, so a pool that was killed, or another one at the same time, creates no second
- * one. A setting ends when its key may no longer create such jobs.
+ * one. A setting ends when its key may no longer create such jobs. It waits while its organisation is to be deleted, or
+ * has too many unfinished jobs.
  * @throws errors of MongoDB
  */
 export async function createDueJobs(deps: RescoreDeps): Promise<void> {
@@ -35,6 +36,8 @@ async function createIfDue(model: Model, setting: Rescoring, { database, clock, 
   const models = new ModelStore(database);
   const noted = { _id: model._id, since: setting.since };
   const key = await new ApiKeyStore(database).find(setting.key);
+  // The organisation is to be deleted. When that is taken back, its settings go on.
+  if (key?.withdrawn) return;
   const reason = keyProblem(key, model.organisation_id, now);
   if (key === undefined || reason !== undefined) {
     await models.noteRescoring(noted, { ended: { at: now, reason: reason ?? 'The key no longer exists.' } });
@@ -66,8 +69,13 @@ async function createIfDue(model: Model, setting: Rescoring, { database, clock, 
     ...{ model: model._id, version: model.version, options },
   });
   const outcome = await createJob(database, job, jobLimits.unfinishedJobs);
-  // The next minute tries again.
-  if (outcome === 'too many') return;
+  if (outcome === 'too many') {
+    logger.warn(
+      { model: model._id, due },
+      'too many unfinished jobs for one of stored leads; trying again in a minute',
+    );
+    return;
+  }
   const owner = { organisationId: model.organisation_id, bucket: key.kind };
   const stored = outcome === 'created' ? job : await jobs.findByKey(owner, idempotencyKey);
   await models.noteRescoring(noted, { done_for: due, ...(stored !== undefined && { job: stored._id }) });

@@ -2,18 +2,12 @@ import type { Db } from 'mongodb';
 import { dayMs } from '../../../shared/contract/dates.js';
 import { callIdFloor } from '../../../shared/contract/identifiers.js';
 import { IdSet } from '../../../shared/files/id-set.js';
-import {
-  callIdOf,
-  callsCollection,
-  ofSentRecords,
-  type PredictionSegment,
-  predictionId,
-  rowOf,
-} from '../../../shared/store/calls/prediction-segment.js';
+import { callIdOf, predictionId, rowOf } from '../../../shared/store/calls/prediction-segment.js';
 import { type Job, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import type { StoredLeads } from '../../../shared/store/jobs/job-options.js';
 import { endOfStored } from '../../../shared/store/jobs/stored-leads.js';
-import { firstPage, nextPage } from '../../../shared/store/models/segment-pages.js';
+import { segmentsInOrder } from '../../../shared/store/models/first-scores.js';
+import { pageOfIds } from '../../../shared/store/models/segment-pages.js';
 
 /**
  * Finds the newest prediction of each lead that was sent to a model in the days before a job, newest first. Calls that
@@ -27,34 +21,26 @@ export async function* storedLeads(
   { database, signal }: { readonly database: Db; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly string[]> {
   const { org, model } = job;
-  const fromId = callIdFloor(job.created_at.getTime() - days * dayMs, org);
-  const calls = database.collection<PredictionSegment>(callsCollection);
+  const range = {
+    ...{ org, model, columns: [], pageRecords: pageOfIds, newestFirst: true },
+    // No call has the floor as its id.
+    afterId: callIdFloor(job.created_at.getTime() - days * dayMs, org),
+    untilId: endOfStored(job),
+  };
   const known = new IdSet();
   let slice: string[] = [];
   let left = maxRows;
-  for (let [size, beforeId] = [firstPage, endOfStored(job)]; ; ) {
-    const segments = await calls
-      .find(
-        { _id: { $gte: fromId, $lt: beforeId }, org, model, scores: { $exists: true }, ...ofSentRecords },
-        { hint: { _id: 1 }, signal },
-      )
-      .project<Pick<PredictionSegment, '_id' | 'crm_ids'>>({ crm_ids: 1 })
-      .sort({ _id: -1 })
-      .limit(size)
-      .toArray();
-    for (const { _id: segmentId, crm_ids: crmIds } of segments)
-      for (let row = crmIds.length - 1; row >= 0 && left > 0; row -= 1) {
-        const crmId = crmIds[row];
-        if (typeof crmId !== 'string' || known.has(crmId)) continue;
-        slice.push(predictionId(callIdOf(segmentId), rowOf(segmentId) + row));
-        left -= 1;
-        if (slice.length < jobLimits.rowsPerSlice) continue;
-        yield slice;
-        slice = [];
-      }
-    if (segments.length < size || left === 0) break;
-    beforeId = segments.at(-1)?._id ?? fromId;
-    size = nextPage(segments);
+  for await (const { _id: segmentId, crm_ids: crmIds } of segmentsInOrder(database, range, { signal })) {
+    for (let row = crmIds.length - 1; row >= 0 && left > 0; row -= 1) {
+      const crmId = crmIds[row];
+      if (typeof crmId !== 'string' || known.has(crmId)) continue;
+      slice.push(predictionId(callIdOf(segmentId), rowOf(segmentId) + row));
+      left -= 1;
+      if (slice.length < jobLimits.rowsPerSlice) continue;
+      yield slice;
+      slice = [];
+    }
+    if (left === 0) break;
   }
   if (slice.length > 0) yield slice;
 }

@@ -87,7 +87,7 @@ async function created(received: ReceivedCall, request: JobRequest, deps: Create
   const { model } = await deps.admission.admit({ apiKey, bucket: apiKey.kind, modelId: request.model_id });
   const job = newJob(received, request, model.version);
   const outcome = await createJob(deps.stores.database, job, jobLimits.unfinishedJobs);
-  // Not awaited: without Redis, a runner finds the job within a second.
+  // Not awaited: without Redis, a runner finds the job within three seconds.
   if (outcome === 'created' && job.state === 'reading') deps.waiting.add([job.org]).catch(() => undefined);
   if (outcome === 'created') return { job, isReplay: false, reader: await readerOf(received, request, deps) };
   const other = await replay(received, request, deps);

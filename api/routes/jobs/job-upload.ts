@@ -149,7 +149,7 @@ async function uploadOf(context: Context, reader: Reader, deps: JobDeps): Promis
 /** Ends an upload, and wakes a runner. */
 async function complete(session: UploadSession, { clock, waiting }: JobDeps): Promise<Job> {
   const job = await session.complete(new Date(clock.now()));
-  // Not awaited: without Redis, the poll of a runner finds the file within a second.
+  // Not awaited: without Redis, the poll of a runner finds the file within three seconds.
   waiting.add([job.org]).catch(() => undefined);
   return job;
 }

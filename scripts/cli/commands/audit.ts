@@ -72,9 +72,10 @@ async function audit(
   if (options.lead !== undefined && options.operator) throw usageError('--lead needs an organisation');
   if (options.csv && options.json) throw usageError('Give --csv or --json');
   const entries: Entry[] = [];
-  let left = options.limit ?? (options.csv ? Number.POSITIVE_INFINITY : defaultLimit);
+  const limit = options.limit ?? (options.csv ? Number.POSITIVE_INFINITY : defaultLimit);
+  let left = limit;
   if (options.csv) context.stdout.write(auditCsvHead);
-  for await (const page of pages(context, organisationId, options)) {
+  for await (const page of pages(context, organisationId, { ...options, limit })) {
     const wanted = page.slice(0, left);
     left -= wanted.length;
     // Lines are not kept: a log of years does not fit into memory.
@@ -95,10 +96,10 @@ async function audit(
 async function* pages(
   context: CliContext,
   organisationId: string | undefined,
-  { since, until, kind, action, person, lead, limit }: AuditOptions,
+  { since, until, kind, action, person, lead, limit }: AuditOptions & { readonly limit: number },
 ): AsyncGenerator<readonly Entry[]> {
   const filters = {
-    limit: Math.min(limit ?? mostAuditEntries, mostAuditEntries),
+    limit: Math.min(limit, mostAuditEntries),
     ...(since === undefined ? {} : { from: since }),
     ...(until === undefined ? {} : { to: until }),
     ...(kind === undefined ? {} : { kind }),

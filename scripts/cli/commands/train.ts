@@ -81,8 +81,8 @@ makes a model that is worthless later. The command shows how each column ranks
 leads alone. It asks about suspects in a terminal. Without one it refuses them:
 name each with --skip or --keep. Read the table also when nothing is suspect.
 
-With --from, each lead counts as it was at its first score within a year, with
-the outcome that was reported since. Nothing is imported: the command prints how
+With --from, each lead counts as it was at its first score, if that was within a
+year, with the outcome that was reported since. Nothing is imported: the command prints how
 to make the bundle a candidate. Also, --skip FIELD brings leads back that an
 earlier version scored without this field.
 

@@ -20,6 +20,7 @@ const timeoutMs = 30_000;
  */
 export async function repeatDeletion(database: Db, noted: NotedDeletion): Promise<number> {
   const { _id: organisationId, requested_at: requestedAt, by, due_at: dueAt } = noted;
+  let isOrdered = noted.state !== 'taken_back';
   await inTransaction(
     database.client,
     async ({ session }) => {
@@ -27,6 +28,11 @@ export async function repeatDeletion(database: Db, noted: NotedDeletion): Promis
       const stored = await deletions.find(organisationId);
       // A removal that the backup has begun goes on.
       if (stored?.state === 'removing') return;
+      // A file may be older than the backup, in which the deletion was taken back or ordered for another day.
+      if (noted.state === 'pending' && stored !== undefined && stored.requested_at >= requestedAt) {
+        isOrdered = stored.state !== 'taken_back';
+        return;
+      }
       const organisation = await new OrganisationStore(database, session).find(organisationId);
       if (noted.state === 'taken_back') {
         const isSame = organisation?.deletion?.requested_at.getTime() === requestedAt.getTime();
@@ -38,5 +44,5 @@ export async function repeatDeletion(database: Db, noted: NotedDeletion): Promis
     },
     { timeoutMs },
   );
-  return noted.state === 'taken_back' ? 0 : 1;
+  return isOrdered ? 1 : 0;
 }

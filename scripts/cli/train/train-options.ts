@@ -49,7 +49,7 @@ const passedOptions = [
 ];
 
 /** The options of a training on stored leads. The others say how a file is read. */
-const ofStoredLeads = ['budget', 'out', 'replace', 'name', 'version', 'keep', 'yes'] as const;
+const ofStoredLeads = ['budget', 'out', 'replace', 'name', 'version', 'yes'] as const;
 
 /** The descriptor of the pipe with stored leads. */
 const storedDescriptor = 3;

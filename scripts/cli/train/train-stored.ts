@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { countText } from '../../../shared/contract/figures.js';
 import { isoDate } from '../commands/define-command.js';
 import type { CliContext, CommandResult } from '../context/cli-context.js';
 import { usageError } from '../context/cli-error.js';
@@ -51,7 +52,8 @@ function dateOf(name: 'since' | 'until', options: TrainOptions): { readonly [Nam
 
 function leadsText({ counts, version }: CollectedLeads): string {
   const leftOut = leftOutText(counts);
-  return `Training on ${counts.leads} stored leads, for the fields of version "${version}".${leftOut === '' ? '' : ` ${leftOut}`}`;
+  const training = `Training on ${countText(counts.leads)} stored leads, for the fields of version "${version}".`;
+  return leftOut === '' ? training : `${training} ${leftOut}`;
 }
 
 /** The lines that a training reads: what they are, a lead each, and their number. */

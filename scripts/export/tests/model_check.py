@@ -18,7 +18,9 @@ CLI = Path(__file__).parents[3] / "dist" / "scripts" / "cli" / "main.js"
 def model_check(bundles: Sequence[Path]) -> list[dict[str, Any]]:
     """The report on each bundle, all of which must pass. On a build server, the check must run."""
     if not CLI.exists() or shutil.which("node") is None:
-        reason = "the service is not built, or there is no node. To run this test: npm run build"
+        reason = (
+            "there is no built service, or no node. To run this test, install Node 24 and call npm run build"
+        )
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)

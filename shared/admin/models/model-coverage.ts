@@ -1,10 +1,10 @@
-import { isoInstant } from '../../contract/dates.js';
 import { compileKnownFields } from '../../messages/field-slots.js';
 import { maxDaysOf, readCoverage, usualCoverageDays } from '../../store/models/coverage.js';
 import { FieldDayStore } from '../../store/models/field-days.js';
 import { loadManifest } from '../../store/models/model-versions.js';
 import { defineAction } from '../action.js';
 import { invalid } from '../admin-error.js';
+import { dayStart } from '../day-start.js';
 import { coverageInput, coverageOutput } from '../schemas/models.js';
 import { attentionOf } from './field-attention.js';
 import { requireModel, unknownVersion } from './read-models.js';
@@ -26,17 +26,10 @@ export const showCoverage = defineAction({
     const maxDays = maxDaysOf(knownFields);
     const { days = Math.min(usualCoverageDays, maxDays) } = input;
     if (days > maxDays) throw invalid('days', `must be at most ${maxDays} for a model with so many fields.`);
-    const nowMs = lastInstant(input.to, clock.now());
+    const last = input.to === undefined ? Number.POSITIVE_INFINITY : dayStart('to', input.to).getTime();
+    const nowMs = Math.min(clock.now(), last);
     const owner = { org: model.organisation_id, model: model._id, version };
     const coverage = await readCoverage(new FieldDayStore(database), owner, { knownFields, days, nowMs });
     return { model_id: model._id, name: model.name, version, ...coverage, attention: attentionOf(coverage) };
   },
 });
-
-/** @throws AdminError invalid_request for a day that is not in the calendar */
-function lastInstant(to: string | undefined, nowMs: number): number {
-  if (to === undefined) return nowMs;
-  const at = isoInstant(to);
-  if (at === undefined) throw invalid('to', 'must be a day such as 2026-11-30.');
-  return Math.min(at.getTime(), nowMs);
-}

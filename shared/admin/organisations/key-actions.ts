@@ -80,12 +80,13 @@ export const listKeys = defineAction({
     const isRollOut = settings?.previous_fingerprint !== undefined;
     const lacksHash = ({ revoked_at: revoked, pepper_fingerprint: pepper }: ApiKey): boolean =>
       isRollOut && revoked === undefined && pepper !== settings.pepper_fingerprint;
-    const shown = keys.map(async (key) => ({
-      ...(await usedDocument(context, key)),
+    const uses = await store.lastUses(organisationId);
+    const shown = keys.map((key) => ({
+      ...usedDocument(key, uses.get(key._id), clock.now()),
       calls_this_month: calls.get(key._id) ?? 0,
       ...(lacksHash(key) && { needs_call: true }),
     }));
-    return { keys: await Promise.all(shown) };
+    return { keys: shown };
   },
 });
 
@@ -103,7 +104,9 @@ export const findKey = defineAction({
     if (secret === undefined || parseSecret(secret, settings.brand) === undefined) return { is_whole: false };
     const key = await new ApiKeyStore(context.database).findByHash(...secretHashes(secret, settings));
     const isShown = organisationId === undefined || key?.organisation_id === organisationId;
-    return { is_whole: true, ...(key && isShown && { key: await usedDocument(context, key) }) };
+    if (key === undefined || !isShown) return { is_whole: true };
+    const used = await new CallDayStore(context.database).lastUse(key.organisation_id, key._id);
+    return { is_whole: true, key: usedDocument(key, used, context.clock.now()) };
   },
 });
 
@@ -186,18 +189,24 @@ async function requireKey(
   return key;
 }
 
-const stateOf = (key: ApiKey, nowMs: number): 'valid' | 'expired' | 'revoked' =>
-  key.revoked_at === undefined ? (isExpired(key, nowMs) ? 'expired' : 'valid') : 'revoked';
+type KeyState = NonNullable<ShapeOf<typeof findKeyOutput>['key']>['state'];
+
+function stateOf(key: ApiKey, nowMs: number): KeyState {
+  if (key.revoked_at !== undefined) return 'revoked';
+  if (key.withdrawn) return 'withdrawn';
+  return isExpired(key, nowMs) ? 'expired' : 'valid';
+}
 
 /** A key with its state and its last use. */
-async function usedDocument(
-  { database, clock }: Pick<ActionContext, 'database' | 'clock'>,
+const usedDocument = (
   key: ApiKey,
-): Promise<NonNullable<ShapeOf<typeof findKeyOutput>['key']>> {
-  const used = await new CallDayStore(database).lastUse(key.organisation_id, key._id);
-  const lastUse = used === undefined ? {} : { last_used_at: used.toISOString() };
-  return { ...keyDocument(key), state: stateOf(key, clock.now()), ...lastUse };
-}
+  used: Date | undefined,
+  nowMs: number,
+): NonNullable<ShapeOf<typeof findKeyOutput>['key']> => ({
+  ...keyDocument(key),
+  state: stateOf(key, nowMs),
+  ...(used === undefined ? {} : { last_used_at: used.toISOString() }),
+});
 
 /** A key without its secret and hash. */
 const keyDocument = (key: ApiKey): ShapeOf<typeof keySchema> => ({

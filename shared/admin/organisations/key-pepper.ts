@@ -2,7 +2,7 @@ import { dayMs } from '../../contract/dates.js';
 import { everyKey } from '../../redis/changes.js';
 import type { NotedProcess } from '../../redis/process-register.js';
 import { processNames } from '../../redis/running-processes.js';
-import { type ApiKey, changesOfKey } from '../../store/accounts/api-keys.js';
+import type { ApiKey } from '../../store/accounts/api-keys.js';
 import { KeyPeppers } from '../../store/accounts/key-peppers.js';
 import { KeySettingsStore } from '../../store/accounts/key-settings.js';
 import { CallDayStore } from '../../store/console/call-days.js';
@@ -79,7 +79,7 @@ export const endPepper = defineAction({
     if (keep === 'new') await peppers.keepNew(current, revoked, now);
     else await peppers.keepPrevious(current);
     await new KeySettingsStore(database, session).end(keep === 'new' ? current : previous);
-    for (const change of [{ kind: 'key', id: everyKey } as const, ...revoked.flatMap(changesOfKey)]) announce(change);
+    announce({ kind: 'key', id: everyKey });
     for (const { _id, organisation_id: organisationId, name } of revoked)
       await record({
         ...{ organisationId, target: _id, before: { name }, after: { name, revoked_at: now.toISOString() } },

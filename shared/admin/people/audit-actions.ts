@@ -4,7 +4,7 @@ import type { ShapeOf } from '../../contract/schema.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { AuditLog, type AuditQuery } from '../../store/console/audit-log.js';
 import { type ActionContext, defineAction } from '../action.js';
-import { invalid } from '../admin-error.js';
+import { dayStart } from '../day-start.js';
 import { readTarget } from '../leads/note-read.js';
 import { checkedKeySettings } from '../organisations/key-settings.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
@@ -53,7 +53,8 @@ export const listOperatorAudit = defineAction({
 
 const queryOf = ({ from, to, limit = entriesPerPage, ...by }: ShapeOf<typeof listOperatorAuditInput>): AuditQuery => ({
   ...{ most: limit, ...by },
-  ...{ from: dayStart('from', from), until: dayStart('to', to, 1) },
+  from: from === undefined ? undefined : dayStart('from', from),
+  until: to === undefined ? undefined : new Date(dayStart('to', to).getTime() + dayMs),
 });
 
 /** A read from before a new pepper names the lead by a hash with the previous one. */
@@ -61,13 +62,4 @@ async function targetsOfLead(context: ActionContext, organisationId: string, crm
   const { pepper, previousPepper } = await checkedKeySettings(context, 'reads of this lead would not be found');
   const peppers = previousPepper === undefined ? [pepper] : [pepper, previousPepper];
   return peppers.map((each) => readTarget(organisationId, storedCrmId(crmId), each));
-}
-
-/** @throws AdminError invalid_request for a day that is not in the calendar */
-function dayStart(member: string, day: string | undefined, daysLater = 0): Date | undefined {
-  if (day === undefined) return undefined;
-  const at = new Date(`${day}T00:00:00Z`);
-  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day)
-    throw invalid(member, 'must be a day such as 2026-11-30.');
-  return new Date(at.getTime() + daysLater * dayMs);
 }

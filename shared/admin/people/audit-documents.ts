@@ -30,7 +30,7 @@ function entryDocument(all: AuditEntry, name: string | undefined): EntryDocument
 }
 
 /** The name of an object that exists no longer, as the entry has it. */
-function recordedName({ before, after }: AuditEntry): string | undefined {
+export function recordedName({ before, after }: AuditEntry): string | undefined {
   const values = [before, after].flatMap((members) => [members?.name, members?.email, members?.person, members?.file]);
   return values.find((value): value is string => typeof value === 'string');
 }

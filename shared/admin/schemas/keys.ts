@@ -25,7 +25,8 @@ export const keySchema = closedObject(keyMembers);
 /** A key as it is used. */
 const usedMembers = {
   ...keyMembers,
-  state: { type: 'string', enum: ['valid', 'expired', 'revoked'] },
+  /** `withdrawn`: its organisation is to be deleted. Calls with such a key get 401. */
+  state: { type: 'string', enum: ['valid', 'expired', 'revoked', 'withdrawn'] },
   /** Absent if no call of the last 400 days is known. Up to a minute late. */
   'last_used_at?': instant,
 } as const;

@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import { type AuditEntry, AuditLog } from '../../store/console/audit-log.js';
 import { namesOf } from '../names-of.js';
+import { recordedName } from '../people/audit-documents.js';
 
 const mostEvents = 100;
 
@@ -18,13 +19,16 @@ interface DayEvent {
 type Members = NonNullable<AuditEntry['after']>;
 type TextOf = (after: Members, name: string) => string | undefined;
 
+/** A candidate scores no calls. */
+const importText: TextOf = ({ version }, name) =>
+  version === undefined ? undefined : `Version ${version} of ${name} imported`;
 const switched = (isOn: unknown, name: string): string =>
   `Live API of ${name} switched ${isOn === true ? 'on' : 'off'}`;
 
 /** The text of each action that may change figures; undefined for a change that does not. */
 const texts: Readonly<Record<string, TextOf>> = {
-  'upload.import': ({ version }, name) => `Version ${version ?? ''} of ${name} imported`,
-  'model.import': ({ version }, name) => `Version ${version ?? ''} of ${name} imported`,
+  'upload.import': importText,
+  'model.import': importText,
   'model.promote': ({ version }, name) => `Version ${version ?? ''} of ${name} promoted`,
   'model.rollback': ({ version }, name) => `${name} rolled back to version ${version ?? ''}`,
   'model.set': ({ live_api: isOn, version }, name) =>
@@ -37,9 +41,10 @@ const texts: Readonly<Record<string, TextOf>> = {
   'model.remove_override': (_, name) => `Override of ${name} removed`,
   'model.delete': (_, name) => `${name} deleted`,
   'job.create': ({ file }) => (typeof file === 'string' ? `Job of ${file}` : 'Job of a file'),
+  'job.create_stored': () => 'Job of stored leads',
   'key.create': (_, name) => `Key ${name} created`,
   'key.revoke': (_, name) => `Key ${name} revoked`,
-  'org.set': ({ plan, policy, monthly_limit: limit }) =>
+  'org.set': ({ plan, policy, limit }) =>
     plan !== undefined
       ? `Plan set to ${plan}`
       : policy !== undefined
@@ -64,16 +69,11 @@ export async function dayEvents(
     entries.flatMap(({ target }) => target ?? []),
   );
   const events = entries.flatMap((entry): DayEvent[] => {
-    const text = texts[entry.action]?.(entry.after ?? {}, nameOf(entry, names));
+    const { target = '' } = entry;
+    const text = texts[entry.action]?.(entry.after ?? {}, names.get(target) ?? recordedName(entry) ?? target);
     if (text === undefined) return [];
     const at = entry.at.toISOString();
     return [{ at, day: at.slice(0, 10), text, by: entry.actor.name }];
   });
   return { events: events.reverse(), hasMore: next !== undefined };
-}
-
-/** The name of an object, or the one that the entry has, or its id. */
-function nameOf({ target = '', before, after }: AuditEntry, names: ReadonlyMap<string, string>): string {
-  const recorded = [after?.name, before?.name].find((name): name is string => typeof name === 'string');
-  return names.get(target) ?? recorded ?? target;
 }

@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
-import { dayMs, dayNumber, dayText, monthEndMs, monthStartMs } from '../../contract/dates.js';
+import { dayMs, dayNumber, dayStartMs, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
 import type { UsageCounter } from '../../redis/keys.js';
 import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-segment.js';
 import type { LedgerRow } from '../../store/calls/usage-ledger.js';
-import { ledgerIndex, settledAfterMs, UsageRollups } from '../../store/calls/usage-rollups.js';
+import { ledgerIndex, type RolledUpDays, settledAfterMs, UsageRollups } from '../../store/calls/usage-rollups.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
 import type { BucketDay } from '../../store/console/call-days.js';
 
@@ -25,26 +25,75 @@ const timeoutMs = 5_000;
 const dayOfCall = { $floor: { $divide: [{ $toLong: '$at' }, dayMs] } };
 
 /**
- * The records and calls of a counter's month by UTC day, up to today. Closed days are roll-ups. Open days come from the
- * ledger. With too many calls to read they share the rest of the counter in Redis, in proportion to `of.calls`.
+ * The records and calls of a counter's month by UTC day, up to today.
  * @param of.used the counter in Redis; undefined when it is not known
- * @param of.calls calls of the month by day, of any buckets; read at the same time as the ledger
+ * @param of.calls as in `usageOfMonths`
  */
 export async function usageDays(
   database: Db,
-  counter: UsageCounter,
-  of: { readonly nowMs: number; readonly used: number | undefined; readonly calls: Promise<readonly BucketDay[]> },
+  { month, ...bucket }: UsageCounter,
+  { used, ...of }: { readonly nowMs: number; readonly used: number | undefined; readonly calls: CallsByDay },
 ): Promise<UsageDay[]> {
-  const { nowMs, used } = of;
-  const rolledUp = await new UsageRollups(database).read(counter);
-  const firstDay = dayNumber(monthStartMs(counter.month));
-  const lastDay = dayNumber(Math.min(nowMs, monthEndMs(monthStartMs(counter.month)) - 1));
-  const [ledger, calls] = await Promise.all([ledgerDays(database, counter, rolledUp.before), of.calls]);
-  const called = new Map(calls.filter(({ bucket }) => bucket === counter.bucket).map((each) => [each.day, each]));
+  return await usageOfMonths(database, { ...bucket, months: [month] }, { ...of, used: new Map([[month, used]]) });
+}
+
+type CallsByDay = Promise<readonly BucketDay[]>;
+type BucketOf = Omit<UsageCounter, 'month'>;
+
+/**
+ * The records and calls of a bucket by UTC day, up to today. Closed days are roll-ups. Open days come from the ledger.
+ * With too many calls to read they share the rest of the counter in Redis, in proportion to `of.calls`. Two queries
+ * read all months.
+ * @param bucket.months without gaps, earliest first
+ * @param of.used the counters in Redis by month, as far as they are known
+ * @param of.calls calls of these months by day, of any buckets; read at the same time as the ledger
+ */
+export async function usageOfMonths(
+  database: Db,
+  { months, ...bucket }: BucketOf & { readonly months: readonly string[] },
+  of: {
+    readonly nowMs: number;
+    readonly used: ReadonlyMap<string, number | undefined>;
+    readonly calls: CallsByDay;
+  },
+): Promise<UsageDay[]> {
+  const rolledUp = await new UsageRollups(database).readMonths(bucket, months);
+  const read = months.flatMap((month, index) => {
+    const days = rolledUp[index];
+    return days === undefined ? [] : [{ month, rolledUp: days }];
+  });
+  const open = read
+    .filter(({ month, rolledUp: { nextDay } }) => monthOf(dayStartMs(nextDay)) === month)
+    .map(({ month, rolledUp: { before } }) => ({ month, from: before }));
+  const [ledger, calls] = await Promise.all([ledgerDays(database, bucket, open), of.calls]);
+  const called = calls.filter((each) => each.bucket === bucket.bucket);
+  return read.flatMap(({ month, rolledUp: days }) =>
+    daysOfMonth(month, {
+      ...{ rolledUp: days, nowMs: of.nowMs, used: of.used.get(month) },
+      ledger: ledger && (ledger.get(month) ?? new Map()),
+      called: new Map(called.filter(({ day }) => monthOf(dayStartMs(day)) === month).map((each) => [each.day, each])),
+    }),
+  );
+}
+
+function daysOfMonth(
+  month: string,
+  of: {
+    readonly rolledUp: RolledUpDays;
+    readonly nowMs: number;
+    readonly used: number | undefined;
+    /** Records of open days; undefined with too many calls. */
+    readonly ledger: ReadonlyMap<number, number> | undefined;
+    readonly called: ReadonlyMap<number, BucketDay>;
+  },
+): UsageDay[] {
+  const { rolledUp, nowMs, used, ledger, called } = of;
+  const firstDay = dayNumber(monthStartMs(month));
+  const lastDay = dayNumber(Math.min(nowMs, monthEndMs(monthStartMs(month)) - 1));
   const open = ledger ?? estimated();
   // Without calls, there is no counter whose days are rolled up.
   const isEmpty = ledger?.size === 0 && rolledUp.days.length === 0;
-  const isSettled = isEmpty && nowMs - monthEndMs(monthStartMs(counter.month)) >= settledAfterMs;
+  const isSettled = isEmpty && nowMs - monthEndMs(monthStartMs(month)) >= settledAfterMs;
   return Array.from({ length: Math.max(0, lastDay - firstDay + 1) }, (_, index) => {
     const day = firstDay + index;
     const closed = rolledUp.days[index];
@@ -63,31 +112,37 @@ export async function usageDays(
 }
 
 /**
- * The ledger's records by day from an instant on; undefined when there are too many calls to read. Reads an index
- * alone.
+ * The ledger's records by month and day; undefined when there are too many calls to read. Reads an index alone.
+ * @param open months, each from an instant on
  */
 async function ledgerDays(
   database: Db,
-  { organisationId: org, bucket, month }: UsageCounter,
-  from: Date,
-): Promise<Map<number, number> | undefined> {
+  { organisationId: org, bucket }: BucketOf,
+  open: readonly { readonly month: string; readonly from: Date }[],
+): Promise<ReadonlyMap<string, ReadonlyMap<number, number>> | undefined> {
+  const days = new Map<string, Map<number, number>>();
+  if (open.length === 0) return days;
   const calls = database.collection<LedgerRow>(callsCollection);
   const found = await withMongoTimeout(timeoutMs, (signal) => {
     // The cursor obeys `signal`, although the type of the options lacks it.
     const options = { signal, hint: ledgerIndex };
-    const open = { _id: idsOfOrganisation(org), org, bucket, month, at: { $gte: from } };
-    const sums = { _id: dayOfCall, calls: { $sum: 1 }, records: { $sum: '$records' } };
-    const stages = [{ $match: open }, { $limit: maxLedgerCalls + 1 }, { $group: sums }];
+    const own = { _id: idsOfOrganisation(org), org, bucket };
+    const $match = { $or: open.map(({ month, from }) => ({ ...own, month, at: { $gte: from } })) };
+    const sums = { _id: { month: '$month', day: dayOfCall }, calls: { $sum: 1 }, records: { $sum: '$records' } };
+    const stages = [{ $match }, { $limit: maxLedgerCalls + 1 }, { $group: sums }];
     return calls
-      .aggregate<{ readonly _id: number; readonly calls: number; readonly records: number }>(stages, options)
+      .aggregate<{
+        readonly _id: { readonly month: string; readonly day: number };
+        readonly calls: number;
+        readonly records: number;
+      }>(stages, options)
       .toArray();
   });
   if (found.reduce((sum, each) => sum + each.calls, 0) > maxLedgerCalls) return undefined;
-  const days = new Map<number, number>();
-  const firstDay = dayNumber(monthStartMs(month));
-  for (const { _id: at, records } of found) {
-    const day = Math.max(firstDay, at);
-    days.set(day, (days.get(day) ?? 0) + records);
+  for (const { _id, records } of found) {
+    const day = Math.max(dayNumber(monthStartMs(_id.month)), _id.day);
+    const ofMonth = days.get(_id.month) ?? new Map<number, number>();
+    days.set(_id.month, ofMonth.set(day, (ofMonth.get(day) ?? 0) + records));
   }
   return days;
 }

@@ -1,4 +1,4 @@
-import { dayNumber, dayStartMs, dayText, isoInstant, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
+import { dayNumber, dayStartMs, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import { type UsageBucket, usageBuckets } from '../../redis/keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
@@ -6,11 +6,12 @@ import { settledAfterMs } from '../../store/calls/usage-rollups.js';
 import { type BucketDay, CallDayStore } from '../../store/console/call-days.js';
 import { defineAction } from '../action.js';
 import { invalid } from '../admin-error.js';
+import { dayStart } from '../day-start.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { usageDaysInput, usageDaysOutput } from '../schemas/usage.js';
 import { dayEvents } from './day-events.js';
 import { countedRecords, type UsageContext } from './show-usage.js';
-import { type UsageDay, usageDays } from './usage-days.js';
+import { type UsageDay, usageOfMonths } from './usage-days.js';
 
 /** Three months. As many days before them are read too. */
 const mostDays = 92;
@@ -87,13 +88,9 @@ function checkedDays(
   return { first, last };
 }
 
-function dayOf(member: string, day: string): number {
-  const at = isoInstant(day);
-  if (at === undefined) throw invalid(member, 'must be a day such as 2026-11-30.');
-  return dayNumber(at.getTime());
-}
+const dayOf = (member: string, day: string): number => dayNumber(dayStart(member, day).getTime());
 
-/** The usage of a bucket by day. Each of the months is read by itself: roll-ups, and of open days the ledger. */
+/** The usage of a bucket by day. */
 async function bucketDays(
   context: UsageContext,
   of: {
@@ -105,18 +102,16 @@ async function bucketDays(
 ): Promise<UsageDay[]> {
   const { organisationId, bucket, days, calls } = of;
   const nowMs = context.clock.now();
-  const found = await Promise.all(
-    monthsOf(days).map(async (month) => {
-      const counter = { organisationId, bucket, month };
-      // Later no day of the month is open, and nothing is estimated.
-      const isOpen = nowMs - monthEndMs(monthStartMs(month)) < 2 * settledAfterMs;
-      const used = isOpen ? await countedRecords(context, counter) : undefined;
-      const ofMonth = calls.then((all) => all.filter(({ day }) => monthOf(dayStartMs(day)) === month));
-      return await usageDays(context.database, counter, { nowMs, used, calls: ofMonth });
-    }),
+  const months = monthsOf(days);
+  // Later no day of a month is open, and nothing is estimated.
+  const open = months.filter((month) => nowMs - monthEndMs(monthStartMs(month)) < 2 * settledAfterMs);
+  const used = await Promise.all(
+    open.map(async (month) => [month, await countedRecords(context, { organisationId, bucket, month })] as const),
   );
+  const counters = { organisationId, bucket, months };
+  const found = await usageOfMonths(context.database, counters, { nowMs, used: new Map(used), calls });
   const [first, last] = [dayText(days.first), dayText(days.last)];
-  return found.flat().filter(({ day }) => day >= first && day <= last);
+  return found.filter(({ day }) => day >= first && day <= last);
 }
 
 function monthsOf({ first, last }: Days): string[] {

@@ -2,7 +2,7 @@ import type { ClientSession, Collection, Db } from 'mongodb';
 import { hashSecret, type KeyKind, newId, newSecret } from '../../contract/identifiers.js';
 import type { Scope } from '../../contract/roles.js';
 import type { Change } from '../../redis/changes.js';
-import { ChangeLog, logged } from '../connection/change-log.js';
+import { logged } from '../connection/change-log.js';
 import { inSession } from '../connection/transaction.js';
 import { fingerprintOf, type KeySettings } from './key-settings.js';
 
@@ -170,19 +170,18 @@ export class ApiKeyStore {
   }
 
   /**
-   * Withdraws all keys of an organisation, or gives them back, within the transaction of this store.
+   * Withdraws all keys of an organisation, or gives them back.
    * @returns the changes, for running processes
    */
   async setWithdrawn(organisationId: string, isWithdrawn: boolean): Promise<readonly Change[]> {
-    const { session } = this;
-    if (session === undefined) throw new Error('keys are withdrawn within a transaction');
     const keys = { organisation_id: organisationId };
     const update = isWithdrawn ? { $set: { withdrawn: true as const } } : { $unset: { withdrawn: 1 as const } };
-    await this.collection.updateMany(keys, update, { session });
-    const changes = (await this.collection.find(keys, { session }).toArray()).flatMap(changesOfKey);
-    const log = new ChangeLog(this.database);
-    for (const change of changes) await log.append(change, session);
-    return changes;
+    const write = async (session: ClientSession) => {
+      await this.collection.updateMany(keys, update, { session });
+      const result = (await this.collection.find(keys, { session }).toArray()).flatMap(changesOfKey);
+      return { result, change: result };
+    };
+    return await logged(this.database, write, this.session);
   }
 
   /** Finds a key by its id, including revoked keys. */

@@ -2,7 +2,7 @@ import type { ClientSession, Collection, Db } from 'mongodb';
 import { everyKey } from '../../redis/changes.js';
 import { logged } from '../connection/change-log.js';
 import { inSession } from '../connection/transaction.js';
-import { type ApiKey, changesOfKey } from './api-keys.js';
+import type { ApiKey } from './api-keys.js';
 
 const unrevoked = { revoked_at: { $exists: false } } as const;
 
@@ -38,7 +38,7 @@ export class KeyPeppers {
    * @param revoked keys that have no hash with it
    */
   async keepNew(fingerprint: string, revoked: readonly ApiKey[], now: Date): Promise<void> {
-    await this.change(revoked, async (session) => {
+    await this.change(async (session) => {
       const ids = revoked.map(({ _id }) => _id);
       await this.collection.updateMany({ _id: { $in: ids } }, { $set: { revoked_at: now } }, { session });
       const both = { pepper_fingerprint: fingerprint, previous_hash: { $exists: true } };
@@ -51,7 +51,7 @@ export class KeyPeppers {
    * @param fingerprint of the pepper that goes
    */
   async keepPrevious(fingerprint: string): Promise<void> {
-    await this.change([], async (session) => {
+    await this.change(async (session) => {
       const both = { pepper_fingerprint: fingerprint, previous_hash: { $exists: true } };
       const back = [{ $set: { hash: '$previous_hash' } }, { $unset: ['previous_hash', 'pepper_fingerprint'] }];
       await this.collection.updateMany(both, back, { session });
@@ -59,11 +59,10 @@ export class KeyPeppers {
   }
 
   /** One entry of the change log for all keys: gateways drop them, and a key that is gone is found no more. */
-  private async change(revoked: readonly ApiKey[], write: (session: ClientSession) => Promise<void>): Promise<void> {
-    const changes = [{ kind: 'key', id: everyKey } as const, ...revoked.flatMap(changesOfKey)];
+  private async change(write: (session: ClientSession) => Promise<void>): Promise<void> {
     const writeAll = async (session: ClientSession) => {
       await write(session);
-      return { result: undefined, change: changes };
+      return { result: undefined, change: { kind: 'key', id: everyKey } as const };
     };
     await logged(this.database, writeAll, this.session);
   }

@@ -23,7 +23,7 @@ interface DailyUsage {
 }
 
 /** The rolled-up days of a counter: those from the first of the month up to the first day without a roll-up. */
-interface RolledUpDays {
+export interface RolledUpDays {
   /** Sum of the days. */
   readonly records: number;
   /** The records of each day, from the first of the month on. */
@@ -62,22 +62,31 @@ export class UsageRollups {
    * rolled up in between is then among these calls, so none is counted twice or missed.
    */
   async read(counter: UsageCounter): Promise<RolledUpDays> {
-    const { month } = counter;
-    const ids = { $gte: idOf(counter, `${month}-01`), $lte: idOf(counter, `${month}-31`) };
-    const rows = await withMongoTimeout(timeoutMs, (signal) =>
+    return rolledUpDays(counter.month, await this.rows(counter, counter.month, counter.month));
+  }
+
+  /**
+   * As `read`, for several months of a bucket by one query.
+   * @param months without gaps, earliest first
+   * @returns one for each month
+   */
+  async readMonths(of: Omit<UsageCounter, 'month'>, months: readonly string[]): Promise<RolledUpDays[]> {
+    const [first, last] = [months.at(0), months.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const rows = await this.rows(of, first, last);
+    return months.map((month) =>
+      rolledUpDays(
+        month,
+        rows.filter((row) => row.month === month),
+      ),
+    );
+  }
+
+  private rows(of: Omit<UsageCounter, 'month'>, firstMonth: string, lastMonth: string): Promise<DailyUsage[]> {
+    const ids = { $gte: idOf(of, `${firstMonth}-01`), $lte: idOf(of, `${lastMonth}-31`) };
+    return withMongoTimeout(timeoutMs, (signal) =>
       this.days.find({ _id: ids }, { sort: { _id: 1 }, readConcern: 'majority', signal }).toArray(),
     );
-    const firstDay = dayNumber(monthStartMs(month));
-    let [nextDay, records] = [firstDay, 0];
-    const days: number[] = [];
-    for (const row of rows) {
-      if (row.day !== dayText(nextDay)) break;
-      nextDay += 1;
-      records += row.records;
-      days.push(row.records);
-    }
-    // A call that began before midnight can be counted in the month that began while it waited.
-    return { records, days, nextDay, before: new Date(nextDay === firstDay ? 0 : dayStartMs(nextDay)) };
   }
 
   /**
@@ -125,4 +134,20 @@ export class UsageRollups {
   }
 }
 
-const idOf = ({ organisationId, bucket }: UsageCounter, day: string): string => `${organisationId}:${bucket}:${day}`;
+/** @param rows of the month, in the order of their days */
+function rolledUpDays(month: string, rows: readonly DailyUsage[]): RolledUpDays {
+  const firstDay = dayNumber(monthStartMs(month));
+  let [nextDay, records] = [firstDay, 0];
+  const days: number[] = [];
+  for (const row of rows) {
+    if (row.day !== dayText(nextDay)) break;
+    nextDay += 1;
+    records += row.records;
+    days.push(row.records);
+  }
+  // A call that began before midnight can be counted in the month that began while it waited.
+  return { records, days, nextDay, before: new Date(nextDay === firstDay ? 0 : dayStartMs(nextDay)) };
+}
+
+const idOf = ({ organisationId, bucket }: Omit<UsageCounter, 'month'>, day: string): string =>
+  `${organisationId}:${bucket}:${day}`;

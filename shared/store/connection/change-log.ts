@@ -71,12 +71,14 @@ export class ChangeLog {
     });
   }
 
-  async append(change: Change, session: ClientSession): Promise<void> {
+  /** @param changes at least one. They take two writes, however many they are */
+  async append(changes: readonly Change[], session: ClientSession): Promise<void> {
     const options = { upsert: true, returnDocument: 'after', session } as const;
-    const counted = await this.settings.findOneAndUpdate(lastChange, { $inc: { last: 1 } }, options);
+    const counted = await this.settings.findOneAndUpdate(lastChange, { $inc: { last: changes.length } }, options);
     if (counted === null) throw new Error('MongoDB returned no number for a change');
-    const { kind, id } = change;
-    await this.changes.insertOne({ _id: counted.last, kind, id, at: new Date() }, { session });
+    const [first, at] = [counted.last - changes.length + 1, new Date()];
+    const entries = changes.map(({ kind, id }, index) => ({ _id: first + index, kind, id, at }));
+    await this.changes.insertMany(entries, { session });
   }
 }
 
@@ -96,7 +98,8 @@ export async function logged<Result>(
   const writeBoth = async (within: { readonly session: ClientSession }): Promise<void> => {
     const { result, change } = await write(within.session);
     // Last, because it makes other changes wait.
-    for (const each of asArray(change)) await log.append(each, within.session);
+    const changes = asArray(change);
+    if (changes.length > 0) await log.append(changes, within.session);
     results.push(result);
   };
   if (session === undefined) await inTransaction(database.client, writeBoth, { timeoutMs: writeTimeoutMs });

@@ -16,6 +16,8 @@ export interface SegmentRange<Column extends keyof PredictionSegment> {
   readonly columns: readonly Column[];
   /** Records that a page has at most, about. Decoding a page holds up the event loop. */
   readonly pageRecords: number;
+  /** Whether the segments come in the opposite order. */
+  readonly newestFirst?: boolean;
 }
 
 export interface ReadMeans {
@@ -36,23 +38,22 @@ export async function* segmentsInOrder<Column extends keyof PredictionSegment = 
   range: SegmentRange<Column>,
   { session, signal, beforePage }: ReadMeans = {},
 ): AsyncGenerator<SegmentWith<Column>> {
-  const { org, model, afterId, untilId, columns, pageRecords } = range;
+  const { org, model, afterId, untilId, columns, pageRecords, newestFirst = false } = range;
   const calls = database.collection<PredictionSegment>(callsCollection);
   const projection = Object.fromEntries(['crm_ids', ...columns].map((column) => [column, 1]));
   const means = { ...(session && { session }), ...(signal && { signal }) };
-  let size = firstPage;
-  for (let lastId = afterId; ; ) {
+  for (let [size, left] = [firstPage, { $gt: afterId, $lt: untilId }]; ; ) {
     await beforePage?.();
-    const of = { _id: { $gt: lastId, $lt: untilId }, org, model, scores: { $exists: true }, ...ofSentRecords };
     const segments = await calls
-      .find(of, { hint: { _id: 1 }, ...means })
+      .find({ _id: left, org, model, scores: { $exists: true }, ...ofSentRecords }, { hint: { _id: 1 }, ...means })
       .project<SegmentWith<Column>>(projection)
-      .sort({ _id: 1 })
+      .sort({ _id: newestFirst ? -1 : 1 })
       .limit(size)
       .toArray();
     yield* segments;
-    if (segments.length < size) return;
-    lastId = segments.at(-1)?._id ?? untilId;
+    const lastId = segments.at(-1)?._id;
+    if (segments.length < size || lastId === undefined) return;
+    left = { ...left, [newestFirst ? '$lt' : '$gt']: lastId };
     size = nextPage(segments, pageRecords);
   }
 }

@@ -75,6 +75,7 @@ export type ModelFields = Partial<
 export type RemovableField = 'override' | 'candidate' | 'previous' | 'rescore';
 
 const hasCandidate = { 'candidate.since': { $exists: true } };
+const hasRescoring = { 'rescore.since': { $exists: true } };
 
 /** The override of the model's current version. One that was given for another version does not apply. */
 export const overrideOf = ({ override, version }: Model): Override | undefined =>
@@ -95,6 +96,11 @@ export class ModelStore {
   async prepare(): Promise<void> {
     await this.collection.createIndex({ organisation_id: 1, created_at: 1 });
     await this.collection.createIndex({ 'candidate.since': 1 }, { partialFilterExpression: hasCandidate });
+  }
+
+  /** The index that a release with `rescore` needs. */
+  async prepareRescoring(): Promise<void> {
+    await this.collection.createIndex({ 'rescore.since': 1 }, { partialFilterExpression: hasRescoring });
   }
 
   async create(model: Model): Promise<void> {
@@ -124,8 +130,8 @@ export class ModelStore {
 
   /** The models of all organisations whose stored leads are scored again by themselves, without deleted ones. */
   withRescoring(): Promise<Model[]> {
-    const isOn = { 'rescore.since': { $exists: true }, 'rescore.ended': { $exists: false } };
-    return this.collection.find({ ...isOn, deleted_at: { $exists: false } }).toArray();
+    const isOn = { ...hasRescoring, 'rescore.ended': { $exists: false }, deleted_at: { $exists: false } };
+    return this.collection.find(isOn).toArray();
   }
 
   /** Notes what was done for a model whose stored leads are scored again, unless a person has changed it since. */

@@ -10,9 +10,9 @@ export const firstPage = page.first;
 
 /**
  * How many segments the page after a full one has, so that it has as many rows as are decoded in one step.
- * @param records these rows; with their fields fewer than of ids alone
+ * @param records these rows: `pageOfIds`, or fewer with their fields
  */
-export function nextPage(segments: readonly Pick<PredictionSegment, 'crm_ids'>[], records = pageOfIds): number {
+export function nextPage(segments: readonly Pick<PredictionSegment, 'crm_ids'>[], records: number): number {
   const perSegment = segments.reduce((sum, { crm_ids: crmIds }) => sum + crmIds.length, 0) / segments.length;
   return Math.min(page.max, Math.max(1, Math.round(records / Math.max(1, perSegment))));
 }

@@ -60,7 +60,10 @@ const rememberedSeconds = (400 * dayMs) / 1_000;
 const lastOrdered = { requested_at: -1, _id: 1 } as const;
 const majority = { writeConcern: { w: 'majority' } } as const;
 
-/** The organisations that are to be deleted, and the receipts of those that were. */
+/**
+ * The organisations that are to be deleted, and the receipts of those that were. The collection is small: operators
+ * order each deletion by its name, and a receipt goes after 400 days. So queries of all organisations read it whole.
+ */
 export class DeletionStore {
   private readonly collection: Collection<Deletion>;
 

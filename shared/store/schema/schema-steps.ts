@@ -70,8 +70,10 @@ export const schemaSteps: readonly SchemaStep[] = [
   },
   {
     level: 3,
-    name: 'deletions of organisations',
-    reads: [],
-    run: (database) => new DeletionStore(database).prepare(),
+    name: 'deletions of organisations, and models whose stored leads are scored again',
+    reads: ['models'],
+    run: async (database) => {
+      await Promise.all([new DeletionStore(database).prepare(), new ModelStore(database).prepareRescoring()]);
+    },
   },
 ];

@@ -1,10 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
-import { appearances, openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
+import { appearances } from '../../support/admin/console-browser.js';
 import { dropFile } from '../../support/admin/drop-file.js';
 import { beginJob, goOnWithJob, lengthOf, openNewJob } from '../../support/admin/job-story.js';
 import { sharedConsoleWithBulk } from '../../support/admin/shared-console.js';
@@ -14,24 +12,23 @@ import { itInFull } from '../../support/tier.js';
 
 const maxJobMs = 60_000;
 
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
+
 describe('a file that a person drops on the console', function () {
   this.timeout(4 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser(sharedConsoleWithBulk);
   let organisationId: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsoleWithBulk();
-    organisationId = await service.newOrganisation();
+  before(async () => {
+    organisationId = await site.service.newOrganisation();
     const bundle = checkBundle(sampleBundle());
-    await createModel(service.database, { organisationId, bundle, now: new Date() });
+    await createModel(site.service.database, { organisationId, bundle, now: new Date() });
   });
 
   it('is scored whole after the page was closed half-way through its upload', async () => {
     const file = { rows: 2_000, padding: 10 };
     const half = Math.floor(lengthOf(file) / 2);
-    const story = { browser, service, organisationId };
+    const story = { ...site, organisationId };
     const { page } = await beginJob(story, file, async (open) => {
       let patches = 0;
       await open.route('**/input', async (route) => {
@@ -52,13 +49,17 @@ describe('a file that a person drops on the console', function () {
     await opened.page.getByRole('row').filter({ hasText: 'leads.csv' }).getByText('Completed').waitFor();
     await opened.check('jobs-listed');
     await opened.close();
-    expect(await service.ledgerSum(organisationId), 'each row counts once').to.equal(2_000);
+    expect(await site.service.ledgerSum(organisationId), 'each row counts once').to.equal(2_000);
   });
 
   itInFull('goes on by itself after a lost connection', async () => {
-    const own = await service.newOrganisation();
-    await createModel(service.database, { organisationId: own, bundle: checkBundle(sampleBundle()), now: new Date() });
-    const opened = await beginJob({ browser, service, organisationId: own }, { rows: 3, padding: 1 }, async (open) => {
+    const own = await site.service.newOrganisation();
+    await createModel(site.service.database, {
+      organisationId: own,
+      bundle: checkBundle(sampleBundle()),
+      now: new Date(),
+    });
+    const opened = await beginJob({ ...site, organisationId: own }, { rows: 3, padding: 1 }, async (open) => {
       await open.route('**/input', (route) =>
         route.request().method() === 'PATCH' ? route.abort() : route.continue(),
       );
@@ -72,19 +73,23 @@ describe('a file that a person drops on the console', function () {
   });
 
   itInFull('is not mixed with another file, and its job is canceled and deleted after its name was typed', async () => {
-    const own = await service.newOrganisation();
-    await createModel(service.database, { organisationId: own, bundle: checkBundle(sampleBundle()), now: new Date() });
-    const begun = await beginJob({ browser, service, organisationId: own }, { rows: 5, padding: 1 }, async (open) => {
+    const own = await site.service.newOrganisation();
+    await createModel(site.service.database, {
+      organisationId: own,
+      bundle: checkBundle(sampleBundle()),
+      now: new Date(),
+    });
+    const begun = await beginJob({ ...site, organisationId: own }, { rows: 5, padding: 1 }, async (open) => {
       await open.route('**/input', (route) => (route.request().method() === 'PATCH' ? undefined : route.continue()));
     });
     await begun.page.getByText('(0.0 %) are stored').waitFor();
     const address = new URL(begun.page.url()).pathname;
     await begun.page.context().close();
 
-    const opened = await openPage(browser, service, appearances[0], [401]);
+    const opened = await site.open(appearances[0], [401]);
     const { page } = opened;
     await opened.signIn('admin', own);
-    await page.goto(`${service.url}${address}`);
+    await page.goto(`${site.service.url}${address}`);
     await page.getByText('Drop leads.csv here once more').waitFor();
     await opened.check('job-unfinished');
     await dropFile(page, { name: 'leads.csv', text: '"Lead ID,Company Size\\n1,2\\n"' });
@@ -104,13 +109,13 @@ describe('a file that a person drops on the console', function () {
   itInFull(
     'is compared with the model by the text of gzip of two members, and refused when compressed twice',
     async () => {
-      const own = await service.newOrganisation();
-      await createModel(service.database, {
+      const own = await site.service.newOrganisation();
+      await createModel(site.service.database, {
         organisationId: own,
         bundle: checkBundle(sampleBundle()),
         now: new Date(),
       });
-      const opened = await openNewJob({ browser, service, organisationId: own });
+      const opened = await openNewJob({ ...site, organisationId: own });
       const { page } = opened;
       const drop = (bytes: Buffer) =>
         dropFile(page, { name: 'leads.csv.gz', text: `Uint8Array.from(${JSON.stringify([...bytes])})` });

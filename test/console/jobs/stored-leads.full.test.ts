@@ -1,9 +1,6 @@
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
-import { openBrowser } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
 import { beginJob } from '../../support/admin/job-story.js';
 import { sharedConsoleWithBulk } from '../../support/admin/shared-console.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
@@ -11,20 +8,16 @@ import { startTimeoutMs } from '../../support/service/service.js';
 
 const maxJobMs = 60_000;
 
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
+
 describe('a person who scores stored leads again in the console', function () {
   this.timeout(4 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
-
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsoleWithBulk();
-  });
+  const site = consoleInBrowser(sharedConsoleWithBulk);
 
   it('chooses the leads without a file, and sees the job end', async () => {
-    const organisationId = await service.newOrganisation();
-    await createModel(service.database, { organisationId, bundle: checkBundle(sampleBundle()), now: new Date() });
-    const opened = await beginJob({ browser, service, organisationId }, { rows: 5, padding: 1 });
+    const organisationId = await site.service.newOrganisation();
+    await createModel(site.service.database, { organisationId, bundle: checkBundle(sampleBundle()), now: new Date() });
+    const opened = await beginJob({ ...site, organisationId }, { rows: 5, padding: 1 });
     const { page, check } = opened;
     await page.getByText('Completed').waitFor({ timeout: maxJobMs });
     await page.getByRole('navigation').getByRole('link', { name: 'Jobs', exact: true }).click();
@@ -38,6 +31,6 @@ describe('a person who scores stored leads again in the console', function () {
     await page.getByText('sent in the 90 days before, the newest 3 at most').waitFor();
     await check('job-of-stored-leads');
     await opened.close();
-    expect(await service.ledgerSum(organisationId)).to.equal(5 + 3);
+    expect(await site.service.ledgerSum(organisationId)).to.equal(5 + 3);
   });
 });

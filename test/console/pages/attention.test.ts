@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
-import { appearances, openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
+import type { Page } from 'playwright-core';
+import { appearances } from '../../support/admin/console-browser.js';
 import { type TroubledOrganisation, troubledOrganisation } from '../../support/admin/troubles/troubled-organisation.js';
 import { layoutFaults, layoutWidths } from '../../support/browser/layout-faults.js';
 import { eventually } from '../../support/eventually.js';
@@ -61,19 +59,15 @@ const ways = ({ id, model, jobId, idleKeyId }: TroubledOrganisation): readonly W
   },
 ];
 
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
+
 describe('the overview of an organisation in trouble', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
-
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-  });
+  const site = consoleInBrowser();
 
   it('names six troubles, each once, and an admin reaches the remedy of each by two clicks', async () => {
-    const troubled = await troubledOrganisation(service);
-    const opened = await openPage(browser, service, { permissions: ['clipboard-read', 'clipboard-write'] });
+    const troubled = await troubledOrganisation(site.service);
+    const opened = await site.open({ permissions: ['clipboard-read', 'clipboard-write'] });
     const { page, signIn, check, close } = opened;
     for (const { trouble, link, place, button, result } of ways(troubled)) {
       // A session of its own: the test is faster than the rate of one session.
@@ -91,15 +85,15 @@ describe('the overview of an organisation in trouble', function () {
       await remedy.click();
       await result(page);
     }
-    await page.goto(service.url);
+    await page.goto(site.service.url);
     await page.getByText('Needs attention').waitFor();
     await check('overview-troubled');
     await close();
   });
 
   itInFull('lists them by their weight, and keeps them in their card at each width', async () => {
-    const { id } = await troubledOrganisation(service);
-    const { page, signIn, close } = await openPage(browser, service);
+    const { id } = await troubledOrganisation(site.service);
+    const { page, signIn, close } = await site.open();
     await signIn('admin', id);
     const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'Needs attention' }) });
     await card.waitFor();
@@ -110,9 +104,9 @@ describe('the overview of an organisation in trouble', function () {
   });
 
   it('has no list when nothing needs attention', async () => {
-    const { page, signIn, close } = await openPage(browser, service);
+    const { page, signIn, close } = await site.open();
     const attention = page.waitForResponse('**/attention');
-    await signIn('admin', await service.newOrganisation());
+    await signIn('admin', await site.service.newOrganisation());
     await attention;
     await page.getByText('Records scored in').waitFor();
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
@@ -122,8 +116,8 @@ describe('the overview of an organisation in trouble', function () {
 
   for (const appearance of appearances)
     itInFull(`shows the troubles, ${appearance.colorScheme} at ${appearance.viewport.width}`, async () => {
-      const { id } = await troubledOrganisation(service);
-      const { page, signIn, check, close } = await openPage(browser, service, appearance);
+      const { id } = await troubledOrganisation(site.service);
+      const { page, signIn, check, close } = await site.open(appearance);
       await signIn('admin', id);
       await page.getByText('Needs attention').waitFor();
       await check('overview-troubled');

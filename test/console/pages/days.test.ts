@@ -1,48 +1,45 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
-import type { Browser } from 'playwright-core';
 import { setModel } from '../../../shared/admin/models/change-models.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
-import { openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
 import { layoutFaults } from '../../support/browser/layout-faults.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 const today = dayNumber(Date.now());
 
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
+
 describe('the choice of days', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let organisationId: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    organisationId = await service.newOrganisation();
+  before(async () => {
+    organisationId = await site.service.newOrganisation();
     const created = { $set: { created_at: new Date((today - 200) * dayMs) } };
-    await service.database.collection<Document & { _id: string }>('orgs').updateOne({ _id: organisationId }, created);
+    await site.service.database
+      .collection<Document & { _id: string }>('orgs')
+      .updateOne({ _id: organisationId }, created);
     // Whole months that are rolled up: 10 records a day, and 20 in the last 30 days.
     const days = Array.from({ length: 150 }, (_, index) => today - 149 + index);
     const documents = days.map((day) => ({
       ...{ _id: `${organisationId}:live:${dayText(day)}`, org: organisationId, bucket: 'live' },
       ...{ month: monthOf(day * dayMs), day: dayText(day), records: day > today - 30 ? 20 : 10 },
     }));
-    await service.database.collection<Document & { _id: string }>('usage_daily').insertMany(documents);
+    await site.service.database.collection<Document & { _id: string }>('usage_daily').insertMany(documents);
     const bundle = checkBundle(sampleBundle({ name: 'Expansion' }));
-    const { _id: model } = await createModel(service.database, { organisationId, bundle, now: new Date() });
-    await service.act(setModel, { org_id: organisationId, model_id: model, live_api: false });
+    const { _id: model } = await createModel(site.service.database, { organisationId, bundle, now: new Date() });
+    await site.service.act(setModel, { org_id: organisationId, model_id: model, live_api: false });
   });
 
   it('is kept in the address, compares with the days before, and marks changes also in the table', async () => {
-    const { page, signIn, check, close } = await openPage(browser, service);
+    const { page, signIn, check, close } = await site.open();
     await signIn('viewer', organisationId);
-    await page.goto(`${service.url}/usage`);
+    await page.goto(`${site.service.url}/usage`);
     const live = page.locator('section.card').filter({ hasText: 'Live keys by day' });
     await live.getByText('600 records', { exact: true }).waitFor();
     await live.getByText('+100 % vs. the 30 days before').waitFor();
@@ -71,9 +68,9 @@ describe('the choice of days', function () {
   });
 
   it('takes own dates, and says why two dates do not count', async () => {
-    const { page, signIn, close } = await openPage(browser, service);
+    const { page, signIn, close } = await site.open();
     await signIn('viewer', organisationId);
-    await page.goto(`${service.url}/usage`);
+    await page.goto(`${site.service.url}/usage`);
     await page.getByRole('button', { name: 'Own dates' }).click();
     await page.getByLabel('First day (UTC)').fill(dayText(today - 120));
     await page.getByText('Choose at most 92 days.').waitFor();
@@ -93,9 +90,9 @@ describe('the choice of days', function () {
   });
 
   it('shows the days of a link on the overview too', async () => {
-    const { page, signIn, check, close } = await openPage(browser, service);
+    const { page, signIn, check, close } = await site.open();
     await signIn('viewer', organisationId);
-    await page.goto(`${service.url}/?from=${dayText(today - 1)}&to=${dayText(today)}`);
+    await page.goto(`${site.service.url}/?from=${dayText(today - 1)}&to=${dayText(today)}`);
     await page.getByText('40 records', { exact: true }).waitFor();
     expect(await page.getByRole('img', { name: 'Records by day' }).locator('.bar').count()).to.equal(2);
     await check('overview-days');
@@ -103,28 +100,28 @@ describe('the choice of days', function () {
   });
 
   it('shows the fields and the audit log of chosen days', async () => {
-    const org = await service.newOrganisation();
+    const org = await site.service.newOrganisation();
     const bundle = checkBundle(sampleBundle({ name: 'Expansion' }));
-    const { _id: model, version } = await createModel(service.database, {
+    const { _id: model, version } = await createModel(site.service.database, {
       organisationId: org,
       bundle,
       now: new Date(),
     });
     const empty = { counts: new Map(), values: new Map() };
-    await new FieldDayStore(service.database).add([
+    await new FieldDayStore(site.service.database).add([
       { org, model, version, day: today, records: 5, ...empty },
       { org, model, version, day: today - 20, records: 3, ...empty },
     ]);
-    const { page, signIn, check, close } = await openPage(browser, service);
+    const { page, signIn, check, close } = await site.open();
     await signIn('admin', org);
-    await page.goto(`${service.url}/models/${model}`);
+    await page.goto(`${site.service.url}/models/${model}`);
     await page.getByText('Read in 5 records of live keys since').waitFor();
     await page.getByRole('button', { name: '30 days' }).click();
     await page.getByText('Read in 8 records of live keys since').waitFor();
     await page.goto(`${page.url().split('?')[0]}?from=${dayText(today - 21)}&to=${dayText(today - 20)}`);
     await page.getByText('Read in 3 records of live keys from').waitFor();
     await check('model-days');
-    await page.goto(`${service.url}/audit`);
+    await page.goto(`${site.service.url}/audit`);
     await page
       .getByText(/signed in$/)
       .first()

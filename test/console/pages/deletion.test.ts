@@ -1,31 +1,22 @@
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
 import { showOrganisation } from '../../../shared/admin/organisations/read-organisations.js';
-import { openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 describe('the deletion of an organisation in the console', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
-
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-  });
+  const site = consoleInBrowser();
 
   it('is ordered by typing the name, ends the session of a member, and is taken back among all organisations', async () => {
     const name = 'Goes away';
-    const id = await service.newOrganisation(name);
-    const deletionOf = async () => (await service.act(showOrganisation, { org_id: id })).deletion;
-    const owner = await openPage(browser, service);
+    const id = await site.service.newOrganisation(name);
+    const deletionOf = async () => (await site.service.act(showOrganisation, { org_id: id })).deletion;
+    const owner = await site.open();
     await owner.signIn('owner', id);
-    const operator = await openPage(browser, service);
+    const operator = await site.open();
     const { page } = operator;
     await operator.signIn('operator');
-    await page.goto(`${service.url}/o/${id}/settings`);
+    await page.goto(`${site.service.url}/o/${id}/settings`);
     await page.getByRole('button', { name: 'Delete…' }).click();
     const dialog = page.getByRole('dialog');
     const button = dialog.getByRole('button', { name: 'Delete', exact: true });
@@ -38,10 +29,10 @@ describe('the deletion of an organisation in the console', function () {
     await page.getByRole('button', { name: 'Undelete' }).waitFor();
     expect((await deletionOf())?.by).to.be.a('string');
     await operator.check('settings-deletion');
-    expect((await owner.page.request.get(`${service.url}/admin/v1/orgs/${id}`)).status()).to.equal(401);
+    expect((await owner.page.request.get(`${site.service.url}/admin/v1/orgs/${id}`)).status()).to.equal(401);
     await owner.close();
 
-    await page.goto(`${service.url}/orgs`);
+    await page.goto(`${site.service.url}/orgs`);
     const receipts = page.getByRole('region', { name: 'Deletions' });
     await receipts.getByRole('row').filter({ hasText: id }).getByText('To be deleted').waitFor();
     await operator.check('orgs-deletions');

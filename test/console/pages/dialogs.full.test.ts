@@ -1,24 +1,21 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
-import { type ConsolePage, openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
+import type { Page } from 'playwright-core';
+import type { ConsolePage } from '../../support/admin/console-browser.js';
 import { type FilledOrganisation, filledOrganisation } from '../../support/admin/filled-organisation.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
 import { layoutFaults, layoutWidths } from '../../support/browser/layout-faults.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 type Step = readonly [name: string, address: string, press: readonly string[]];
 
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
+
 describe('dialogs, hints and menus of the console', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let filled: FilledOrganisation;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    filled = await filledOrganisation(service);
+  before(async () => {
+    filled = await filledOrganisation(site.service);
   });
 
   const isOpen = (page: Page) => page.locator('dialog[open], [popover]:popover-open').first().waitFor();
@@ -28,7 +25,7 @@ describe('dialogs, hints and menus of the console', function () {
     const found: Record<string, readonly string[]> = {};
     for (const [name, address, press] of steps) {
       await page.setViewportSize({ width: 1440, height: 900 });
-      await page.goto(`${service.url}${address}`);
+      await page.goto(`${site.service.url}${address}`);
       for (const button of press) await page.getByRole('button', { name: button }).first().click();
       await isOpen(page);
       await check(name);
@@ -41,7 +38,7 @@ describe('dialogs, hints and menus of the console', function () {
   }
 
   it('lie within the window at five widths, with all their text and controls', async () => {
-    const opened = await openPage(browser, service);
+    const opened = await site.open();
     await opened.signIn('owner', filled.id);
     const faults = await faultsOf(opened, [
       ['key-create', '/keys', ['Create key']],
@@ -57,7 +54,7 @@ describe('dialogs, hints and menus of the console', function () {
   });
 
   it('lie within the window at five widths for operators, with all their text and controls', async () => {
-    const opened = await openPage(browser, service);
+    const opened = await site.open();
     await opened.signIn('operator');
     const faults = await faultsOf(opened, [
       ['org-create', '/orgs', ['Create organisation']],
@@ -65,7 +62,7 @@ describe('dialogs, hints and menus of the console', function () {
     ]);
     const { page } = opened;
     const found: Record<string, readonly string[]> = { ...faults };
-    await page.goto(`${service.url}/o/${filled.id}/keys`);
+    await page.goto(`${site.service.url}/o/${filled.id}/keys`);
     for (const width of layoutWidths) {
       await page.setViewportSize({ width, height: 900 });
       const menu = page.getByRole('button', { name: 'Menu', exact: true });

@@ -1,15 +1,12 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
-import type { Browser } from 'playwright-core';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayNumber, dayText } from '../../../shared/contract/dates.js';
 import { type GateResult, waitsFor } from '../../../shared/contract/verdict.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { type StoredVerdict, ValidationStore } from '../../../shared/store/validation/model-validation.js';
-import { appearances, type ConsolePage, openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
+import { appearances, type ConsolePage } from '../../support/admin/console-browser.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 import { itInFull } from '../../support/tier.js';
@@ -27,28 +24,27 @@ const gates: readonly GateResult[] = [
   { gate: 'top_band_lift', figures: { lift: 0, lower_bound: 0, required_lift: 1.2 } },
 ].map((each) => ({ state: 'not_reached', needs: waitsFor('matured_cohort'), ...each }) as GateResult);
 
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
+
 describe('the page of a model that is too early', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let organisationId: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    organisationId = await service.newOrganisation();
+  before(async () => {
+    organisationId = await site.service.newOrganisation();
   });
 
   const newModel = (): Promise<Model> => {
     const bundle = checkBundle(sampleBundle({ name: 'X Education lead conversion' }));
-    return createModel(service.database, { organisationId, bundle, now: new Date() });
+    return createModel(site.service.database, { organisationId, bundle, now: new Date() });
   };
 
   /** A grade of today, and 250 leads scored ten days ago. */
   async function addGrade({ _id: modelId, version }: Model): Promise<void> {
     const [graded, at, day] = [`${modelId}:${version}`, new Date(), dayNumber(Date.now()) - 10];
     const band = { cohort: 50, excluded: 0, joined: 50, conversions: 0, likelihood: 70_000 };
-    await service.database.collection<Document & { _id: string }>('validation_daily').insertOne({
+    await site.service.database.collection<Document & { _id: string }>('validation_daily').insertOne({
       ...{ _id: `${graded}:${dayText(day)}`, graded, org: organisationId, day, matured_day: day + 90 },
       bands: Array(5).fill(band),
     });
@@ -59,13 +55,13 @@ describe('the page of a model that is too early', function () {
       summary: 'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window.',
       grade: { ...dates, state: early.state, gates, bands: [], horizon_days: 90 },
     };
-    await new ValidationStore(service.database).replace(verdict);
+    await new ValidationStore(site.service.database).replace(verdict);
   }
 
   async function open(model: Model, appearance = {}): Promise<ConsolePage & { readonly main: () => Promise<string> }> {
-    const opened = await openPage(browser, service, appearance);
+    const opened = await site.open(appearance);
     await opened.signIn('admin', organisationId);
-    await opened.page.goto(`${service.url}/models/${model._id}`);
+    await opened.page.goto(`${site.service.url}/models/${model._id}`);
     await opened.page.getByRole('heading', { name: 'Validation' }).waitFor();
     return { ...opened, main: async () => (await opened.page.locator('main').textContent()) ?? '' };
   }
@@ -79,7 +75,7 @@ describe('the page of a model that is too early', function () {
       .and.not.match(/predictions_recorded|cohort_reconciles|must clear first/);
     expect(await page.locator('ol .number').count()).to.equal(0);
     await check('model-early-uncounted');
-    await page.goto(`${service.url}/models`);
+    await page.goto(`${site.service.url}/models`);
     await page.getByText('Too early to grade at “Enough leads scored”').waitFor();
     await close();
   });

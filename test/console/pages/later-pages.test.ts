@@ -1,28 +1,25 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
-import { type ConsolePage, openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
+import type { Page } from 'playwright-core';
+import type { ConsolePage } from '../../support/admin/console-browser.js';
 import { eventually } from '../../support/eventually.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 const script = '**/usage-*.js';
 
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
+
 describe('a page whose script is loaded when it is opened', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let organisationId: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    organisationId = await service.newOrganisation();
+  before(async () => {
+    organisationId = await site.service.newOrganisation();
   });
 
   /** The overview of a viewer, and how often each script and each whole page was asked for. */
   async function opened(expected: readonly (number | string)[] = [401]) {
-    const found: ConsolePage = await openPage(browser, service, {}, expected);
+    const found: ConsolePage = await site.open({}, expected);
     const asked: string[] = [];
     found.page.on('request', (request) => {
       // Not the question whether the console answers.

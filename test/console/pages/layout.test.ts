@@ -1,27 +1,18 @@
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
 import { createKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
-import { openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { layoutFaults } from '../../support/browser/layout-faults.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 describe('the layout of the console', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
-
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-  });
+  const site = consoleInBrowser();
 
   it('is measured by a tool that finds controls outside of their card, small ones, cut text, and what covers another', async () => {
-    const page = await browser.newPage();
+    const page = await site.browser.newPage();
     const card = (content: string) =>
       `<div class="card" style="position: relative; width: 200px; height: 80px; margin: 20px">${content}</div>`;
     const at = (left: number, content: string, more = '') =>
@@ -54,12 +45,12 @@ describe('the layout of the console', function () {
   });
 
   it('keeps the Live API switch of a model that is too early in its card, and cuts and covers no text', async () => {
-    const organisationId = await service.newOrganisation();
+    const organisationId = await site.service.newOrganisation();
     const bundle = checkBundle(sampleBundle({ name: 'X Education lead conversion' }));
-    await createModel(service.database, { organisationId, bundle, now: new Date() });
-    const { page, signIn, close } = await openPage(browser, service);
+    await createModel(site.service.database, { organisationId, bundle, now: new Date() });
+    const { page, signIn, close } = await site.open();
     await signIn('owner', organisationId);
-    await page.goto(`${service.url}/models`);
+    await page.goto(`${site.service.url}/models`);
     await page.getByText('too early', { exact: true }).waitFor();
     await page.getByRole('switch', { name: 'Live API' }).waitFor();
     expect(await layoutFaults(page, 1280)).to.deep.equal([]);
@@ -67,12 +58,12 @@ describe('the layout of the console', function () {
   });
 
   it('shows rows of a table as cards where it is too narrow, and as rows where it is not', async () => {
-    const organisationId = await service.newOrganisation();
+    const organisationId = await site.service.newOrganisation();
     for (const name of ['Production of the sales team', 'Integration'])
-      await service.act(createKey, { org_id: organisationId, name, kind: 'live' });
-    const { page, signIn, close } = await openPage(browser, service);
+      await site.service.act(createKey, { org_id: organisationId, name, kind: 'live' });
+    const { page, signIn, close } = await site.open();
     await signIn('owner', organisationId);
-    await page.goto(`${service.url}/keys`);
+    await page.goto(`${site.service.url}/keys`);
     const revoke = page.getByRole('button', { name: 'Revoke Integration' });
     await revoke.waitFor();
     const tops = async (width: number) => {

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
-import type { Browser, Page, Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../../shared/contract/roles.js';
-import { type ConsolePage, openBrowser, openPage, unavailable } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
+import { type ConsolePage, unavailable } from '../../support/admin/console-browser.js';
 import { type FilledOrganisation, filledOrganisation } from '../../support/admin/filled-organisation.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
 import { layoutFaults } from '../../support/browser/layout-faults.js';
 import { answerPage, keepScreenshots, type PageState } from '../../support/browser/page-states.js';
 import { startTimeoutMs } from '../../support/service/service.js';
@@ -37,25 +35,24 @@ const refusal = {
   json: { error: { code: 'forbidden', message: 'Your role may not read this.', request_id: 'the-request' } },
 } as const;
 
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
+
 describe('each page of the console in each state', function () {
   this.timeout(20 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let filled: FilledOrganisation;
   let emptyId: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-    filled = await filledOrganisation(service);
-    emptyId = await service.newOrganisation('Fresh');
+  before(async () => {
+    filled = await filledOrganisation(site.service);
+    emptyId = await site.service.newOrganisation('Fresh');
   });
 
   async function faultsOf(page: Page, states: readonly PageState[], ready: (page: Page) => Promise<unknown>) {
     const found: Record<string, readonly string[]> = {};
     for (const each of states) {
       await page.setViewportSize({ width: 1440, height: 900 });
-      await page.goto(`${service.url}${each.address}`);
+      await page.goto(`${site.service.url}${each.address}`);
       await page.getByText(each.text).first().waitFor();
       await ready(page);
       for (const width of measuredWidths) {
@@ -80,7 +77,7 @@ describe('each page of the console in each state', function () {
     text: string,
     { reply, role = 'owner' }: { reply?: Parameters<Route['fulfill']>[0]; role?: Role },
   ): Promise<void> {
-    const opened: ConsolePage = await openPage(browser, service, {}, [401, 403, 503]);
+    const opened: ConsolePage = await site.open({}, [401, 403, 503]);
     await opened.signIn(role, role === 'operator' ? undefined : filled.id);
     await answerPage(opened.page, reply);
     const own = role === 'operator' ? operatorPages.map(([page, address]) => [page, address] as const) : addressesOf();
@@ -105,7 +102,7 @@ describe('each page of the console in each state', function () {
   });
 
   it('keeps its layout in an organisation without anything', async () => {
-    const { page, signIn, close } = await openPage(browser, service);
+    const { page, signIn, close } = await site.open();
     await signIn('owner', emptyId);
     const states = pages.map(([name, address, , text]) => ({ page: name, state: 'empty', address, text }));
     expect(await faultsOf(page, states, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
@@ -113,7 +110,7 @@ describe('each page of the console in each state', function () {
   });
 
   it('keeps its layout with the data of an organisation', async () => {
-    const { page, signIn, close } = await openPage(browser, service);
+    const { page, signIn, close } = await site.open();
     await signIn('owner', filled.id);
     const texts: Readonly<Record<string, string>> = {
       model: 'Conversion by score',
@@ -129,7 +126,7 @@ describe('each page of the console in each state', function () {
   });
 
   it('keeps its layout with the data of all organisations', async () => {
-    const { page, signIn, close } = await openPage(browser, service);
+    const { page, signIn, close } = await site.open();
     await signIn('operator');
     const states = operatorPages.map(([name, address, text]) => ({ page: name, state: 'filled', address, text }));
     expect(await faultsOf(page, states, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});

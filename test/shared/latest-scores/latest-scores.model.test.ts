@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { runsOfTier } from '../../support/tier.js';
-import { mixedScripts } from '../../upgrade/mixed-scripts.js';
+import { expectTurns, mixedScripts, type ScriptRuns } from '../../upgrade/mixed-scripts.js';
 import { LatestRig, type Prediction, type Rows } from './latest-rig.js';
 
 const leads = ['A', 'B'];
@@ -270,12 +270,11 @@ describe('LatestScores against a model', () => {
   it('has none either while every second script is that of the last release', async function () {
     this.timeout(400_000);
     const { redisUrl } = await freshDatabases();
-    const ran = new Set<string>();
+    const runs: ScriptRuns = new Map();
     await hasNoOlderItem(runsOfTier(10, 200), async () => {
-      const mixed = await mixedScripts(redisUrl, ran);
+      const mixed = await mixedScripts(redisUrl, runs);
       return new LatestRig(redisUrl, mixed.redis);
     });
-    const scripts = ['read-scores', 'note-scores', 'forget-leads'];
-    expect([...ran]).to.include.members(scripts.map((name) => `shared/latest-scores/${name}.lua`));
+    await expectTurns(runs, 'shared/latest-scores/');
   });
 });

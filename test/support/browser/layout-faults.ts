@@ -38,7 +38,7 @@ const measure = `() => {
   function seen(element, box) {
     let { left, top, right, bottom } = box;
     let isCut = false;
-    // What is around a dialog or a hint does not clip it.
+    // Elements around a dialog or a hint do not clip it.
     const end = root.matches('dialog, [popover]') ? root.parentElement : document.body;
     for (let each = element; each && each !== end; each = each.parentElement) {
       const { overflowX, overflowY } = getComputedStyle(each);

@@ -42,16 +42,15 @@ describe('the check for stalled jobs', () => {
   });
 
   it('does not run in a lane without jobs in flight, and runs again with the next job', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 3 * stalledCheckMs));
     const before = await checks();
-    await new Promise((resolve) => setTimeout(resolve, 2 * quietLookMs));
-    expect((await checks()) - before).to.equal(0);
+    await looks(3);
+    expect(await checks()).to.equal(before);
     await rig.send('held');
     await nextCheck();
   });
 
   it('retries the job of a dead worker that took it in a quiet lane', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 3 * stalledCheckMs));
+    await looks(1);
     await rig.worker.pause(true);
     await rig.send('taken');
     // As a worker takes a job. Its lock has expired already.
@@ -60,9 +59,15 @@ describe('the check for stalled jobs', () => {
     await eventually(() => expect(scored).to.deep.equal(['taken']), 2 * quietLookMs + 5_000);
   });
 
-  /** Only BullMQ's check reads a set. */
-  async function checks(): Promise<number> {
+  const callsOf = async (command: string): Promise<number> => {
     const information = await rig.redis.info('commandstats');
-    return Number(/cmdstat_smembers:calls=(\d+)/.exec(information)?.[1] ?? 0);
+    return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(information)?.[1] ?? 0);
+  };
+  /** Only BullMQ's check reads a set. */
+  const checks = () => callsOf('smembers');
+  /** Waits until the quiet lane was looked at so many times. */
+  async function looks(times: number): Promise<void> {
+    const before = await callsOf('llen');
+    await eventually(async () => expect(await callsOf('llen')).to.be.at.least(before + times));
   }
 });

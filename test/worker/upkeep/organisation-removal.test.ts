@@ -1,8 +1,11 @@
+import { Worker } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
 import { machineClock } from '../../../shared/contract/dates.js';
 import { newId } from '../../../shared/contract/identifiers.js';
+import { gradingQueueName, requestGrading } from '../../../shared/messages/grading-job.js';
+import { queuePrefix } from '../../../shared/redis/keys.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { inTransaction } from '../../../shared/store/connection/transaction.js';
@@ -168,6 +171,34 @@ describe('the removal of an organisation', () => {
     nowMs += leaseMs;
     expect(await run()).to.equal(1);
     expect((await receiptOf(gone)).removed).to.include({ idempotency: 2 });
+    expect(await foundOf(gone)).to.deep.equal([]);
+  });
+
+  it('waits for a job that a process works on', async () => {
+    const gone = await fill();
+    await order(gone);
+    await run();
+    await requestGrading(redis, gone.id);
+    const worker = new Worker(gradingQueueName, null, {
+      connection: redis,
+      prefix: queuePrefix,
+      skipStalledCheck: true,
+    });
+    try {
+      const job = await worker.getNextJob('a token', { block: false });
+      for (let pass = 2; pass <= 4; pass += 1) {
+        nowMs += leaseMs;
+        expect(await run(), `pass ${pass}`).to.equal(0);
+      }
+      await job?.moveToFailed(new Error('the model is gone'), 'a token', false);
+    } finally {
+      await worker.close();
+    }
+    for (let pass = 0; pass < 2; pass += 1) {
+      nowMs += leaseMs;
+      await run();
+    }
+    expect(await receiptOf(gone)).to.include({ state: 'deleted' });
     expect(await foundOf(gone)).to.deep.equal([]);
   });
 

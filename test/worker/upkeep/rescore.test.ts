@@ -1,20 +1,29 @@
 import { expect } from 'chai';
+import type { ClientSession } from 'mongodb';
 import { setModel } from '../../../shared/admin/models/change-models.js';
 import { showModel } from '../../../shared/admin/models/read-models.js';
 import { createKey, revokeKey, setKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs } from '../../../shared/contract/dates.js';
+import { callIdGenerator, jobIdOf } from '../../../shared/contract/identifiers.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
-import type { Job } from '../../../shared/store/jobs/job-documents.js';
+import { inTransaction } from '../../../shared/store/connection/transaction.js';
+import { type Job, jobLimits } from '../../../shared/store/jobs/job-documents.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel, storeVersion } from '../../../shared/store/models/store-version.js';
+import {
+  restoreOrganisation,
+  withdrawOrganisation,
+} from '../../../shared/store/organisations/withdraw-organisation.js';
 import { createDueJobs } from '../../../worker/upkeep/rescore.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
 import { failureOf } from '../../support/failure-of.js';
+import { sampleJob } from '../../support/jobs/sample-job.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
 const logger = createLogger('silent', 'test');
+const newCallId = callIdGenerator();
 
 describe('jobs of stored leads that the service creates by itself', () => {
   let desk: AdminDesk;
@@ -89,6 +98,43 @@ describe('jobs of stored leads that the service creates by itself', () => {
     ]);
   });
 
+  it('are not created while the organisation is to be deleted, and go on when that is taken back', async () => {
+    await set('nightly');
+    const { database } = desk;
+    const at = new Date(nowMs);
+    const within = (work: (session: ClientSession) => Promise<unknown>) =>
+      inTransaction(database.client, async ({ session }) => void (await work(session)), { timeoutMs: 10_000 });
+    const deletion = { organisationId: org, requestedAt: at, by: 'Olga', dueAt: new Date(nowMs + 30 * dayMs) };
+    await within((session) => withdrawOrganisation(database, session, deletion));
+    nowMs += dayMs;
+    await tick();
+    expect(await jobs()).to.deep.equal([]);
+    await within((session) => restoreOrganisation(database, session, { organisationId: org, at }));
+    await tick();
+    expect(await jobs()).to.have.length(1);
+  });
+
+  it('wait while the organisation has too many unfinished jobs', async () => {
+    await set('nightly');
+    const unfinished = Array.from({ length: jobLimits.unfinishedJobs }, () =>
+      sampleJob({ _id: jobIdOf(newCallId(nowMs, org)), org, state: 'paused' }),
+    );
+    await desk.database.collection<Job>('jobs').insertMany(unfinished);
+    nowMs += dayMs;
+    await tick();
+    expect(await jobs()).to.have.length(jobLimits.unfinishedJobs);
+    await finish();
+    await tick();
+    expect(await jobs()).to.have.length(jobLimits.unfinishedJobs + 1);
+  });
+
+  it('are looked for by an index of the models with such a setting', async () => {
+    const isOn = { 'rescore.since': { $exists: true }, 'rescore.ended': { $exists: false } };
+    const query = { ...isOn, deleted_at: { $exists: false } };
+    const { queryPlanner } = await desk.database.collection('models').find(query).explain('queryPlanner');
+    expect(JSON.stringify(queryPlanner.winningPlan)).to.include('"indexName":"rescore.since_1"');
+  });
+
   it('go on after a pool died before it noted its job', async () => {
     await set('nightly');
     nowMs += dayMs;
@@ -124,7 +170,9 @@ describe('jobs of stored leads that the service creates by itself', () => {
       nowMs += dayMs;
       await tick();
       expect(await jobs()).to.deep.equal([]);
-      expect((await failureOf(set('nightly'))).message).to.include(`cannot have the key ${key}: ${reason}`);
+      expect((await failureOf(set('nightly'))).message).to.include(
+        `cannot have the key ${key}: ${reason} Choose another key.`,
+      );
     }
     key = (await desk.act(createKey, { org_id: org })).key_id;
     await set('nightly');

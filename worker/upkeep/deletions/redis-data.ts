@@ -16,7 +16,7 @@ import type { DataOwner } from '../../../shared/store/organisations/organisation
 
 /** The queues whose jobs name organisations, models, versions, bulk jobs or uploads. */
 const queueNames = [gradingQueueName, bundleCheckQueueName, ...Object.values(turnQueues)];
-const jobStates: readonly JobType[] = ['waiting', 'prioritized', 'delayed', 'failed', 'completed'];
+const jobStates: readonly JobType[] = ['active', 'waiting', 'prioritized', 'delayed', 'failed', 'completed'];
 
 /**
  * Removes what Redis has of an organisation: its own keys, its members of shared keys, and jobs that name it. Takes a

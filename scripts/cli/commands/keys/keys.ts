@@ -199,6 +199,7 @@ const foundFields = (key: NonNullable<ShapeOf<typeof findKeyOutput>['key']>): [n
 /** The state of a key with the last day on which it can be used, or on which it was revoked. */
 function stateText({ state, expires_at: expires, revoked_at: revoked }: Omit<ListedKey, 'calls_this_month'>): string {
   if (revoked !== undefined) return `revoked ${revoked.slice(0, 10)}`;
+  if (state === 'withdrawn') return 'withdrawn: its organisation is to be deleted';
   if (expires === undefined) return state;
   const lastDay = new Date(Date.parse(expires) - 1).toISOString().slice(0, 10);
   return `${state === 'expired' ? state : 'valid until'} ${lastDay}`;

@@ -27,7 +27,7 @@ import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from '.
 import { addDeletionCommands } from './delete-organisation.js';
 import { addExportCommand } from './export-organisation.js';
 
-/** Adds `org create`, `set`, `show`, `list`, `suspend`, `resume`, `delete`, `undelete` and `export`. */
+/** Adds `org create`, `set`, `show`, `list`, `suspend`, `resume`, `delete`, `undelete`, `receipts` and `export`. */
 export function addOrganisationCommands(program: Command, context: CliContext): void {
   const organisations = program
     .command('org')

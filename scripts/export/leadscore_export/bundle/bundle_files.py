@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.errors import ExportError, failures_advise
+from leadscore_export.featurizer.feature_types import columns_of
 from leadscore_export.featurizer.featurizer import Featurizer, Moment, unix_ms
 from leadscore_export.featurizer.record_values import Record, iso_text
 from leadscore_export.scores.training_figures import recency_of
@@ -123,8 +124,7 @@ def typical_row(features: Sequence[Mapping[str, Any]], rows: Vector) -> list[flo
     """
     row = np.zeros(rows.shape[1])
     for feature in features:
-        extras = [feature[key] for key in ("other_column", "missing_column") if key in feature]
-        columns = [*feature["columns"], *extras]
+        columns = columns_of(feature)
         if feature["type"] in ("number", "date"):
             values = rows[:, feature["columns"][0]]
             known = values[np.isfinite(values)]

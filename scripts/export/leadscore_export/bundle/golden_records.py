@@ -13,6 +13,7 @@ from leadscore_export.bundle.check_scores import ONNX_TOLERANCE
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.convert.tree_contributions import rows_within, tree_contributions
 from leadscore_export.errors import ExportError, UnusableRecord
+from leadscore_export.featurizer.feature_types import columns_of
 from leadscore_export.featurizer.featurizer import Featurizer, Moment, request_times
 from leadscore_export.featurizer.record_values import Record
 from leadscore_export.scores.serving_figures import conversion_likelihood, is_steady, logit, percentile_score
@@ -130,8 +131,7 @@ def _contributions(
 def _by_field(featurizer: Featurizer, contributions: Vector) -> dict[str, float]:
     fields: dict[str, float] = {}
     for feature in featurizer.features:
-        extras = [feature[key] for key in ("other_column", "missing_column") if key in feature]
-        share = sum(contributions[column] for column in [*feature["columns"], *extras])
+        share = sum(contributions[column] for column in columns_of(feature))
         fields[feature["field"]] = fields.get(feature["field"], 0.0) + float(share)
     return fields
 

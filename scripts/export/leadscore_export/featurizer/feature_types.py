@@ -172,6 +172,20 @@ def column_count(feature: Mapping[str, Any]) -> int:
     return len(feature["categories"]) if has_many else 1
 
 
+def columns_of(feature: Mapping[str, Any]) -> list[int]:
+    """All columns of a manifest's feature, also those of other and of missing values."""
+    extras = [feature[key] for key in ("other_column", "missing_column") if key in feature]
+    return [*feature["columns"], *extras]
+
+
+def columns_by_field(features: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """All columns of each field: several features may read one."""
+    found: dict[str, list[int]] = {}
+    for feature in features:
+        found.setdefault(feature["field"], []).extend(columns_of(feature))
+    return found
+
+
 def _without_columns(feature: Feature) -> dict[str, Any]:
     name = feature.field
     entry: dict[str, Any] = {

@@ -14,11 +14,12 @@ from leadscore_export.featurizer.record_values import folded_text, nearest_text
 
 Vector = npt.NDArray[np.float64]
 
-# The words of `leadscore outcomes import`, and the stages of a deal.
-_WON = frozenset(("1", "true", "yes", "y", "t", "on", "won", "converted", "closed won", "customer"))
-_LOST = frozenset(
-    ("0", "false", "no", "n", "f", "off", "lost", "open", "closed lost", "not won", "not converted")
-)
+# The words of `leadscore outcomes import`; there, "open" means lost too.
+WON_WORDS = ("1", "true", "yes", "y", "t", "on", "won", "converted")
+LOST_WORDS = ("0", "false", "no", "n", "f", "off", "lost")
+# With the stages of a deal.
+_WON = frozenset((*WON_WORDS, "closed won", "customer"))
+_LOST = frozenset((*LOST_WORDS, "open", "closed lost", "not won", "not converted"))
 _MAX_SHOWN = 5  # values of y in a message
 
 

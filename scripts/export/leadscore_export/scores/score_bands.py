@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,20 @@ from leadscore_export.scores.serving_figures import percentile_score
 # The service's, from shared/contract/verdict.ts and worker/grading/gates/gates.ts.
 BAND_WIDTH, LAST_BAND = 20, 4
 MIN_BANDS = 3
+BAND_NAMES = tuple(
+    f"{band * BAND_WIDTH} to {100 if band == LAST_BAND else (band + 1) * BAND_WIDTH - 1}"
+    for band in range(LAST_BAND + 1)
+)
 
 
 def different_scores(served: npt.NDArray[np.float64], quantiles: Sequence[float]) -> list[int]:
     """The scores that a model gives, ascending. `served`: Its own probabilities of X."""
     return sorted({percentile_score(raw, quantiles) for raw in np.unique(served).tolist()})
+
+
+def band_indexes(scores: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """The band of each score."""
+    return np.minimum(scores // BAND_WIDTH, LAST_BAND).astype(np.intp)
 
 
 def bands_of(scores: Sequence[int]) -> int:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.featurizer.feature_types import columns_by_field
 from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.featurizer.read_cell import missing_texts
+from leadscore_export.featurizer.read_date import MS_PER_DAY
 from leadscore_export.featurizer.record_values import folded_text
 from leadscore_export.scores.training_figures import area_under_curve
 from leadscore_export.train.command.failures import TrainError
@@ -66,22 +68,26 @@ def rank_fields(
     rows: Rows,
     converted: Vector,
     groups: Indexes,
+    at_ms: Vector | None,
     say: Callable[[str, float], None],
 ) -> list[FieldRank]:
-    """Ranks each field alone, the best first. `say`: Gets the field, and the share that is done."""
+    """Ranks each field alone, the best first.
+
+    `at_ms`: The date of each row; None without date features.
+    `say`: Gets the field, and the share that is done.
+    """
     some = _sample(len(rows))
     halves = folds(converted[some], fewer_groups(groups[some]), seed=_SEED, count=2)
     missing = missing_texts(featurizer.missing_tokens)
     alone: dict[str, tuple[float, float]] = {}
-    for number, feature in enumerate(featurizer.features):
-        name = feature["field"]
-        say(f"testing {name} alone", number / len(featurizer.features))
-        own = [feature[key] for key in ("other_column", "missing_column") if key in feature]
-        alone[name] = _alone(rows[some][:, [*feature["columns"], *own]], converted[some], halves)
+    fields = columns_by_field(featurizer.features)
+    for number, (name, columns) in enumerate(fields.items()):
+        say(f"testing {name} alone", number / len(fields))
+        alone[name] = _alone(rows[some][:, columns], converted[some], halves)
     later = {
-        feature["field"]: float((rows[:, feature["columns"][0]] < 0).mean())
+        feature["field"]: _later_share(rows[:, feature["columns"][0]], at_ms)
         for feature in featurizer.features
-        if feature["type"] == "date"
+        if feature["type"] == "date" and at_ms is not None
     }
     suspects = _suspects({name: auc for name, (auc, _) in alone.items()}, alone, later)
     ranks = [
@@ -162,6 +168,13 @@ def _alone(rows: Rows, converted: Vector, halves: Sequence[tuple[Indexes, Indexe
         scores[unseen] = booster.predict(rows[unseen])
     spread = float(((converted - converted.mean()) ** 2).sum())
     return area_under_curve(scores, converted), 1 - float(((converted - scores) ** 2).sum()) / spread
+
+
+def _later_share(ages: npt.NDArray[np.float32], at_ms: Vector) -> float:
+    """The share of dates after that of their row. `ages`: In days, NaN without a date."""
+    # A date without a time is the midnight before, so that other times of this day seem to be later.
+    is_day = at_ms % MS_PER_DAY == 0
+    return float(np.where(is_day, ages <= -1, ages < 0).mean())
 
 
 def _suspects(

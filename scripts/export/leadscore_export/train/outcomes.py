@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.scores.labels import LOST_WORDS, WON_WORDS
 from leadscore_export.train.command.failures import TrainError
 from leadscore_export.train.command.options import TrainOptions
 from leadscore_export.train.read_table import Column
@@ -16,8 +17,6 @@ from leadscore_export.train.read_table import Column
 Vector = npt.NDArray[np.float64]
 Indexes = npt.NDArray[np.intp]
 
-WON = ("1", "true", "yes", "y", "t", "on", "won", "converted")
-LOST = ("0", "false", "no", "n", "f", "off", "lost")
 OPEN = "open"
 _ZERO_FRACTION = re.compile(r"([01])\.0+")
 _MAX_UNKNOWN = 0.2
@@ -122,8 +121,8 @@ class _Meanings:
     """The meaning of the values of an outcome. Case and surrounding space do not count."""
 
     def __init__(self, options: TrainOptions, *, is_open_lost: bool) -> None:
-        self._won = _words(options.won_values or WON)
-        self._lost = _words(options.lost_values or (*LOST, *((OPEN,) if is_open_lost else ())))
+        self._won = _words(options.won_values or WON_WORDS)
+        self._lost = _words(options.lost_values or (*LOST_WORDS, *((OPEN,) if is_open_lost else ())))
         self._takes_open_apart = not options.lost_values and not is_open_lost
         self._others_lost = options.others_lost
         both = [value for value in options.lost_values if _folded(value) in self._won]

@@ -190,7 +190,8 @@ def _report(trained: Trained, document: dict[str, Any], folder: Path) -> str:
         None if dates is None else dates[prepared.split.held],
         manifest,
     )
-    return report_page(document, figures, trained.options.command)
+    # A pipe of stored leads cannot be read again.
+    return report_page(document, figures, trained.options.command if trained.leads.stored is None else None)
 
 
 def training_document(trained: Trained) -> dict[str, Any]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from real_leads import real_leads
 
-SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
 SOURCES = ["Website", "Referral", "Partner", "Trade Show", "Event", "Podcast"]
 
 
@@ -57,22 +56,20 @@ def made_up(count: int = 1500, seed: int = 0) -> Table:
     return Table("made up", frame, converted)
 
 
-def real_tables(count: int) -> list[Table]:
-    """Tables beside the project, shuffled, as far as they are there."""
-    found = []
-    for name, separator, outcome, won, left_out in (
-        ("x-education-leads", ",", "Converted", 1, ["Prospect ID", "Lead Number", "Tags", "Lead Quality"]),
-        ("bank-full", ";", "y", "yes", ["duration"]),
-        ("salvirt-b2b", ";", "Status", "Won", []),
-    ):
-        path = SHARED_DATA / f"{name}.csv.gz"
-        if path.exists():
-            frame = pd.read_csv(path, sep=separator).sample(frac=1, random_state=0)[:count]
-            converted = (frame.pop(outcome) == won).to_numpy().astype(np.int64)
-            frame = frame.drop(columns=left_out).replace("google", "Google").reset_index(drop=True)
-            frame = frame.loc[:, frame.nunique() > 1]
-            found.append(Table(name, frame, converted))
-    return found
+REAL: dict[str, tuple[str, str, object, list[str]]] = {
+    "x-education-leads": (",", "Converted", 1, ["Prospect ID", "Lead Number", "Tags", "Lead Quality"]),
+    "bank-full": (";", "y", "yes", ["duration"]),
+    "salvirt-b2b": (";", "Status", "Won", []),
+}
+
+
+def real_table(name: str, count: int) -> Table:
+    """A table of `REAL`, shuffled. Leaves out the test if it is not there."""
+    separator, outcome, won, left_out = REAL[name]
+    frame = pd.read_csv(real_leads(name), sep=separator).sample(frac=1, random_state=0)[:count]
+    converted = (frame.pop(outcome) == won).to_numpy().astype(np.int64)
+    frame = frame.drop(columns=left_out).replace("google", "Google").reset_index(drop=True)
+    return Table(name, frame.loc[:, frame.nunique() > 1], converted)
 
 
 def with_categories(frame: pd.DataFrame) -> pd.DataFrame:

@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 from past_leads import FAST, WORDS, past_leads, trained, written
 
+from leadscore_export import Category, Featurizer, Number
 from leadscore_export.train.command.failures import TrainError
-from leadscore_export.train.leaks import TOO_GOOD_AUC, FieldRank, confirm_auc, confirm_suspects
+from leadscore_export.train.leaks import (
+    TOO_GOOD_AUC,
+    FieldRank,
+    confirm_auc,
+    confirm_suspects,
+    rank_fields,
+)
+from leadscore_export.train.read_table import Column, Table
+from leadscore_export.train.rows.feature_rows import feature_rows
 
 LEADS = ("--converted", "Stage", *WORDS)
 DRAW = np.random.default_rng(5)
@@ -98,6 +107,36 @@ def test_dates_after_the_date_of_the_row(tmp_path: Path) -> None:
     dated = ("--at", "Created", "--until", "2026-06-01")
     run = trained(written(tmp_path / "leads.csv", leads), *LEADS, *FAST, *dated, "--out", tmp_path / "model")
     assert suspects(run) == {"Last Touch": "2% of its dates are after the date of the row"}
+
+
+def test_times_of_the_day_of_the_row_are_not_after_it(tmp_path: Path) -> None:
+    def touched(row: int, _won: bool) -> object:
+        return f"2025-{row % 12 + 1:02}-11T{row % 24:02}:30:00Z"
+
+    def created(time: str) -> Path:
+        leads = past_leads(
+            600, Created=lambda row, _won: f"2025-{row % 12 + 1:02}-11{time}", Last_Touch=touched
+        )
+        return written(tmp_path / "leads.csv", leads)
+
+    dated = (*LEADS, *FAST, "--at", "Created", "--until", "2026-06-01", "--out", tmp_path / "model")
+    run = trained(created(""), *dated)
+    assert (run.code, suspects(run)) == (0, {})
+    timed = trained(created("T12:00:00Z"), *dated, "--replace")
+    assert suspects(timed) == {"Last Touch": "50% of its dates are after the date of the row"}
+
+
+def test_features_of_one_field_rank_together() -> None:
+    won = np.tile([0.0, 1.0], 200)
+    texts = ["x" if row % 2 else "0" for row in range(400)]
+    column = Column("a", np.arange(400, dtype=np.int32), texts)
+    # The category tells won leads apart. The number reads nothing of them.
+    featurizer = Featurizer([Category("a", ["x"]), Number("a", impute=0)])
+    rows = feature_rows(Table({"a": column}, 400), featurizer, None)
+    (found,) = rank_fields(
+        Table({"a": column}, 400), featurizer, rows, won, np.arange(400), None, lambda text, part: None
+    )
+    assert (found.field, found.auc) == ("a", 1)
 
 
 def rank(field: str, suspect: str | None) -> FieldRank:

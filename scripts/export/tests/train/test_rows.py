@@ -82,7 +82,6 @@ def test_no_group_is_in_two_folds_or_on_two_sides() -> None:
         assert not set(groups[split.trained]) & set(groups[split.held])
         assert len(split.trained) + len(split.held) + split.apart == 12_000
         if at is not None:
-            assert at[split.trained].max() == split.cut_ms
             assert at[split.held].min() > at[split.trained].max()
 
 
@@ -90,6 +89,30 @@ def test_the_newest_fifth_is_held_out() -> None:
     for count in (1000, 20_000):
         split = split_rows(np.tile([0.0, 1.0], count // 2), np.arange(count), np.arange(float(count)))
         assert (split.held.tolist(), split.apart) == (list(range(count * 4 // 5, count)), 0)
+
+
+@pytest.mark.parametrize(
+    ("rows_of_dates", "held"),
+    [
+        ([100] * 24, 500),
+        ([100, 300], None),
+        ([300, 100], 100),
+        ([400], None),
+        ([760, 40], None),
+        ([3, 97, 25], 25),
+    ],
+)
+def test_rows_of_one_date_are_on_one_side(rows_of_dates: list[int], held: int | None) -> None:
+    at = np.repeat(np.arange(float(len(rows_of_dates))), rows_of_dates)
+    count = len(at)
+    split = split_rows(np.tile([0.0, 1.0], count)[:count], np.arange(count), at)
+    if held is None:
+        # A random fifth: dates would hold out too few or too many.
+        assert abs(len(split.held) - count / 5) <= 1
+        assert at[split.held].min() == at.min()
+    else:
+        assert len(split.held) == held
+        assert at[split.held].min() > at[split.trained].max()
 
 
 @pytest.mark.parametrize("seed", range(3))

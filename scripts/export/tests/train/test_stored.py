@@ -80,7 +80,10 @@ def trained_stored(lines: Iterator[str], *arguments: object) -> Run:
 def test_stored_leads_become_a_version(tmp_path: Path) -> None:
     out = tmp_path / "model"
     run = trained_stored(
-        stored_lines(counts={"unnamed": 12, "unnamed_by_band": [50, 0, 0, 0, 0]}), *FAST, "--out", out
+        stored_lines(counts={"unnamed": 12, "unnamed_by_band": [50, 0, 0, 0, 0], "without_fields": 3}),
+        *FAST,
+        "--out",
+        out,
     )
     training = run.training
     assert (training["name"], training["horizon_days"]) == ("Fit", 30)
@@ -108,6 +111,9 @@ def test_stored_leads_become_a_version(tmp_path: Path) -> None:
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Leads with high scores may have won because they were called first" in page
     assert "on the same 160 held-out leads" in page
+    assert '<td>scored by a version without one of the fields</td><td class="number">3</td>' in page
+    # Only another program can hand over stored leads.
+    assert "To repeat it" not in page
     (checked,) = model_check([out / "bundle"])
     assert checked["passed"]
 
@@ -162,3 +168,14 @@ def test_bands_of_earlier_scores() -> None:
     assert [band["median_days"] for band in bands] == [3, None, None, None, 1]
     assert selection_notes(bands) == []
     assert selection_notes(selection_figures(scores, won, days, [0, 0, 0, 0, 0])) == []
+
+
+def test_a_band_of_few_leads_makes_no_note() -> None:
+    scores = np.full(60, 90.0)
+    won, days = np.zeros(60), np.full(60, np.nan)
+
+    def notes(unnamed: int) -> list[str]:
+        return selection_notes(selection_figures(scores, won, days, [unnamed, 0, 0, 0, 0]))
+
+    assert (notes(1), notes(29)) == ([], [])
+    assert notes(30)[0].startswith("outcomes are known for 0% to 100% of the leads")

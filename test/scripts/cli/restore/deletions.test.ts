@@ -35,7 +35,7 @@ describe('leadscore restore, after the deletion of an organisation', () => {
   const order = () => desk.document('org', 'delete', id, '--name', 'Acme', '--after', '1');
   const own = async (name: string): Promise<Document[]> =>
     await mongo.database.collection(name).find({ organisation_id: id }).toArray();
-  /** Copies what names the organisation. The result puts it back, as a restore from a backup does. */
+  /** Copies all but the settings. The result puts it back, as a restore from a backup does. */
   async function backUp(): Promise<() => Promise<void>> {
     const copies = new Map<string, Document[]>();
     for (const { collectionName: name } of await mongo.database.collections())
@@ -116,6 +116,21 @@ describe('leadscore restore, after the deletion of an organisation', () => {
     expect(await deletionOf()).to.equal(undefined);
     expect(await runPools()).to.equal(0);
     expect(await own('api_keys')).to.have.length(1);
+  });
+
+  it('keeps what a backup has when the file is older: a deletion taken back, and one ordered for a later day', async () => {
+    await order();
+    await desk.document('restore', 'export', file);
+    const repeated = async () => Number((await desk.document('restore', 'finish', file)).deletions);
+    const all = await repeated();
+    await desk.document('org', 'undelete', id);
+    expect(await repeated()).to.equal(all - 1);
+    expect(await deletionOf()).to.equal(undefined);
+    await desk.document('org', 'delete', id, '--name', 'Acme', '--after', '30');
+    const deletion = await deletionOf();
+    expect(await repeated()).to.equal(all);
+    expect(await deletionOf()).to.deep.equal(deletion);
+    await desk.document('org', 'undelete', id);
   });
 
   it('refuses a line with a deletion that it did not write, and names the line', async () => {

@@ -88,6 +88,7 @@ describe('leadscore train --from ORG', () => {
       [['train', 'a.csv', '--converted', 'Won', '--model', 'mdl_a'], '--model needs --from'],
       [[...stored, '--org', 'org_a'], '--org imports a new model'],
       [[...stored, '--converted-at', 'Closed'], '--converted-at is for a file'],
+      [[...stored, '--keep', 'Tags'], '--keep is for a file'],
       [[...stored, '--since', 'May'], 'ISO 8601'],
     ] as const) {
       const { exitCode, stderr } = await callCli(words);

@@ -97,12 +97,10 @@ describe('the deletion of an organisation', () => {
       const { last } = await log.since(undefined, 5_000);
       await act();
       const { changes } = await log.since(last, 5_000);
-      expect(changes).to.have.deep.members(
-        [
-          { _id: last + 1, kind: 'organisation', id },
-          ...keys.map(({ hash }, index) => ({ _id: last + 2 + index, kind: 'key', id: hash })),
-        ].map(({ kind, id: changed }) => (changes ?? []).find((one) => one.kind === kind && one.id === changed)),
-      );
+      expect(changes?.map(({ kind, id: changed }) => ({ kind, id: changed }))).to.have.deep.members([
+        { kind: 'organisation', id },
+        ...keys.map(({ hash }) => ({ kind: 'key', id: hash })),
+      ]);
       const after = await desk.database.collection('api_keys').find({ organisation_id: id }).toArray();
       expect(after).to.deep.equal(keys.map((key) => (isWithdrawn ? { ...key, withdrawn: true } : key)));
     }

@@ -129,6 +129,8 @@ function Choices({
           options={keys}
           hint="The leads count under it. When it is revoked, expires or loses a scope, this ends."
         />
+      </div>
+      <div class="form">
         <Field
           {...{ label: 'Leads at most', type: 'number', isRequired: true, min: 1, max: maxRows }}
           value={most}

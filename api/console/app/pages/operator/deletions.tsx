@@ -28,7 +28,7 @@ export function DeletionsCard({ changed }: { readonly changed: () => void }) {
           ) : (
             <Table
               label="Deletions"
-              columns={['Id', 'State', 'From or on', 'Ordered by', 'Records', 'Documents', 'Undo']}
+              columns={['Id', 'State', 'Due or done', 'Ordered by', 'Records', 'Documents', 'Undo']}
               rows={all.map(({ org_id: id, state, due_at: due, ended_at: ended, by, records, removed }) => [
                 <code key="id">{id}</code>,
                 states[state],

@@ -53,16 +53,16 @@ function troublesOf(data: Attention, mayRaise: boolean): readonly Trouble[] {
   return [
     ...(near === undefined ? [] : [limitTrouble(near, mayRaise)]),
     ...jobs.map(jobTrouble),
-    ...moreOf(data.paused_job_count - jobs.length, 'jobs', ['more jobs are paused.', '/jobs', 'See all jobs']),
+    ...moreOf(data.paused_job_count - jobs.length, 'jobs', ['More jobs are paused', '/jobs', 'See all jobs']),
     ...fields.map(fieldTrouble),
     ...moreOf(data.vanished_field_count - fields.length, 'fields', [
-      'more fields have vanished from the records of models.',
+      'More fields have vanished from the records of models',
       '/models',
       'See the models',
     ]),
     ...keys.map(keyTrouble),
     ...moreOf(data.idle_key_count - keys.length, 'keys', [
-      'more keys had no call for 60 days.',
+      'More keys had no call for 60 days',
       '/keys',
       'See all keys',
     ]),
@@ -129,4 +129,4 @@ function keyTrouble({ key_id: id, name, created_at: created, last_used_at: used 
 
 /** A line for the troubles of one kind that are not listed. */
 const moreOf = (count: number, id: string, [says, place, link]: readonly [string, string, string]): Trouble[] =>
-  count > 0 ? [{ id: `more ${id}`, says: `${countText(count)} ${says}`, place, link }] : [];
+  count > 0 ? [{ id: `more ${id}`, says: `${says}: ${countText(count)}.`, place, link }] : [];

@@ -43,6 +43,10 @@ export function AuditPage() {
   useEffect(() => {
     if (first.data?.actors) setActors(first.data.actors);
   }, [first.data]);
+  const clear = () => {
+    setFilter(noFilter);
+    setRange(undefined);
+  };
   return (
     <Page
       title="Audit log"
@@ -55,7 +59,7 @@ export function AuditPage() {
     >
       <Card title="Changes" about="The CSV has all entries that the filter leaves, at most the latest 100,000.">
         <RangeChoice range={range} set={setRange} hasAll />
-        <FilterFields of={filter} set={setFilter} actors={actors} />
+        <FilterFields of={filter} set={setFilter} clear={clear} actors={actors} />
         <Load of={first}>{(data) => <EntryList key={path} first={data} path={path} />}</Load>
       </Card>
     </Page>
@@ -65,9 +69,10 @@ export function AuditPage() {
 function FilterFields(props: {
   readonly of: Filter;
   readonly set: (filter: Filter) => void;
+  readonly clear: () => void;
   readonly actors: readonly string[];
 }) {
-  const { of: filter, set } = props;
+  const { of: filter, set, clear } = props;
   const change = (name: keyof Filter) => (value: string) => set({ ...filter, [name]: value });
   const people = [['', 'Everybody'] as const, ...props.actors.map((name) => [name, name] as const)];
   return (
@@ -75,7 +80,7 @@ function FilterFields(props: {
       <SelectField label="By" value={filter.actor} set={change('actor')} options={people} />
       <SelectField label="About" value={filter.kind} set={change('kind')} options={kinds} />
       {Object.values(filter).some((value) => value !== '') && (
-        <button type="button" class="button" onClick={() => set(noFilter)}>
+        <button type="button" class="button" onClick={clear}>
           Show all changes
         </button>
       )}

@@ -35,23 +35,25 @@ export function DeletionCard({ of: organisation, changed }: Props) {
     if (await sender.send('DELETE', `${api}/deletion`)) changed();
   };
   return (
-    <Card title="Deletion" about="At once calls get 401 and people see nothing. After the days all data is removed.">
-      {deletion ? (
-        <>
-          <p>
-            {deletion.by} ordered the deletion on {instantText(deletion.requested_at)}. The data goes from{' '}
-            {instantText(deletion.due_at)} on.
-          </p>
+    <Card title="Deletion" about="At once calls get 401 and people see nothing. Some days later all data is removed.">
+      {deletion && (
+        <p>
+          {deletion.by} ordered the deletion on {instantText(deletion.requested_at)}. All data is removed from{' '}
+          {instantText(deletion.due_at)} on.
+        </p>
+      )}
+      <div class="row">
+        {deletion ? (
           <button type="button" class="button main" disabled={sender.isBusy} onClick={takeBack}>
             Undelete
           </button>
-          {sender.problem && <Problem problem={sender.problem} />}
-        </>
-      ) : (
-        <button type="button" class="button danger" onClick={() => setAsking(true)}>
-          Delete…
-        </button>
-      )}
+        ) : (
+          <button type="button" class="button danger" onClick={() => setAsking(true)}>
+            Delete…
+          </button>
+        )}
+      </div>
+      {sender.problem && !isAsking && <Problem problem={sender.problem} />}
       {isAsking && (
         <ConfirmDialog
           title={`Delete ${organisation.name}?`}
@@ -62,13 +64,14 @@ export function DeletionCard({ of: organisation, changed }: Props) {
           run={order}
         >
           <p>
-            Its keys, sessions and links stop at once, and its bulk jobs pause. Until the days are over an operator can
-            take that back. Then its calls, scores, outcomes, models, keys, members and audit log are removed.
+            Its keys, sessions and links stop at once, and its bulk jobs pause. An operator can take that back until the
+            removal. The removal takes its calls, scores, outcomes, models, keys, members and audit log.
           </p>
           <Field
             label="Days until the removal"
             type="number"
             min={leastDeletionDays}
+            max={mostDeletionDays}
             value={days}
             set={setDays}
             hint={`${leastDeletionDays} to ${mostDeletionDays} days.`}

@@ -61,7 +61,8 @@ export function OverviewPage() {
             >
               <UsageCard data={data} />
             </Card>
-            {hasRecords(data) && (
+            {/* At the beginning of a month the days of the last one have records. */}
+            {(hasRecords(data) || data.crm.first_call_at !== null) && (
               <Card title="Records by day">
                 <RangeChoice range={range} set={setRange} most={mostDays} />
                 <Load of={days}>{(usage) => <DayFigures of={usage} bucket={bucket} figure="records" />}</Load>

@@ -52,7 +52,8 @@ const isIn =
 
 const NoCalls = () => (
   <p class="card soft">
-    No refused calls. Calls without a valid key are not listed, because no key names their organisation.
+    No refused calls in the last seven days. Calls without a valid key are not listed, because no key names their
+    organisation.
   </p>
 );
 

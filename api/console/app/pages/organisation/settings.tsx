@@ -40,9 +40,9 @@ export function SettingsPage() {
       <Load of={organisation}>
         {(data) => (
           <>
-            {may('operator') && <DeletionCard of={data} changed={organisation.reload} />}
-            {/* Nothing else of it can be read or changed then. */}
+            {/* Nothing else of an organisation that is to be deleted can be read or changed. */}
             {data.deletion === undefined && <SettingsCards of={data} changed={organisation.reload} setLink={setLink} />}
+            {may('operator') && <DeletionCard of={data} changed={organisation.reload} />}
           </>
         )}
       </Load>

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { DayRange } from '../../server/use-range.js';
 import { Choice } from '../choice.js';
 import { Field } from './field.js';
@@ -23,6 +23,8 @@ function months(): Readonly<Record<'this month' | 'last month', DayRange>> {
 /** The number of days of a range. */
 export const lengthOf = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / dayMs + 1;
 
+const textOfDays = (range: DayRange | undefined): string => `${range?.from} ${range?.to}`;
+
 /** Chooses days: the last ones, a month, or any two dates. */
 export function RangeChoice(props: {
   readonly range: DayRange | undefined;
@@ -33,7 +35,8 @@ export function RangeChoice(props: {
   readonly hasAll?: boolean;
 }) {
   const { range, set, most = Number.POSITIVE_INFINITY, hasAll = false } = props;
-  const [isOwn, setOwn] = useState(false);
+  /** The days for which a person chose own dates. The button "Back" leads to others. */
+  const [own, setOwn] = useState<string>();
   const presets: Readonly<Record<string, DayRange | undefined>> = {
     ...(hasAll ? { 'all days': undefined } : {}),
     ...Object.fromEntries(
@@ -42,22 +45,28 @@ export function RangeChoice(props: {
     ...months(),
   };
   const preset = Object.entries(presets).find(([, each]) => each?.from === range?.from && each?.to === range?.to)?.[0];
-  const chosen = isOwn || preset === undefined ? 'own dates' : preset;
+  const chosen = preset === undefined || own === textOfDays(range) ? 'own dates' : preset;
   const choose = (option: string) => {
-    setOwn(option === 'own dates');
+    setOwn(option === 'own dates' ? textOfDays(range) : undefined);
     if (option !== 'own dates') set(presets[option]);
+  };
+  const setDates = (dates: DayRange) => {
+    setOwn(textOfDays(dates));
+    set(dates);
   };
   return (
     <div class="range">
       <Choice label="Days" options={[...Object.keys(presets), 'own dates']} chosen={chosen} choose={choose} />
-      {chosen === 'own dates' && <OwnDates range={range ?? lastDays(30)} set={set} most={most} />}
+      {chosen === 'own dates' && <OwnDates range={range ?? lastDays(30)} set={setDates} most={most} />}
     </div>
   );
 }
 
 /** Two dates. They count once they are days in the right order, and not too many. */
 function OwnDates(props: { readonly range: DayRange; readonly set: (range: DayRange) => void; readonly most: number }) {
+  const { from, to } = props.range;
   const [draft, setDraft] = useState(props.range);
+  useEffect(() => setDraft({ from, to }), [from, to]);
   const faultOf = (range: DayRange): string | undefined => {
     const length = lengthOf(range);
     if (Number.isNaN(length)) return 'Choose both dates.';

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.comparison.reliability import Tenth, likelihoods_of, reliability_curve
+from leadscore_export.featurizer.feature_types import columns_by_field
 from leadscore_export.featurizer.featurizer import Featurizer
-from leadscore_export.scores.score_bands import BAND_WIDTH, LAST_BAND
+from leadscore_export.scores.score_bands import BAND_NAMES, band_indexes
 from leadscore_export.scores.serving_figures import percentile_score
 from leadscore_export.scores.training_figures import area_under_curve
 
@@ -93,13 +94,12 @@ def report_figures(
 
 def score_bands(scores: npt.NDArray[np.int_], converted: Vector) -> tuple[Band, ...]:
     """Leads by score band, the lowest first."""
-    bands = np.minimum(scores // BAND_WIDTH, LAST_BAND)
+    bands = band_indexes(scores)
     found = []
-    for band in range(LAST_BAND + 1):
+    for band, name in enumerate(BAND_NAMES):
         own = converted[bands == band]
-        last = 100 if band == LAST_BAND else (band + 1) * BAND_WIDTH - 1
         low, high = wilson(int(own.sum()), len(own))
-        found.append(Band(f"{band * BAND_WIDTH} to {last}", len(own), int(own.sum()), low, high))
+        found.append(Band(name, len(own), int(own.sum()), low, high))
     return tuple(found)
 
 
@@ -137,10 +137,7 @@ def _months(at_ms: Vector, raw: Vector, converted: Vector) -> tuple[Month, ...]:
 def _by_field(model: Any, featurizer: Featurizer, rows: npt.NDArray[np.float32]) -> tuple[list[str], Vector]:
     """The fields, and the contribution of each to the log-odds of each row."""
     columns = np.asarray(model.booster_.predict(rows, pred_contrib=True))[:, :-1]
-    fields: dict[str, list[int]] = {}
-    for feature in featurizer.features:
-        own = [feature[key] for key in ("other_column", "missing_column") if key in feature]
-        fields.setdefault(feature["field"], []).extend([*feature["columns"], *own])
+    fields = columns_by_field(featurizer.features)
     return list(fields), np.column_stack([columns[:, own].sum(axis=1) for own in fields.values()])
 
 

@@ -20,15 +20,16 @@ _COUNTS = {
     "open": "open leads",
     "undated": "without a readable date",
     "converted_before": "converted before their date",
-    "before_since": "older than --since",
+    "before_since": "older than the first date that counts",
     "immature": "younger than the horizon",
     "beyond_most": "more than one training takes",
     "unnamed": "without an outcome",
+    "without_fields": "scored by a version without one of the fields",
 }
 
 
-def report_page(document: dict[str, Any], figures: Figures, command: list[str]) -> str:
-    """The report as HTML. `document`: training.json. `command`: The command line, to repeat it."""
+def report_page(document: dict[str, Any], figures: Figures, command: list[str] | None) -> str:
+    """The report as HTML. `document`: training.json. `command`: Repeats it, None if nothing does."""
     return page(
         f"{document['name']} {document['version']}",
         [
@@ -223,7 +224,7 @@ def _reasons(figures: Figures) -> str:
     )
 
 
-def _model(document: dict[str, Any], command: list[str]) -> str:
+def _model(document: dict[str, Any], command: list[str] | None) -> str:
     best = document["parameters"]
     candidates = [
         (
@@ -246,6 +247,5 @@ def _model(document: dict[str, Any], command: list[str]) -> str:
         ),
         table(["Leaves ", "Rows a leaf ", "Columns ", "L2 ", "Trees ", "AUC ", "Error ", ""], candidates),
         paragraph(f"The time of the search ended before {left} further candidates.", "warn") if left else "",
-        "<h3>To repeat it</h3>",
-        f"<pre>{escape(shlex.join(command))}</pre>",
+        "" if command is None else f"<h3>To repeat it</h3><pre>{escape(shlex.join(command))}</pre>",
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.featurizer.feature_types import columns_of
 from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.featurizer.read_cell import NoValue, date_reader, missing_texts
 from leadscore_export.featurizer.read_date import MS_PER_DAY
@@ -26,8 +27,7 @@ def feature_rows(table: Table, featurizer: Featurizer, at_ms: Vector | None) -> 
     missing = missing_texts(featurizer.missing_tokens)
     for feature in featurizer.features:
         column = table.columns[feature["field"]]
-        own = [feature[key] for key in ("other_column", "missing_column") if key in feature]
-        indexes = [*feature["columns"], *own]
+        indexes = columns_of(feature)
         if feature["type"] == "date":
             if at_ms is None:
                 raise ValueError("a date feature needs the time of each row")

@@ -66,7 +66,7 @@ def prepare(
     rows = feature_rows(leads.table, featurizer, leads.at_ms)
     groups = row_groups(rows, leads.group)
     # Suspects are left out before the split, because without them more rows are equal.
-    ranks = rank_fields(leads.table, featurizer, rows, leads.converted, groups, say)
+    ranks = rank_fields(leads.table, featurizer, rows, leads.converted, groups, leads.at_ms, say)
     left_out = {**leads.left_out, **confirm(ranks)}
     if len(left_out) > len(leads.left_out):
         chosen = _choose(leads, options, every, left_out)

@@ -13,6 +13,7 @@ Vector = npt.NDArray[np.float64]
 Indexes = npt.NDArray[np.intp]
 
 _PARTS = 5
+_LEAST_HELD, _MOST_HELD = 0.1, 0.5
 _SEED = 0
 # StratifiedGroupKFold visits each group in Python. Groups of many rows are put into so many at most.
 _MAX_GROUPS = 3000
@@ -22,13 +23,11 @@ _MAX_GROUPS = 3000
 class Split:
     """Indexes of rows.
 
-    `cut_ms`: The newest time of the trained rows, None for a random split.
     `apart`: How many rows are on neither side, because equal rows are on the other one.
     """
 
     trained: Indexes
     held: Indexes
-    cut_ms: float | None
     apart: int
 
 
@@ -52,12 +51,11 @@ def row_groups(rows: npt.NDArray[np.float32], group: Column | None) -> Indexes:
 
 
 def split_rows(converted: Vector, groups: Indexes, at_ms: Vector | None) -> Split:
-    """The newest fifth of the rows is held out, without dates a random one."""
-    if at_ms is None:
+    """The newest fifth of the rows is held out, a random one without dates that part so many."""
+    is_held = None if at_ms is None else _newest(at_ms)
+    if is_held is None:
         trained, held = next(iter(folds(converted, fewer_groups(groups), seed=_SEED)))
-        return Split(trained, held, None, 0)
-    cut_ms = float(np.quantile(at_ms, 1 - 1 / _PARTS, method="lower"))
-    is_held = at_ms > cut_ms
+        return Split(trained, held, 0)
     # The side with most rows of a group keeps it. Its other rows would be known, or would know what comes.
     size = int(groups.max()) + 1
     held_share = np.bincount(groups, weights=is_held, minlength=size) / np.maximum(
@@ -65,8 +63,16 @@ def split_rows(converted: Vector, groups: Indexes, at_ms: Vector | None) -> Spli
     )
     goes_to_held = held_share[groups] > 0.5
     trained, held = np.flatnonzero(~is_held & ~goes_to_held), np.flatnonzero(is_held & goes_to_held)
-    apart = len(at_ms) - len(trained) - len(held)
-    return Split(trained, held, float(at_ms[trained].max()) if len(trained) else cut_ms, apart)
+    return Split(trained, held, len(converted) - len(trained) - len(held))
+
+
+def _newest(at_ms: Vector) -> npt.NDArray[np.bool_] | None:
+    """About the newest fifth. None if rows of one date make it less than a tenth, or more than half."""
+    _, inverse, counts = np.unique(at_ms, return_inverse=True, return_counts=True)
+    later = 1 - np.cumsum(counts) / len(at_ms)  # the share of rows after each date
+    cut = int(np.argmin(np.abs(later - 1 / _PARTS)))
+    is_held: npt.NDArray[np.bool_] = inverse > cut
+    return is_held if _LEAST_HELD <= later[cut] <= _MOST_HELD else None
 
 
 def folds(

@@ -54,8 +54,8 @@ function NeedCalls({ keys }: { readonly keys: readonly Key[] }) {
   const more = keys.length > names.length ? ` and ${countText(keys.length - names.length)} more` : '';
   return (
     <p class="note warn">
-      The operator replaces the secret with which keys are stored. These keys have to be used once before the end of
-      that, or they are revoked: <strong>{names.join(', ')}</strong>
+      The operator replaces the secret with which keys are stored. Use each of these keys once before the replacement
+      ends, or it is revoked: <strong>{names.join(', ')}</strong>
       {more}. Nothing changes in your programs.
     </p>
   );
