@@ -83,7 +83,7 @@ describe('the runbooks of the manual', function () {
     ]);
   });
 
-  it('of an upgrade end with a database that this release can use', async () => {
+  it('on an upgrade end with a database that this release can use', async () => {
     const upgrade = await readFile(projectFile('docs/upgrade.md'), 'utf8');
     await runSection('Before', {}, {}, upgrade);
     const printed = await runSection('The database', {}, {}, upgrade);
@@ -91,7 +91,7 @@ describe('the runbooks of the manual', function () {
     expect(printed.at(-1)).to.include('The database has nothing that only earlier releases use');
   });
 
-  it('of a leaked key find it, take its scopes away, make another one and revoke it', async () => {
+  it('on a leaked key find it, take its scopes away, make another one and revoke it', async () => {
     const { key_id: key, secret } = await desk.act(createKey, { org_id: filled.id, name: 'Leaked' });
     await writeFile(join(directory, 'leaked.txt'), `LEADSCORE_KEY=${secret}\n`);
     const [found, ...others] = await runSection('A leaked key', { ORG: filled.id, KEY: key });
@@ -103,7 +103,7 @@ describe('the runbooks of the manual', function () {
     expect(keys.find(({ name }) => name === 'HubSpot, second key')).to.deep.include({ scopes: ['score'] });
   });
 
-  it('of a person who leaves end the membership and the tokens', async () => {
+  it('on a person who leaves end the membership and the tokens', async () => {
     const email = 'ada@example.com';
     const { member_id: member } = await desk.act(addMember, { org_id: filled.id, email, role: 'admin' });
     const { token_id: token } = await desk.act(createToken, { name: 'of Ada' });
@@ -112,7 +112,7 @@ describe('the runbooks of the manual', function () {
     expect(await run('npx leadscore console token list', {})).to.not.include(token);
   });
 
-  it('of a person who asks and of an auditor print scores, and who read them', async () => {
+  it('on a person who asks and on an auditor print scores, and who read them', async () => {
     const ids = { ORG: filled.id, CRM_ID: filled.crmId };
     await runSection('A person who asks', ids);
     const person = JSON.parse(await readFile(join(directory, 'person.json'), 'utf8'));
@@ -126,7 +126,7 @@ describe('the runbooks of the manual', function () {
     expect(operator.map((line) => JSON.parse(line).action)).to.include('token.create');
   });
 
-  it('of a customer suspend, resume, export and delete the organisation, and take the deletion back', async () => {
+  it('on a customer suspend, resume, export and delete the organisation, and take the deletion back', async () => {
     const { org_id: acme } = await desk.act(createOrganisation, { name: 'Acme', plan: 'pro' });
     await runSection('Suspending an organisation', { ORG: acme });
     await runSection('An organisation that leaves', { ORG: filled.id });
@@ -137,11 +137,11 @@ describe('the runbooks of the manual', function () {
     expect(organisation).to.not.have.any.keys('suspended', 'deletion');
   });
 
-  it('of the retention compare the settings of processes', async () => {
+  it('on the retention compare the settings of processes', async () => {
     await runSection('Retention', {});
   });
 
-  it('of a new pepper count the keys, and end when no key in use lacks it', async () => {
+  it('on a new pepper count the keys, and end when no key in use lacks it', async () => {
     const { database, redisUrl, mongoUrl, act, leave } = await adminDesk();
     try {
       const { org_id: org } = await act(createOrganisation, { name: 'Beta', plan: 'pro' });

@@ -109,7 +109,7 @@ describe('after the deletion of an organisation that used everything', function 
       for (const reply of await gone.callsOfPrograms({ gateway }))
         expect(reply.status, reply.text).to.be.within(400, 499);
     for (const reply of await gone.openPages()) expect(reply.status, reply.text).to.be.within(400, 499);
-    // Gateways write refused calls later. Those of the neighbour came last.
+    // Gateways write refused calls later. The last ones are the neighbour's.
     await neighbour.refusedCalls();
     await eventually(async () => {
       const last = await service.redis.lindex(`{${neighbour.own.id}}:refused-calls`, 0);

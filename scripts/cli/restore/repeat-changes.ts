@@ -25,8 +25,8 @@ export async function* changesOf(database: Db, now: Date): AsyncGenerator<LostCh
 const erasuresPerWrite = 1_000;
 
 /**
- * Repeats the changes of a file in the restored database, or none of a file that is not whole. Keys and organisations that it does not have cannot be used
- * either.
+ * Repeats the changes of a file in the restored database, or none of a file that is not whole. Keys and organisations
+ * that it does not have cannot be used either.
  * @returns how many of each kind the database had a use for
  * @throws CliError when the file cannot be read; errors of MongoDB
  */
