@@ -39,7 +39,7 @@ export class UsedOrganisation {
   static async create(service: RunningService, word: string, like?: string): Promise<UsedOrganisation> {
     const { stores, clock } = service;
     const name = `Company ${word}`;
-    const fields = { name, plan: 'pro', policy: 'warn', won_values: [`won ${word}`] } as const;
+    const fields = { name, plan: 'pro', limit: 1_000_000, policy: 'warn', won_values: [`won ${word}`] } as const;
     let organisation = await stores.organisations.create(fields, new Date(clock.now()));
     if (like !== undefined) {
       await stores.organisations.remove(organisation._id);
