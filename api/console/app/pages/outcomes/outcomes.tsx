@@ -4,6 +4,7 @@ import { Load, Page, Problem } from '../../parts/page.js';
 import { call } from '../../server/call.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
+import { DaysCard } from './days-card.js';
 import { FileCard } from './file-card.js';
 import { GateMoves, type Outcomes, waitsForGrade } from './gate-moves.js';
 import { ResultCard } from './result-card.js';
@@ -112,6 +113,7 @@ export function OutcomesPage() {
             )}
             {sent && <ResultCard reply={sent.reply} parts={counted?.parts.length ?? 1} />}
             <GateMoves before={sent?.before} now={data} />
+            <DaysCard of={data} />
           </>
         )}
       </Load>
