@@ -53,7 +53,7 @@ export async function mixedScripts(redisUrl: string, runs: ScriptRuns = new Map(
     if (text === undefined) continue;
     for (const name of [text, digestOf(text)]) byOwn.set(name, { file, script });
   }
-  // A client sends the whole script after NOSCRIPT. That is the same run: a turn of its own would always be the older's.
+  // A client sends the whole script after NOSCRIPT. It is the same run: a turn of its own would always be the older's.
   const unknown = new Map<string, ('own' | 'older')[]>();
   const redis = new Redis(redisUrl);
   const send = redis.sendCommand.bind(redis);

@@ -76,7 +76,7 @@ describe('loops of a load', () => {
     let made = 0;
     const call = async (): Promise<void> => {
       made += 1;
-      await pause(20);
+      await new Promise(() => {});
     };
     const loop = openLoop({ gapMs: () => 0, isOver: () => false, maxInFlight: 5 }, call);
     expect(await loop.catch((error: Error) => error.message)).to.include('5 calls are in flight');

@@ -121,12 +121,14 @@ describe('leadscore restore, after the deletion of an organisation', () => {
   it('keeps what a backup has when the file is older: a deletion taken back, and one ordered for a later day', async () => {
     await order();
     await desk.document('restore', 'export', file);
+    const repeated = async () => Number((await desk.document('restore', 'finish', file)).deletions);
+    const all = await repeated();
     await desk.document('org', 'undelete', id);
-    expect(await desk.document('restore', 'finish', file)).to.include({ deletions: 0 });
+    expect(await repeated()).to.equal(all - 1);
     expect(await deletionOf()).to.equal(undefined);
     await desk.document('org', 'delete', id, '--name', 'Acme', '--after', '30');
     const deletion = await deletionOf();
-    expect(await desk.document('restore', 'finish', file)).to.include({ deletions: 1 });
+    expect(await repeated()).to.equal(all);
     expect(await deletionOf()).to.deep.equal(deletion);
     await desk.document('org', 'undelete', id);
   });

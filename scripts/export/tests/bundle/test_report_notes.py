@@ -126,7 +126,7 @@ def test_notes_scores_in_two_bands(tmp_path: Path) -> None:
 
 
 def test_bands_are_those_of_the_service() -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     verdict = (root / "shared" / "contract" / "verdict.ts").read_text(encoding="utf-8")
     assert "bandScores = ['0-19', '20-39', '40-59', '60-79', '80-100']" in verdict
     assert [bands_of([low, high]) for low, high in ((0, 19), (19, 20), (79, 80), (80, 100))] == [1, 2, 2, 1]
