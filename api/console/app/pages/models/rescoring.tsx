@@ -12,7 +12,7 @@ import type { ModelProps } from './model-props.js';
 
 const maxRows = 2_000_000;
 const occasions = [
-  ['promotion', 'after another version has come to score calls'],
+  ['promotion', 'once another version scores'],
   ['nightly', 'each night (UTC)'],
 ] as const;
 
@@ -27,9 +27,12 @@ export function RescoringCard({ model, changed }: ModelProps) {
     changed();
   };
   return (
-    <Card title="Stored leads" about="They can be scored again by themselves. Each lead counts once more.">
+    <Card
+      title="Stored leads"
+      about="Leads that were sent before can be scored again without a call. Each of them counts again."
+    >
       {rescore === undefined ? (
-        <p class="soft">They are not scored again by themselves.</p>
+        <p class="soft">This is off: stored leads keep their scores.</p>
       ) : (
         <p class={rescore.ended === undefined ? undefined : 'note warn'}>
           {rescore.ended && (
@@ -45,12 +48,12 @@ export function RescoringCard({ model, changed }: ModelProps) {
       {may('admin') && !isOpen && (
         <div class="row">
           <button type="button" class="button" onClick={() => setOpen(true)}>
-            Score them again…
+            {rescore === undefined ? 'Turn on…' : 'Change…'}
           </button>
           {rescore && <TurnOff model={model} changed={changed} />}
         </div>
       )}
-      {isOpen && <RescoringForm model={model} changed={saved} />}
+      {isOpen && <RescoringForm model={model} changed={saved} close={() => setOpen(false)} />}
     </Card>
   );
 }
@@ -72,8 +75,8 @@ function TurnOff({ model, changed }: ModelProps) {
   );
 }
 
-function RescoringForm(props: ModelProps) {
-  const { api } = useOrganisation();
+function RescoringForm(props: ModelProps & { readonly close: () => void }) {
+  const { api, base } = useOrganisation();
   const keys = useLoad<ShapeOf<typeof listKeysOutput>>(`${api}/keys`);
   return (
     <Load of={keys}>
@@ -82,7 +85,10 @@ function RescoringForm(props: ModelProps) {
           (key) => key.kind === 'live' && key.state === 'valid' && allows(key, 'jobs') && allows(key, 'read'),
         );
         return usable.length === 0 ? (
-          <p class="note">These jobs need a live key with the scopes jobs and read. Create one on the page API keys.</p>
+          <p class="note">
+            These jobs need a live key with the scopes jobs and read. Create one on the page{' '}
+            <a href={`${base}/keys`}>API keys</a>.
+          </p>
         ) : (
           <Choices {...props} keys={usable.map(({ key_id: id, name }) => [id, name] as const)} />
         );
@@ -91,7 +97,12 @@ function RescoringForm(props: ModelProps) {
   );
 }
 
-function Choices({ model, changed, keys }: ModelProps & { readonly keys: readonly (readonly [string, string])[] }) {
+function Choices({
+  model,
+  changed,
+  close,
+  keys,
+}: ModelProps & { readonly close: () => void; readonly keys: readonly (readonly [string, string])[] }) {
   const { api } = useOrganisation();
   const sender = useSend();
   const [when, setWhen] = useState<string>(model.rescore?.when ?? 'promotion');
@@ -127,6 +138,9 @@ function Choices({ model, changed, keys }: ModelProps & { readonly keys: readonl
       <div class="row">
         <button type="submit" class="button main" disabled={sender.isBusy}>
           Save
+        </button>
+        <button type="button" class="button" onClick={close}>
+          Cancel
         </button>
       </div>
       {sender.problem && <Problem problem={sender.problem} />}
