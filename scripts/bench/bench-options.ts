@@ -1,6 +1,7 @@
 import { projectFile } from '../../shared/process/project-root.js';
 import { readOptions, UsageError } from '../servers/run-to-end.js';
 import { bulkRowName } from './bulk/bulk.js';
+import { candidateRowName } from './candidates/candidate-run.js';
 import type { SectionOptions } from './report/tables.js';
 import { bareRow, comparedRow, mainScenario, mixedRow, mixedSingles, scenarios } from './scenarios.js';
 import { separateRowNames } from './separate-rows.js';
@@ -31,7 +32,7 @@ npm run bench -- [options]
   --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')};
                    or, without any of these: ${separateRowNames.join(', ')}
   --repeats N      number of windows per row
-  --rows N         rows of the file of ${bulkRowName} (400000)
+  --rows N         rows of the file of ${bulkRowName} or ${candidateRowName} (400000)
   --minutes N      length of each of ${sustainedRowNames.join(', ')} (2)
   --bundle PATH    model bundle instead of the demo's; its golden records are sent
   --profile DIR    write a CPU profile of each process of the service at its end, for Chrome's DevTools

@@ -1,5 +1,7 @@
 import type { OnEnd } from '../servers/run-to-end.js';
 import { bulkRowName, bulkSection } from './bulk/bulk.js';
+import { candidateRowName, candidateSection } from './candidates/candidate-run.js';
+import { promotionRowName, promotionSection } from './candidates/promotion.js';
 import { fleetRowNames, fleetSection } from './fleet/fleet.js';
 import { gradingRowName, gradingSection } from './grading/grading.js';
 import type { ReportSection, SectionOptions } from './report/tables.js';
@@ -17,6 +19,8 @@ const sections: readonly {
 }[] = [
   { key: 'grading', names: [gradingRowName], measure: (_, options) => gradingSection(options) },
   { key: 'bulk', names: [bulkRowName], measure: bulkSection },
+  { key: 'candidate', names: [candidateRowName], measure: candidateSection },
+  { key: 'promotion', names: [promotionRowName], measure: promotionSection },
   { key: 'fleet', names: fleetRowNames, measure: fleetSection },
   { key: 'idle', names: [idleRowName], measure: idleSection },
   { key: 'sustained', names: sustainedRowNames, measure: sustainedSection },

@@ -2,20 +2,15 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CliError } from '../../scripts/cli/context/cli-error.js';
-import { trainingPython } from '../../scripts/cli/train/python-environment.js';
 import { freePort } from '../../scripts/servers/server-process.js';
 import { projectFile } from '../../shared/process/project-root.js';
+import { installLimitMs, realPython, trainingLimitMs } from '../scripts/cli/train/real-python.js';
 import { freshClone, setUpLimitMs } from '../support/entry/fresh-clone.js';
 import { anyPort, noServers, ownCache } from '../support/entry/settings.js';
 import { StartedCommand } from '../support/entry/started-command.js';
-import { notInstalled } from '../support/leave-out.js';
 import { markdownBlocks } from '../support/markdown-blocks.js';
 import { runProgram } from '../support/run-program.js';
 import { startTimeoutMs } from '../support/service/service.js';
-
-const installLimitMs = 300_000;
-const trainingLimitMs = 300_000;
 
 /** Placeholders of the document, and how the ids that they stand for look when a command prints them. */
 const placeholders = {
@@ -35,11 +30,7 @@ describe('docs/train.md', () => {
 
   it('goes from nothing to a score over HTTP by its commands', async function () {
     this.timeout(installLimitMs + setUpLimitMs + trainingLimitMs + 4 * startTimeoutMs);
-    const { signal } = new AbortController();
-    await trainingPython({ say: () => undefined, signal }).catch((error: unknown) => {
-      if (!(error instanceof CliError)) throw error;
-      notInstalled(this, { reason: error.message, remedy: 'install Python 3.10 or later, and give pip an index' });
-    });
+    await realPython(this);
     const directory = await freshClone();
     // The environment of this project: another download would take minutes.
     await mkdir(join(directory, '.local'), { recursive: true });

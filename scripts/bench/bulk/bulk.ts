@@ -9,7 +9,7 @@ import { BulkCaller } from './bulk-job.js';
 
 export const bulkRowName = 'bulk';
 
-const quickRows = 100_000;
+export const quickRows = 100_000;
 const rssEveryMs = 250;
 const singlesPerSecond = 100;
 const singlesWindowMs = 8_000;
@@ -71,7 +71,7 @@ async function fileOfAllLeads(directory: string): Promise<string> {
 }
 
 /** All processes that serve a job. The pool has started those of low priority by the end of the first job. */
-function groupsOf({ groups }: BenchService): ProcessGroups {
+export function groupsOf({ groups }: BenchService): ProcessGroups {
   const [pool = 0] = groups.workers ?? [];
   return { ...groups, workers: [pool, ...childProcessIds(pool)] };
 }

@@ -20,6 +20,7 @@ export interface BenchService extends MeasuredTarget, Preparation {
   /** Keys and model of the second organisation. */
   readonly second: Preparation;
   readonly database: Db;
+  readonly redisUrl: string;
   readonly versions: { readonly redis: string; readonly mongod: string };
   /** Resolves with the reason when a gateway or the pool ends. */
   readonly ended: Promise<string>;
@@ -67,6 +68,7 @@ export async function startBenchService(
     ...callerOf(first),
     second: callerOf(second),
     database,
+    redisUrl: redis.url,
     groups: processesOf(stack, servers),
     versions: {
       mongod: String((await database.admin().serverInfo()).version),

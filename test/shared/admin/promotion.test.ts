@@ -118,7 +118,16 @@ describe('the promotion of a candidate', () => {
     const other = (await desk.act(createOrganisation, { name: 'Beta', plan: 'pro' })).org_id;
     const ada = personOf(other, 'admin');
     const viewer = personOf(org, 'viewer');
+    const proposed = { model_id: id, version: '2.0.0' };
     for (const [byOther, byViewer] of [
+      [
+        () => desk.act(setCandidate, { org_id: other, ...proposed }, ada),
+        () => desk.act(setCandidate, { org_id: org, ...proposed }, viewer),
+      ],
+      [
+        () => desk.act(dropCandidate, { org_id: other, model_id: id }, ada),
+        () => desk.act(dropCandidate, { org_id: org, model_id: id }, viewer),
+      ],
       [
         () => desk.act(promoteCandidate, { org_id: other, model_id: id, ...named }, ada),
         () => desk.act(promoteCandidate, { org_id: org, model_id: id, ...named }, viewer),

@@ -6,6 +6,7 @@ import { callIdGenerator, jobIdOf, newId, organisationNumber } from '../../../sh
 import { requestBundleCheck } from '../../../shared/messages/bundle-check-job.js';
 import { requestGrading } from '../../../shared/messages/grading-job.js';
 import { turnQueues } from '../../../shared/messages/turn-queue.js';
+import { mastersOf } from '../../../shared/redis/connect.js';
 import {
   activeCountersKey,
   callKey,
@@ -196,7 +197,8 @@ export async function everything(database: Db, redis: Redis): Promise<ReadonlyMa
       value instanceof Binary ? Buffer.from(value.buffer).toString('latin1') : value;
     texts.set(name, documents.map((document) => JSON.stringify(unwrapped(document), plain)).join('\n'));
   }
-  for (const key of (await redis.keys('*')).sort()) texts.set(`redis ${key}`, await textOf(redis, key));
+  const keys = await Promise.all(mastersOf(redis).map((master) => master.keys('*')));
+  for (const key of keys.flat().sort()) texts.set(`redis ${key}`, await textOf(redis, key));
   return texts;
 }
 

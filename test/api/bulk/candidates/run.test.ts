@@ -61,9 +61,11 @@ describe('the run of a candidate', () => {
     await dropRun();
 
     /** Dies before or after the call with this number, as if the process was killed there. */
-    const killedAt = async (name: 'scoreParts' | 'put' | 'advance', number: number, when: 'before' | 'after') => {
+    const runStore = CandidateRunStore.prototype;
+    const holders = { setTotal: runStore, put: CandidateScoreStore.prototype, advance: runStore, end: runStore };
+    type Step = 'scoreParts' | keyof typeof holders;
+    const killedAt = async (name: Step, number: number, when: 'before' | 'after') => {
       const stopping = new AbortController();
-      const holders = { put: CandidateScoreStore.prototype, advance: CandidateRunStore.prototype };
       let calls = 0;
       const dying =
         <Sent extends readonly unknown[], Reply>(work: (...sent: Sent) => Promise<Reply>) =>
@@ -98,9 +100,11 @@ describe('the run of a candidate', () => {
     };
 
     const firstOfAll = [
+      ['setTotal', 1],
       ['scoreParts', 1],
       ['put', 1],
       ['advance', 1],
+      ['end', 1],
     ] as const;
     const later = [
       ['scoreParts', 4],

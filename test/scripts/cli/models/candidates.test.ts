@@ -84,6 +84,19 @@ describe('a version that is imported into an existing model', () => {
     expect(stdout).to.match(/2\.0\.0 \(candidate\).*\n.*1\.0\.0 \(active\)/);
   });
 
+  it('is refused as a candidate of a model of another organisation, and nothing is stored', async () => {
+    const other = await desk.newOrganisation();
+    const words = ['model', 'import', next, '--org', other, '--model', model, '--candidate'];
+    const { code, message } = await refused(words);
+    expect(code).to.equal('not_found');
+    expect(message).to.include(`There is no model ${model}`);
+    const after = await shown();
+    expect(after.versions).to.have.length(1);
+    expect(after).to.not.have.property('candidate');
+    const stored = await desk.stores.database.collection('model_versions').countDocuments({ organisation_id: other });
+    expect(stored, 'versions of the other organisation').to.equal(0);
+  });
+
   it('is no candidate any longer once it serves', async () => {
     await storeNext();
     const served = await desk.document('model', 'set', model, '--version', '2.0.0');

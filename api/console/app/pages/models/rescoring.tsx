@@ -11,10 +11,15 @@ import { useSend } from '../../server/use-send.js';
 import type { ModelProps } from './model-props.js';
 
 const maxRows = 2_000_000;
+/** The texts of the choice are short, because a select cuts longer ones. */
 const occasions = [
-  ['promotion', 'once another version scores'],
-  ['nightly', 'each night (UTC)'],
+  ['promotion', 'When the version changes'],
+  ['nightly', 'Each night (UTC)'],
 ] as const;
+const occasionTexts = {
+  promotion: 'after another version has come to score calls',
+  nightly: 'each night (UTC)',
+} as const;
 
 /** When the stored leads of a model are scored again by themselves; nothing for viewers of a model without it. */
 export function RescoringCard({ model, changed }: ModelProps) {
@@ -40,8 +45,8 @@ export function RescoringCard({ model, changed }: ModelProps) {
               This ended on {instantText(rescore.ended.at)}. {rescore.ended.reason}{' '}
             </strong>
           )}
-          At most {countText(rescore.at_most)} leads, {occasions.find(([when]) => when === rescore.when)?.[1]}, under
-          the key {rescore.key_name ?? rescore.key_id}. Set by {rescore.by}, {instantText(rescore.since)}.{' '}
+          At most {countText(rescore.at_most)} leads, {occasionTexts[rescore.when]}, under the key{' '}
+          {rescore.key_name ?? rescore.key_id}. Set by {rescore.by}, {instantText(rescore.since)}.{' '}
           {rescore.job_id && may('admin') && <a href={`${base}/jobs/${rescore.job_id}`}>The last job</a>}
         </p>
       )}
@@ -53,7 +58,7 @@ export function RescoringCard({ model, changed }: ModelProps) {
           {rescore && <TurnOff model={model} changed={changed} />}
         </div>
       )}
-      {isOpen && <RescoringForm model={model} changed={saved} close={() => setOpen(false)} />}
+      {isOpen && <RescoringForm model={model} changed={saved} cancel={() => setOpen(false)} />}
     </Card>
   );
 }
@@ -75,8 +80,12 @@ function TurnOff({ model, changed }: ModelProps) {
   );
 }
 
-function RescoringForm(props: ModelProps & { readonly close: () => void }) {
-  const { api, base } = useOrganisation();
+interface FormProps extends ModelProps {
+  readonly cancel: () => void;
+}
+
+function RescoringForm(props: FormProps) {
+  const { api } = useOrganisation();
   const keys = useLoad<ShapeOf<typeof listKeysOutput>>(`${api}/keys`);
   return (
     <Load of={keys}>
@@ -85,10 +94,7 @@ function RescoringForm(props: ModelProps & { readonly close: () => void }) {
           (key) => key.kind === 'live' && key.state === 'valid' && allows(key, 'jobs') && allows(key, 'read'),
         );
         return usable.length === 0 ? (
-          <p class="note">
-            These jobs need a live key with the scopes jobs and read. Create one on the page{' '}
-            <a href={`${base}/keys`}>API keys</a>.
-          </p>
+          <p class="note">These jobs need a live key with the scopes jobs and read. Create one on the page API keys.</p>
         ) : (
           <Choices {...props} keys={usable.map(({ key_id: id, name }) => [id, name] as const)} />
         );
@@ -100,9 +106,9 @@ function RescoringForm(props: ModelProps & { readonly close: () => void }) {
 function Choices({
   model,
   changed,
-  close,
+  cancel,
   keys,
-}: ModelProps & { readonly close: () => void; readonly keys: readonly (readonly [string, string])[] }) {
+}: FormProps & { readonly keys: readonly (readonly [id: string, name: string])[] }) {
   const { api } = useOrganisation();
   const sender = useSend();
   const [when, setWhen] = useState<string>(model.rescore?.when ?? 'promotion');
@@ -139,7 +145,7 @@ function Choices({
         <button type="submit" class="button main" disabled={sender.isBusy}>
           Save
         </button>
-        <button type="button" class="button" onClick={close}>
+        <button type="button" class="button" onClick={cancel}>
           Cancel
         </button>
       </div>

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { leadsCsv } from '../../../../scripts/leads/lead-record.js';
+import { pastColumns, pastLeads } from '../../../../scripts/leads/past-leads.js';
+import { projectFile } from '../../../../shared/process/project-root.js';
+import { scored } from '../../../support/http/score-reply.js';
+import { leaveOut } from '../../../support/leave-out.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../../support/service/service.js';
+import { workspace } from '../../../support/service/workspace.js';
+import { callCli, cliDocument } from '../cli-call.js';
+import { installLimitMs, keepingPython, realPython, trainingLimitMs } from './real-python.js';
+import { settingsOf } from './stored-history.js';
+
+/** See keep_model.py. */
+interface KeptRows {
+  readonly records: readonly Readonly<Record<string, string>>[];
+  readonly raw: readonly number[];
+  readonly likelihoods: readonly number[];
+}
+
+/** Half of the last decimal, and what a difference of 1e-6 in `raw` may add. */
+const fourDecimals = 0.00005 + 0.000005;
+
+const realTable = 'x-education-leads';
+const ofRealTable = ['--converted', 'Converted', '--skip', 'Tags', '--skip', 'Lead Quality', '--missing', 'Select'];
+
+describe('leadscore train FILE --org, with Python', () => {
+  let python: string;
+  let service: RunningService;
+  let folder: string;
+
+  before(async function () {
+    this.timeout(installLimitMs + startTimeoutMs);
+    python = await realPython(this);
+    service = await sharedService('default');
+  });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'leadscore-csv-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  /** Trains on a file, imports the model, and compares 300 rows of the file over HTTP with the classifier in Python. */
+  async function expectServedAsTrained(file: string, words: readonly string[]): Promise<void> {
+    const own = await workspace(service);
+    const out = join(folder, 'model');
+    const trained = ['train', file, ...words, '--out', out, '--org', own.id, '--budget', '10'];
+    const named = ['--python', await keepingPython(python, folder)];
+    const document = await cliDocument([...trained, ...named], await settingsOf(service));
+    const { records, raw, likelihoods }: KeptRows = JSON.parse(await readFile(join(folder, 'rows.json'), 'utf8'));
+    expect(records).to.have.length(300);
+    expect(new Set(raw).size).to.be.above(100);
+
+    const { model_version: version, scores } = scored(await own.score(records, { modelId: String(document.model_id) }));
+    expect(version).to.equal((document.training as { readonly version: string }).version);
+    for (const [row, { conversion_likelihood: likelihood }] of scores.entries())
+      expect(likelihood, `row ${row}`).to.be.closeTo(likelihoods[row] ?? Number.NaN, fourDecimals);
+
+    const { exitCode, stdout } = await callCli(['model', 'check', join(folder, 'checked'), '--json']);
+    expect(exitCode, stdout).to.equal(0);
+    const [checked] = JSON.parse(stdout).bundles;
+    expect(checked.golden).to.include({ records: 300 });
+    expect(checked.golden.largest_raw_difference).to.be.below(1e-6);
+  }
+
+  it('serves 300 raw rows of a made-up table with the calibrated probabilities of the classifier', async function () {
+    this.timeout(trainingLimitMs);
+    const file = join(folder, 'past-leads.csv');
+    await writeFile(file, leadsCsv(pastLeads({ seed: 4, count: 1_500, now: new Date() })));
+    await expectServedAsTrained(file, ['--converted', pastColumns.won]);
+  });
+
+  it(`does the same for the real leads of ${realTable}`, async function () {
+    this.timeout(trainingLimitMs);
+    const file = projectFile(`../shared/data/${realTable}.csv.gz`);
+    if (!existsSync(file)) leaveOut(this, 'there are no real leads in ../shared/data', `put ${realTable}.csv.gz there`);
+    await expectServedAsTrained(file, ofRealTable);
+  });
+});
