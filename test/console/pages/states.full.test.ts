@@ -41,6 +41,7 @@ const operatorPages = [
   ['fleet', '/fleet', 'All organisations'],
   ['operator-sessions', '/operator-sessions', 'this browser'],
 ] as const;
+const cutName = longName.slice(0, 40);
 const measuredWidths = [390, 1440];
 const refusal = {
   status: 403,
@@ -64,10 +65,16 @@ describe('each page of the console in each state', function () {
       await page.setViewportSize({ width: 1440, height: 900 });
       await page.goto(`${site.service.url}${each.address}`);
       // Also the text of an option, which the browser does not show.
-      await page.getByText(each.text).first().waitFor({ state: 'attached' });
+      const text = page.getByText(each.text).first();
+      await text.waitFor({ state: 'attached' }).catch((error: Error) => {
+        throw new Error(`${each.page} ${each.state}: ${error.message}`);
+      });
       await ready(page);
       for (const width of measuredWidths) {
-        const faults = await layoutFaults(page, width);
+        // A select shows the beginning of a long name.
+        const faults = (await layoutFaults(page, width)).filter(
+          (fault) => !fault.includes(`in its field: "${cutName}`),
+        );
         if (faults.length > 0) found[`${each.page} ${each.state} at ${width}`] = faults;
       }
       await keepScreenshots(page, each);
@@ -182,7 +189,9 @@ describe('each page of the console in each state', function () {
     await opened.signIn('owner', filled.id);
     await changeReplies(opened.page, 'crowded');
     const states = addressesOf().map(([page, address]) => ({ page, state: 'too-much', address, text: longName }));
-    const others: Readonly<Record<string, string>> = { 'refused-calls': 'rate limited', usage: 'records' };
+    const others: Readonly<Record<string, string>> = {
+      ...{ 'refused-calls': 'rate limited', usage: 'records', settings: 'example.com', sessions: 'Sessions' },
+    };
     const named = states.map((each) => ({ ...each, text: others[each.page] ?? longName }));
     expect(await faultsOf(opened.page, named, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
     await opened.close();
