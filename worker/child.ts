@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { everyTick } from '../shared/async/ticks.js';
 import { type ChildConfig, readWorkerConfig } from '../shared/config/config.js';
 import { type Lane, lanes } from '../shared/contract/lanes.js';
 import { LatestScores } from '../shared/latest-scores/latest-scores.js';
@@ -14,7 +13,8 @@ import { laneTimings } from './lanes/lane-worker.js';
 import { PartitionWorkers } from './lanes/partition-workers.js';
 import { ModelRegistry } from './models/model-registry.js';
 import { CrashNoteWriter, noteDescriptor } from './pool/crash-note.js';
-import { type ChildMessage, heartbeatIntervalMs, type PoolMessage } from './pool/pool-child.js';
+import { Heartbeats, heartbeatTimings } from './pool/heartbeats.js';
+import type { ChildMessage, PoolMessage } from './pool/pool-child.js';
 import { addCounts } from './pool/worker-counts.js';
 import { beginChunk } from './scoring/score-chunk.js';
 
@@ -69,12 +69,18 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
   const lane = lanes.find((each) => each === given);
   if (lane === undefined) throw new Error(`a worker needs its lane as second argument, but got ${given}`);
   if (lane !== 'singles' && config.lowersPriority) lowerPriority(nicenessOf[lane]);
+  const report = reporter(registry);
+  const beat = () => report(registry.counts.loads >= maxLoads ? 'worn' : 'heartbeat');
+  const heartbeats = new Heartbeats({ ...heartbeatTimings, beat });
   const workers = new PartitionWorkers({
     self: { id, partitions: config.partitions },
     lane,
     connection: connect(lane, 'blocking'),
     commands,
-    begin: (chunk) => beginChunk(chunk, scoring),
+    begin: (chunk) => {
+      const score = beginChunk(chunk, scoring);
+      return (signal) => heartbeats.during(() => score(signal));
+    },
     crashNote,
     timings: laneTimings,
     logger,
@@ -88,21 +94,19 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
     workers.leaveToSuccessor();
     process.kill(process.pid, 'SIGTERM');
   });
-  reportToPool(registry);
+  report('ready');
+  heartbeats.start();
 }
 
-/** Sends `ready` once, then heartbeats, which are `worn` when this process should be replaced. */
-function reportToPool(registry: ModelRegistry): void {
-  if (process.send === undefined) return;
+/** @returns sends a message with the counts since the message before. A process without a pool sends none. */
+function reporter(registry: ModelRegistry): (kind: ChildMessage['kind']) => void {
   let reported = registry.counts;
-  const send = (kind: ChildMessage['kind']) => {
+  return (kind) => {
     const { counts } = registry;
     const message: ChildMessage = { kind, ...addCounts(counts, reported, -1) };
     reported = counts;
     process.send?.(message);
   };
-  send('ready');
-  everyTick(heartbeatIntervalMs, () => send(registry.counts.loads >= maxLoads ? 'worn' : 'heartbeat'));
 }
 
 const config: ChildConfig = readWorkerConfig();

@@ -21,6 +21,7 @@ import { connect, connectSubscriber, type ScoringProcess } from '../connections.
 import { CallDays } from '../http/call-days.js';
 import { startScoring } from '../services.js';
 import { observeRunner } from './metrics.js';
+import { RowReader } from './rows/row-reader.js';
 import { Runner } from './runner.js';
 
 /*
@@ -49,7 +50,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const scoring = await startScoring(owner, connections, { caches, sumsFieldDays: true });
   const health = lifecycle.add(new RedisHealth(commands, { ...config.timings.redis, outage: logger.outages.Redis }));
   const stopping = new AbortController();
-  const jobs = new JobStore(database);
+  const [jobs, uploads] = [new JobStore(database), new JobUploadStore(database)];
   const metrics = createMetrics();
   const watch = lifecycle.add(new ClockWatch(commands, logger));
   observeClock(metrics, watch);
@@ -67,7 +68,8 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
       logger,
       jobs,
       counts: observeRunner(metrics, jobs),
-      uploads: new JobUploadStore(database),
+      uploads,
+      rowReader: new RowReader(scoring.slices, uploads),
       newCallId: callIdGenerator(),
       redisNowMs: () => redisNowMs(commands),
       requestTimeoutMs: config.requestTimeoutMs,

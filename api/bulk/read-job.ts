@@ -4,6 +4,7 @@ import { allowanceOf } from '../../shared/contract/plans.js';
 import { type Job, jobLimits, maxStoredBytes } from '../../shared/store/jobs/job-documents.js';
 import type { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
 import { type EndReadingDeps, failJob, NoLongerReading, removeUnused, startRunning } from './reading/end-reading.js';
+import { PartPlaces } from './reading/part-places.js';
 import { InputFault, readInput } from './reading/read-input.js';
 import { countedFields, unreadInput } from './rows/input-counts.js';
 
@@ -16,8 +17,9 @@ export interface ReadJobDeps extends EndReadingDeps {
 const progressEveryMs = 1_000;
 
 /**
- * Reads the uploaded file of a job and cuts it into slices. A file that cannot be read makes the job `failed`, with a
- * sentence for people. After a crash, reading begins again: slices that exist stay, because the cuts are the same.
+ * Reads the uploaded file of a job and cuts it into slices. The rows of a plain file stay in the upload. A file that
+ * cannot be read makes the job `failed`, with a sentence for people. After a crash, reading begins again: slices that
+ * exist stay, because the cuts are the same.
  * @throws errors of MongoDB; the reason of `stopping`
  */
 export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
@@ -27,6 +29,8 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
   const signal = AbortSignal.any([stopping, left.signal]);
   let readBytes = 0;
   const digest = createHash('sha256');
+  const places = new PartPlaces();
+  const read = uploads.read(job._id, (part) => places.add(part));
   const timer = setInterval(() => void storeProgress(), progressEveryMs);
   const storeProgress = async (): Promise<void> => {
     const changed = await jobs.change(job._id, ['reading'], { $set: { read_bytes: readBytes } }).catch(() => job);
@@ -41,12 +45,16 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       header_line,
       notices,
       unknown,
-    } = await readInput(hashed(uploads.read(job._id), digest), job.options, {
+      isInPlace,
+    } = await readInput(hashed(read, digest), job.options, {
       knownFields: compiled.knownFields,
+      mayStayInPlace: true,
       onSlices: (added) =>
         slices.add(
           job._id,
-          added.map(({ input, ...slice }) => ({ slice, input })),
+          added.map(({ input, bytes, ...slice }) =>
+            input === undefined ? { slice: { ...slice, range: places.rangeOf(bytes) } } : { slice, input },
+          ),
         ),
       onProgress: (bytes) => {
         readBytes = bytes;
@@ -60,6 +68,8 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
     const file = { shape, rows, slices: count, header_line, fields: countedFields(model) };
     const input = unreadInput(model, unknown);
     await startRunning(job, { file, input, notices, sha256 }, deps);
+    // Its parts go when their rows have results.
+    if (isInPlace) return;
   } catch (error) {
     if (error instanceof NoLongerReading) return await removeUnused(job, deps);
     if (!(error instanceof InputFault || error instanceof ApiError)) throw error;

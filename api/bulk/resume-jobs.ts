@@ -62,7 +62,7 @@ async function fits(
   organisation: Parameters<ResumeDeps['metering']['usage']>[0],
   { metering, slices }: ResumeDeps,
 ): Promise<boolean> {
-  const [next] = await slices.list(job._id, { from: job.settled.slices, limit: 1, state: 'pending' });
+  const [next] = await slices.list(job._id, { from: job.settled.slices, limit: 1, state: 'open' });
   const usage = await metering.usage(organisation, job.bucket);
   return usage.current + (next?.rows ?? 1) <= stopOf(usage, job.options.stop_at);
 }

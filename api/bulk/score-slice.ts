@@ -12,7 +12,8 @@ import type { AdmittedModel, ScoringCall } from '../call/scoring-call.js';
 import type { CallDays } from '../http/call-days.js';
 import type { ScoringServices } from '../services.js';
 import { sliceInput } from './rows/input-counts.js';
-import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
+import type { RowReader } from './rows/row-reader.js';
+import { fileRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
 import { storedRows } from './rows/stored-rows.js';
 import { unusedValues } from './rows/unused-values.js';
 import type { ReserveTicket } from './turns/reserve-order.js';
@@ -23,6 +24,7 @@ export interface SliceDeps
   readonly database: Db;
   readonly callDays: Pick<CallDays, 'addRecords'>;
   readonly slices: SliceStore;
+  readonly rowReader: RowReader;
   readonly workspaces: Pick<WorkspaceCache, 'manifest' | 'workspace'>;
   readonly newCallId: (nowMs: number, organisationId: string) => string;
   readonly redisNowMs: () => Promise<number>;
@@ -63,10 +65,10 @@ export async function scoreSlice(
   // Before stored leads are read: the second pass of an erasure that comes after the read then finds the call.
   const arrived = { redisMs: await deps.redisNowMs(), monotonicMs: performance.now() };
   const isStored = job.options.stored !== undefined;
-  const input = await slices.read(slice._id, 'input');
+  const input = await deps.rowReader.rowsOf(slice);
   const rows = isStored
     ? await storedRows(job, { slice, input }, model, deps)
-    : await inflatedRows({ shape: job.file.shape, knownFields: model.knownFields }, slice, input);
+    : await fileRows({ shape: job.file.shape, knownFields: model.knownFields }, slice, input);
   const whole = callOf(job, rows, arrived, deps);
   const { organisation } = await admission.admit(whole);
   if (whole.records.length === 0) return await finishWithoutCall(job, slice, rows, deps);

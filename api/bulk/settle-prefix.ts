@@ -16,14 +16,14 @@ import type { ReadJob } from './score-slice.js';
 export interface SettleDeps {
   readonly jobs: JobStore;
   readonly slices: SliceStore;
+  readonly uploads: JobUploadStore;
   readonly clock: Clock;
   /** Max duration of a call and of what follows it: a lease. */
   readonly leaseMs: number;
 }
 
-/** Further dependencies for the end of a job. */
-export interface CompleteDeps {
-  readonly uploads: JobUploadStore;
+/** Dependencies for the end of a job. */
+export interface CompleteDeps extends Pick<SettleDeps, 'jobs' | 'uploads' | 'clock'> {
   readonly retentionMs: number;
 }
 
@@ -44,7 +44,7 @@ const endedAfterLeases = 3;
 export async function settlePrefix(
   job: ReadJob,
   ended: ReadonlySet<string>,
-  { jobs, slices, clock, leaseMs }: SettleDeps,
+  { jobs, slices, uploads, clock, leaseMs }: SettleDeps,
 ): Promise<JobTotals> {
   const hasEnded = ({ _id, outcome }: JobSlice): boolean =>
     ended.has(_id) || (outcome !== undefined && outcome.done_at.getTime() + endedAfterLeases * leaseMs < clock.now());
@@ -52,7 +52,7 @@ export async function settlePrefix(
   let input = job.input;
   for (;;) {
     const next = await slices.list(job._id, { from: totals.slices, limit: slicesPerStep });
-    const ready: Settling[] = [];
+    const ready: (Settling & { readonly slice: JobSlice })[] = [];
     let sums = totals;
     let inputSums = input;
     let notices: readonly string[] = [];
@@ -69,8 +69,13 @@ export async function settlePrefix(
     // A slice was voided since it was read. The slices before it are settled by the next turn.
     if (!(await slices.settle(ready))) return totals;
     const settled = ready.map(({ slice }) => slice._id);
-    // Before the prefix moves: a runner that dies in between repeats both.
+    // Before the prefix moves: a runner that dies in between repeats all.
     await slices.removeInputs(settled);
+    const ranges = ready.flatMap(({ slice: { range } }) => range ?? []);
+    const [first, last] = [ranges[0], ranges.at(-1)];
+    // The end of a job removes what is left.
+    if (first !== undefined && last !== undefined && sums.slices < job.file.slices)
+      await uploads.removeRanges(job._id, first, last);
     // Another runner may have done the same, with the same sums.
     if (!(await jobs.advance({ ...job, settled: totals }, sums, { input: inputSums, notices }))) return totals;
     [totals, input] = [sums, inputSums];
@@ -104,7 +109,7 @@ function totalsWith(sums: JobTotals, { rows, outcome }: JobSlice): JobTotals {
 export async function completeIfSettled(
   job: Job,
   settled: JobTotals,
-  { jobs, uploads, clock, retentionMs }: Pick<SettleDeps, 'jobs' | 'clock'> & CompleteDeps,
+  { jobs, uploads, clock, retentionMs }: CompleteDeps,
 ): Promise<boolean> {
   if (job.file === undefined || settled.slices < job.file.slices) return false;
   // An upload is still there when a runner removes it, or ended before it had.

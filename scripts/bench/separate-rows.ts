@@ -2,6 +2,7 @@ import type { OnEnd } from '../servers/run-to-end.js';
 import { bulkRowName, bulkSection } from './bulk/bulk.js';
 import { candidateRowName, candidateSection } from './candidates/candidate-run.js';
 import { promotionRowName, promotionSection } from './candidates/promotion.js';
+import { consoleRowName, consoleSection } from './console/console.js';
 import { fleetRowNames, fleetSection } from './fleet/fleet.js';
 import { gradingRowName, gradingSection } from './grading/grading.js';
 import type { ReportSection, SectionOptions } from './report/tables.js';
@@ -18,6 +19,7 @@ const sections: readonly {
   readonly measure: (names: readonly string[], options: SectionOptions) => Promise<ReportSection>;
 }[] = [
   { key: 'grading', names: [gradingRowName], measure: (_, options) => gradingSection(options) },
+  { key: 'console', names: [consoleRowName], measure: (_, options) => consoleSection(options) },
   { key: 'bulk', names: [bulkRowName], measure: bulkSection },
   { key: 'candidate', names: [candidateRowName], measure: candidateSection },
   { key: 'promotion', names: [promotionRowName], measure: promotionSection },

@@ -52,7 +52,7 @@ export const notInherited: Settings = Object.fromEntries(
 /** Settings of a service that a program starts for itself: free ports, two workers, and the defaults of all others. */
 export const ownSettings = (keyPepper: string): Settings => ({
   ...notInherited,
-  ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' },
+  ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0', CONSOLE_PORT: '0' },
   ...{ WORKERS: '2', LOWER_PRIORITY: undefined, LOG_LEVEL: 'warn', KEY_PEPPER: keyPepper },
 });
 

@@ -131,8 +131,6 @@ export interface ChildMessage extends WorkerCounts {
   readonly kind: 'ready' | 'heartbeat' | 'worn';
 }
 
-export const heartbeatIntervalMs = 500; // a tenth of the hang limit
-
 /** A tick of the CPU times in /proc; see proc(5). Linux reports 100 ticks a second on all common machines. */
 const tickMs = 10;
 

@@ -3,7 +3,7 @@ import { knownAmong } from '../../../shared/files/other-format.js';
 import { FileRecords } from '../../../shared/files/reading/file-records.js';
 import { inflatedPieces } from '../../../shared/files/reading/inflate-file.js';
 import { InputFault } from '../../../shared/files/reading/input-fault.js';
-import { type TextForm, utf8Pieces } from '../../../shared/files/reading/text-pieces.js';
+import { type TextForm, utf8Mark, utf8Pieces } from '../../../shared/files/reading/text-pieces.js';
 import { resultHeader } from '../../../shared/files/result-columns.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
@@ -30,6 +30,8 @@ export interface ReadFile {
   readonly notices: readonly string[];
   /** Columns of a CSV that the model does not know: see `ReadHeader`. */
   readonly unknown: readonly string[];
+  /** Whether its slices are ranges of the upload. */
+  readonly isInPlace: boolean;
 }
 
 /** The limits of jobs; tests lower them. */
@@ -37,6 +39,8 @@ export type FileLimits = { readonly [Name in keyof typeof jobLimits]: number };
 
 export interface ReadDeps {
   readonly knownFields: KnownFields;
+  /** Whether slices may leave their rows in the upload. Only those of plain UTF-8 do. */
+  readonly mayStayInPlace?: boolean;
   /** Receives the slices in order, a few at a time. The next ones come when it has resolved. */
   readonly onSlices: (slices: readonly RawSlice[]) => Promise<void>;
   /** Receives the bytes of the upload, as sent, that were read so far. */
@@ -58,11 +62,17 @@ const formatAdvice = {
 export async function readInput(
   upload: AsyncIterable<Uint8Array>,
   options: Pick<JobOptions, 'format' | 'crm_id_field' | 'strict' | 'include_input' | 'explain'>,
-  { knownFields, onSlices, onProgress = () => undefined, signal, limits: lowered }: ReadDeps,
+  { knownFields, mayStayInPlace = false, onSlices, onProgress = () => undefined, signal, limits: lowered }: ReadDeps,
 ): Promise<ReadFile> {
   const limits = { ...jobLimits, ...lowered };
   const { format } = options;
-  const cutter = new SliceCutter({ limits, onSlices });
+  const form: TextForm = { hasMark: false, encoding: 'utf-8' };
+  let isGzip = false;
+  const source = () => ({
+    isRange: mayStayInPlace && !isGzip && form.encoding === 'utf-8',
+    textAt: form.hasMark ? utf8Mark.length : 0,
+  });
+  const cutter = new SliceCutter({ limits, source, onSlices });
   const survey = new RowSurvey(knownFields);
   const json = new JsonSurvey(knownFields, options.crm_id_field);
   let shape: FileShape | undefined;
@@ -85,8 +95,10 @@ export async function readInput(
       return read.crmIdColumn;
     },
   });
-  const form: TextForm = { hasMark: false, encoding: 'utf-8' };
-  const pieces = inflatedPieces(upload, { inflatedBytes: limits.inflatedBytes, onProgress });
+  const onGzip = () => {
+    isGzip = true;
+  };
+  const pieces = inflatedPieces(upload, { inflatedBytes: limits.inflatedBytes, onProgress, onGzip });
   try {
     for await (const found of records.read(utf8Pieces(pieces, form))) {
       signal?.throwIfAborted();
@@ -115,6 +127,7 @@ export async function readInput(
       header_line: resultHeader({ ...shape, hasMark }, options),
       notices: [...survey.notices(), ...nameNotices, ...json.notices()],
       unknown,
+      isInPlace: source().isRange,
     };
   } finally {
     await cutter.settled();

@@ -1,6 +1,6 @@
 import type { FileForm } from '../../../shared/files/file-form.js';
 import type { JobSlice, SliceOutcome } from '../../../shared/store/jobs/job-documents.js';
-import { deflateQuickly, inflateMember } from '../../../shared/store/jobs/job-slices.js';
+import { deflateQuickly } from '../../../shared/store/jobs/job-slices.js';
 import type { ScoredRows } from '../../call/score-outcome.js';
 import { driverMembers, topReasons } from '../../call/score-reply.js';
 import type { CallRecord } from '../../call/scoring-call.js';
@@ -24,16 +24,10 @@ export interface SliceOutput {
   readonly errors: Buffer | undefined;
 }
 
-/**
- * Reads the rows of a slice.
- * @param input its rows as one gzip member
- * @throws Error when the input was removed
- */
-export async function inflatedRows(form: RowForm, slice: JobSlice, input: Buffer | undefined): Promise<SliceRows> {
-  if (input === undefined) throw new Error(`the rows of the slice ${slice._id} are missing`);
+/** Reads the rows of a slice. @param input its rows, inflated */
+export async function fileRows(form: RowForm, slice: JobSlice, input: Buffer): Promise<SliceRows> {
   const first = { row: slice.first_row, line: slice.first_line };
-  const parsed = await parseRows(await inflateMember(input), form, first);
-  return sliceRows(parsed, slice);
+  return sliceRows(await parseRows(input, form, first), slice);
 }
 
 export function sliceRows(parsed: readonly ParsedRow[], slice: Pick<JobSlice, 'first_row'>): SliceRows {

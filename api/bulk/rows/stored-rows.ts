@@ -2,7 +2,6 @@ import type { Db } from 'mongodb';
 import type { Cell } from '../../../shared/messages/cells.js';
 import type { KnownFields } from '../../../shared/messages/field-slots.js';
 import type { Job, JobSlice } from '../../../shared/store/jobs/job-documents.js';
-import { inflateMember } from '../../../shared/store/jobs/job-slices.js';
 import { readStoredLeads, type StoredLead, sentSince } from '../../../shared/store/jobs/stored-leads.js';
 import type { WorkspaceCache } from '../../admission/workspace-cache.js';
 import type { AdmittedModel } from '../../call/scoring-call.js';
@@ -20,17 +19,16 @@ export interface StoredRowsDeps {
  *
  * The caller has read the time of the call before. So a lead that is erased later is found by the second erasure, and
  * one that was erased before is an empty row.
- * @param input the prediction ids as one gzip member
- * @throws Error when the input was removed; errors of MongoDB
+ * @param input the prediction ids
+ * @throws errors of MongoDB
  */
 export async function storedRows(
   job: Pick<Job, 'org' | 'model' | 'created_at'>,
-  { slice, input }: { readonly slice: JobSlice; readonly input: Buffer | undefined },
+  { slice, input }: { readonly slice: JobSlice; readonly input: Buffer },
   model: AdmittedModel,
   { database, workspaces }: StoredRowsDeps,
 ): Promise<SliceRows> {
-  if (input === undefined) throw new Error(`the rows of the slice ${slice._id} are missing`);
-  const ids = String(await inflateMember(input)).split('\n');
+  const ids = String(input).split('\n');
   const leads = await readStoredLeads(database, ids);
   const sentAgain = await sentSince(
     database,

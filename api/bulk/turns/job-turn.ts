@@ -85,7 +85,7 @@ export class JobTurns {
     const { slices, stopping, jobs } = this.deps;
     const endMs = performance.now() + turnMs;
     const limit = windowsPerTurn * this.window.max;
-    const pending = await slices.list(job._id, { from: job.settled.slices, limit, state: 'pending' });
+    const pending = await slices.list(job._id, { from: job.settled.slices, limit, state: 'open' });
     let failed: unknown;
     let failedRows = job.settled.failed;
     const order = new ReserveOrder();

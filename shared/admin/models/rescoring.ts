@@ -20,7 +20,7 @@ export async function newRescoring(
   const now = new Date(clock.now());
   const key = await new ApiKeyStore(database, session).find(keyId);
   const problem = keyProblem(key, model.organisation_id, now);
-  if (problem !== undefined) throw invalid('rescore', `cannot have the key ${keyId}: ${problem}`);
+  if (problem !== undefined) throw invalid('rescore', `cannot have the key ${keyId}: ${problem} Choose another key.`);
   const done_for = when === 'nightly' ? dayText(dayNumber(now.getTime())) : model.version;
   return { when, key: keyId, at_most, by: actor.name, since: now, done_for };
 }

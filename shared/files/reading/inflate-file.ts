@@ -12,6 +12,8 @@ export interface InflateOptions {
   readonly inflatedBytes: number;
   /** Receives the bytes of the file, as stored, that were read so far. */
   readonly onProgress: (readBytes: number) => void;
+  /** Called before the first piece of a file that is gzip. */
+  readonly onGzip?: () => void;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface InflateOptions {
  */
 export async function* inflatedPieces(
   file: AsyncIterable<Uint8Array>,
-  { inflatedBytes, onProgress }: InflateOptions,
+  { inflatedBytes, onProgress, onGzip }: InflateOptions,
 ): AsyncGenerator<Buffer> {
   const sent = pieces(counted(file, onProgress));
   try {
@@ -29,6 +31,7 @@ export async function* inflatedPieces(
     if (first.done === true) return;
     const whole = withFirst(first.value, sent);
     const isGzip = gzipMark.every((byte, at) => first.value[at] === byte);
+    if (isGzip) onGzip?.();
     let length = 0;
     for await (const piece of isGzip ? pieces(inflated(whole)) : whole) {
       length += piece.length;

@@ -8,7 +8,7 @@ export interface TextForm {
   encoding: 'utf-8' | 'utf-16le' | 'utf-16be';
 }
 
-const utf8Mark = [0xef, 0xbb, 0xbf] as const;
+export const utf8Mark = [0xef, 0xbb, 0xbf] as const;
 
 const begins = (bytes: Uint8Array, mark: readonly number[]): boolean => mark.every((byte, at) => bytes[at] === byte);
 

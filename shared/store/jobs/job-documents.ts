@@ -146,10 +146,22 @@ export const endedAt = (nowMs: number, retentionMs: number): Required<Pick<Job, 
 });
 
 /**
- * `pending` until its call is recorded, `done` until its results are shown, then `settled`: its call can no longer be
- * voided.
+ * `pending` or `ranged` until its call is recorded, `done` until its results are shown, then `settled`: its call can no
+ * longer be voided. The rows of a `ranged` slice are a range of the upload. Runners before these ranges score `pending`
+ * slices alone, so they never miss the rows of one.
  */
-type SliceState = 'pending' | 'done' | 'settled';
+type SliceState = 'pending' | 'ranged' | 'done' | 'settled';
+
+/** The states of a slice that has no outcome. */
+export const openSliceStates = ['pending', 'ranged'] as const satisfies readonly SliceState[];
+
+/** Bytes of an upload, from one to before another, and the numbers of the first and the last part that have them. */
+export interface UploadRange {
+  readonly from: number;
+  readonly to: number;
+  readonly first_part: number;
+  readonly last_part: number;
+}
 
 /** Bytes of results and errors: of one slice, or of all slices before one. */
 export type SliceBytes = Pick<JobTotals, 'result_bytes' | 'result_gzip_bytes' | 'error_bytes' | 'error_gzip_bytes'>;
@@ -177,6 +189,8 @@ export interface JobSlice {
   readonly first_row: number;
   readonly first_line: number;
   readonly state: SliceState;
+  /** Where its rows are in the upload. Absent when they are stored as a blob. */
+  readonly range?: UploadRange;
   readonly outcome?: SliceOutcome;
   /** Set with `settled`. */
   readonly start?: SliceBytes;

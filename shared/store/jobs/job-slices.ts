@@ -10,6 +10,7 @@ import {
   type JobBlob,
   type JobSlice,
   jobOfSlice,
+  openSliceStates,
   type SliceBytes,
   type SliceOutcome,
   sliceId,
@@ -65,34 +66,31 @@ export class SliceStore {
   }
 
   /**
-   * Stores slices with their input. Existing ones stay as they are: reading begins again after a crash.
+   * Stores slices with their input, unless it is a range of the upload. Existing ones stay as they are: reading begins
+   * again after a crash.
    * @param options of a transaction, if the caller has one
    */
   async add(
     jobId: string,
     added: readonly {
       readonly slice: Omit<JobSlice, '_id' | 'state'> & { readonly number: number };
-      readonly input: Uint8Array;
+      readonly input?: Uint8Array;
     }[],
     options: WriteOptions | typeof majority = majority,
   ): Promise<void> {
     if (added.length === 0) return;
     // The input first: a slice without its input could not be scored.
-    await this.blobs.bulkWrite(
-      added.map(({ slice, input }) => ({
-        updateOne: {
-          filter: { _id: blobId(sliceId(jobId, slice.number), 'input') },
-          update: { $setOnInsert: { data: new Binary(input) } },
-          upsert: true,
-        },
-      })),
-      { ordered: false, ...options },
-    );
+    const inputs = added.flatMap(({ slice, input }) => {
+      if (input === undefined) return [];
+      const filter = { _id: blobId(sliceId(jobId, slice.number), 'input') };
+      return { updateOne: { filter, update: { $setOnInsert: { data: new Binary(input) } }, upsert: true } };
+    });
+    if (inputs.length > 0) await this.blobs.bulkWrite(inputs, { ordered: false, ...options });
     await this.slices.bulkWrite(
       added.map(({ slice: { number, ...slice } }) => ({
         updateOne: {
           filter: { _id: sliceId(jobId, number) },
-          update: { $setOnInsert: { ...slice, state: 'pending' as const } },
+          update: { $setOnInsert: { ...slice, state: openState(slice) } },
           upsert: true,
         },
       })),
@@ -100,14 +98,14 @@ export class SliceStore {
     );
   }
 
-  /** Slices of a job in order. @param range numbers from `from`, at most `limit` */
+  /** Slices of a job in order. @param range numbers from `from`, at most `limit`; all, or those without an outcome */
   async list(
     jobId: string,
-    { from, limit, state }: { readonly from: number; readonly limit: number; readonly state?: JobSlice['state'] },
+    { from, limit, state }: { readonly from: number; readonly limit: number; readonly state?: 'open' },
   ): Promise<JobSlice[]> {
     const ids = { $gte: sliceId(jobId, from), $lt: idsOfJob(jobId).$lt };
     return await this.slices
-      .find({ _id: ids, ...(state === undefined ? {} : { state }) })
+      .find({ _id: ids, ...(state === 'open' && { state: { $in: [...openSliceStates] } }) })
       .sort({ _id: 1 })
       .limit(limit)
       .toArray();
@@ -163,8 +161,8 @@ export class SliceStore {
   }
 
   /**
-   * Finishes a pending slice within the transaction that records its call.
-   * @throws SliceTaken when it is not pending
+   * Finishes an open slice within the transaction that records its call.
+   * @throws SliceTaken when it is not open
    */
   async finish(
     id: string,
@@ -173,11 +171,11 @@ export class SliceStore {
     options: WriteOptions,
   ): Promise<void> {
     const { matchedCount } = await this.slices.updateOne(
-      { _id: id, state: 'pending' },
+      { _id: id, state: { $in: [...openSliceStates] } },
       { $set: { state: 'done', outcome } },
       options,
     );
-    if (matchedCount === 0) throw new SliceTaken(`the slice ${id} is not pending`);
+    if (matchedCount === 0) throw new SliceTaken(`the slice ${id} has an outcome, or does not exist`);
     await this.put(id, 'results', rows.results, options);
     if (rows.errors !== undefined) await this.put(id, 'errors', rows.errors, options);
   }
@@ -195,7 +193,7 @@ export class SliceStore {
   }
 
   /**
-   * Makes the slice of a voided call pending again, within the transaction that voids the call.
+   * Opens the slice of a voided call again, within the transaction that voids the call.
    * @returns false if its results are shown: the call then stays counted
    */
   async reopen(
@@ -206,7 +204,11 @@ export class SliceStore {
     const slice = await this.slices.findOne(ofCall, options);
     if (slice === null) return true;
     if (slice.state === 'settled') return false;
-    await this.slices.updateOne({ _id: slice._id }, { $set: { state: 'pending' }, $unset: { outcome: 1 } }, options);
+    await this.slices.updateOne(
+      { _id: slice._id },
+      { $set: { state: openState(slice) }, $unset: { outcome: 1 } },
+      options,
+    );
     const blobs = [blobId(slice._id, 'results'), blobId(slice._id, 'errors')];
     await this.blobs.deleteMany({ _id: amongIds(blobs) }, options);
     return true;
@@ -267,6 +269,9 @@ export class SliceStore {
     await this.blobs.replaceOne({ _id: blobId(id, kind) }, { data: new Binary(rows) }, { ...options, upsert: true });
   }
 }
+
+const openState = ({ range }: Pick<JobSlice, 'range'>): JobSlice['state'] =>
+  range === undefined ? 'pending' : 'ranged';
 
 /** Selects the slices that some calls have scored. */
 const ofCalls = (organisationId: string, callIds: readonly string[]) => ({

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Binary, type Collection, type Db, MongoServerError } from 'mongodb';
 import { createClustered, duplicateKey, type WriteOptions } from '../connection/connect.js';
-import { idsOfJob, partId, type UploadPart } from './job-documents.js';
+import { idsOfJob, partId, type UploadPart, type UploadRange } from './job-documents.js';
 
 const majority = { writeConcern: { w: 'majority' } } as const;
 
@@ -52,7 +52,7 @@ export class JobUploadStore {
       .limit(1)
       .toArray();
     if (last === undefined) return { parts: 0, offset: 0 };
-    return { parts: Number(last._id.slice(jobId.length + 1)) + 1, offset: last.offset + last.length };
+    return { parts: numberOfPart(last._id) + 1, offset: last.offset + last.length };
   }
 
   /**
@@ -77,13 +77,47 @@ export class JobUploadStore {
     return { parts: parts + 1, offset: offset + bytes.length };
   }
 
-  /** All bytes in order. */
-  async *read(jobId: string): AsyncGenerator<Buffer> {
+  /** All bytes in order. @param onPart learns of each part before its bytes */
+  async *read(jobId: string, onPart: (part: PartPlace) => void = () => undefined): AsyncGenerator<Buffer> {
     const parts = this.collection
       .find({ _id: idsOfJob(jobId) })
       .sort({ _id: 1 })
       .batchSize(4);
-    for await (const { data } of parts) yield Buffer.from(data.buffer.buffer, data.buffer.byteOffset, data.length());
+    for await (const { _id, offset, length, data } of parts) {
+      onPart({ number: numberOfPart(_id), offset, length });
+      yield bytesOf(data);
+    }
+  }
+
+  /** Some parts of an upload, in order. @param numbers of the first and the last one; those that are removed lack */
+  async parts(
+    jobId: string,
+    { first, last }: { readonly first: number; readonly last: number },
+  ): Promise<{ readonly offset: number; readonly bytes: Buffer }[]> {
+    const ids = { $gte: partId(jobId, first), $lte: partId(jobId, last) };
+    const found = await this.collection.find({ _id: ids }).sort({ _id: 1 }).toArray();
+    return found.map(({ offset, data }) => ({ offset, bytes: bytesOf(data) }));
+  }
+
+  /**
+   * Removes what nothing reads any more: the bytes from a range to the end of another one. Their last part is cut,
+   * because its other rows are still to be scored.
+   * @param from the range after the end of the removal before
+   */
+  async removeRanges(jobId: string, from: UploadRange, to: UploadRange): Promise<void> {
+    const last = partId(jobId, to.last_part);
+    // Not from the first id each time: MongoDB would pass over all that it has just removed.
+    await this.collection.deleteMany({ _id: { $gte: partId(jobId, from.first_part), $lt: last } });
+    const part = await this.collection.findOne({ _id: last });
+    if (part === null || part.offset >= to.to) return;
+    const length = part.offset + part.length - to.to;
+    if (length <= 0) {
+      await this.collection.deleteOne({ _id: last });
+      return;
+    }
+    const data = new Binary(bytesOf(part.data).subarray(-length));
+    // Another runner may have cut more of it.
+    await this.collection.updateOne({ _id: last, offset: part.offset }, { $set: { offset: to.to, length, data } });
   }
 
   /** Removes the parts of an upload that another one has replaced. @param parts number of the first part that stays */
@@ -122,6 +156,17 @@ export class JobUploadStore {
     }
   }
 }
+
+/** Where a part is in an upload: its number, its first byte and its length. */
+export interface PartPlace {
+  readonly number: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+const numberOfPart = (id: string): number => Number(id.slice(id.lastIndexOf('.') + 1));
+
+const bytesOf = (data: Binary): Buffer => Buffer.from(data.buffer.buffer, data.buffer.byteOffset, data.length());
 
 /** Parts of a mebibyte that are removed at once. */
 const partsPerStep = 16;

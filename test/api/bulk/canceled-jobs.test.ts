@@ -46,7 +46,8 @@ describe('bulk jobs that are canceled early', () => {
 
   /** Reads the file of a job. @param meanwhile happens after the first half of the file */
   async function read(job: Job, meanwhile: () => Promise<unknown>): Promise<void> {
-    stores.uploads.read = async function* () {
+    stores.uploads.read = async function* (_, onPart) {
+      onPart?.({ number: 0, offset: 0, length: 9 });
       yield Buffer.from('Size\n1\n');
       await meanwhile();
       yield Buffer.from('2\n');

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { PartPlaces } from '../../../api/bulk/reading/part-places.js';
+import { RowReader } from '../../../api/bulk/rows/row-reader.js';
 import type { ReadJob } from '../../../api/bulk/score-slice.js';
 import { completeIfSettled, settlePrefix } from '../../../api/bulk/settle-prefix.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
@@ -22,12 +24,14 @@ describe('the settled prefix of a bulk job', () => {
   let mongo: Mongo;
   let jobs: JobStore;
   let slices: SliceStore;
+  let uploads: JobUploadStore;
   let count = 0;
 
   before(async () => {
     mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
     await prepareDatabase(mongo.database);
-    [jobs, slices] = [new JobStore(mongo.database), new SliceStore(mongo.database)];
+    const { database } = mongo;
+    [jobs, slices, uploads] = [new JobStore(database), new SliceStore(database), new JobUploadStore(database)];
   });
   after(() => mongo.client.close());
 
@@ -64,7 +68,7 @@ describe('the settled prefix of a bulk job', () => {
   }
 
   const read = async (id: string) => (await jobs.findById(id)) as ReadJob;
-  const deps = () => ({ jobs, slices, leaseMs, clock: { now: () => nowMs } });
+  const deps = () => ({ jobs, slices, uploads, leaseMs, clock: { now: () => nowMs } });
   const settle = async ({ _id }: Job, ended: readonly number[] = []) =>
     settlePrefix(await read(_id), new Set(ended.map((number) => sliceId(_id, number))), deps());
 
@@ -101,6 +105,77 @@ describe('the settled prefix of a bulk job', () => {
       .toArray();
     expect(removals.map(({ ndeleted }) => ndeleted)).to.deep.equal([2]);
     for (const { docsExamined } of removals) expect(docsExamined).to.be.within(2, 6);
+  });
+
+  it('removes the rows of its slices from an upload, and no other ones, also after a runner that died', async () => {
+    const job = await jobWith([]);
+    const text = Buffer.from('header|slice 0 |slice 1 |slice 2 |slice 3 |');
+    const places = new PartPlaces();
+    let end = { parts: 20_000_000, offset: 0 };
+    for (let from = 0; from < text.length; from = end.offset) {
+      const bytes = text.subarray(from, from + 16);
+      places.add({ number: end.parts, offset: from, length: bytes.length });
+      end = await uploads.append(job._id, end, bytes);
+    }
+    const other = await jobWith([]);
+    await uploads.append(other._id, { parts: 20_000_000, offset: 0 }, text);
+    const file = { ...job.file, slices: 4 };
+    await jobs.change(job._id, ['running'], { $set: { file } });
+    for (let number = 0; number < 4; number += 1) {
+      const range = places.rangeOf({ from: 7 + 9 * number, to: 16 + 9 * number });
+      await slices.add(job._id, [{ slice: { number, rows: 2, first_row: 1, first_line: 2, range } }]);
+    }
+    const left = async ({ _id }: Job): Promise<string> => {
+      const bytes: Buffer[] = [];
+      for await (const part of uploads.read(_id)) bytes.push(part);
+      return Buffer.concat(bytes).toString();
+    };
+    const rowsOf = async (number: number): Promise<string> => {
+      const { range } = (await slices.find(sliceId(job._id, number))) ?? {};
+      const slice = { _id: sliceId(job._id, number), ...(range && { range }) };
+      return String(await new RowReader(slices, uploads).rowsOf(slice));
+    };
+    await finish(job._id, 2);
+    await settle(job, [2]);
+    expect(await left(job)).to.equal(String(text));
+    await finish(job._id, 0);
+    expect((await settle(job, [0, 2])).slices).to.equal(1);
+    expect(await left(job)).to.equal('slice 1 |slice 2 |slice 3 |');
+    await finish(job._id, 1);
+    const stale = await read(job._id);
+    // A runner that dies here has settled the slice, and has removed nothing.
+    const died = await slices.list(job._id, { from: 1, limit: 1 });
+    await slices.settle(died.map((slice) => ({ slice, start: noTotals })));
+    expect((await settle(job, [1, 2])).slices).to.equal(3);
+    expect(await left(job)).to.equal('slice 3 |');
+    // A runner that stood still since sees the slices before.
+    await settlePrefix(stale, new Set([sliceId(job._id, 1)]), deps());
+    expect(await left(job)).to.equal('slice 3 |');
+    expect(await rowsOf(3)).to.equal('slice 3 |');
+    await finish(job._id, 3);
+    const completing = { jobs, uploads, clock: { now: () => nowMs }, retentionMs: 1_000 };
+    expect(await completeIfSettled(await read(job._id), await settle(job, [3]), completing)).to.equal(true);
+    expect(await left(job)).to.equal('');
+    expect(await left(other)).to.equal(String(text));
+  });
+
+  it('cuts a part once when runners settle at the same time, and removes whole parts', async () => {
+    const job = await jobWith([]);
+    const range = (from: number, to: number, first_part: number, last_part = first_part) => ({
+      ...{ from, to, first_part, last_part },
+    });
+    let end = { parts: 0, offset: 0 };
+    for (const part of ['0123', '4567', '89ab']) end = await uploads.append(job._id, end, Buffer.from(part));
+    const left = async () => (await uploads.parts(job._id, { first: 0, last: 9 })).map(({ bytes }) => String(bytes));
+    const removals = [range(0, 2, 0), range(0, 3, 0), range(0, 1, 0)];
+    await Promise.all(removals.map((to) => uploads.removeRanges(job._id, range(0, 1, 0), to)));
+    await uploads.removeRanges(job._id, range(0, 1, 0), range(2, 3, 0));
+    expect(await left()).to.deep.equal(['3', '4567', '89ab']);
+    await uploads.removeRanges(job._id, range(3, 5, 0, 1), range(5, 8, 1));
+    expect(await left()).to.deep.equal(['89ab']);
+    await uploads.removeRanges(job._id, range(3, 5, 0, 1), range(5, 8, 1));
+    await uploads.removeRanges(job._id, range(8, 10, 2), range(8, 10, 2));
+    expect(await left()).to.deep.equal(['ab']);
   });
 
   it('includes a slice of another runner only three leases after its call', async () => {
@@ -176,7 +251,6 @@ describe('the settled prefix of a bulk job', () => {
 
   it('completes a job when all its slices are settled, and not before', async () => {
     const job = await jobWith([0, undefined]);
-    const uploads = new JobUploadStore(mongo.database);
     await uploads.append(job._id, { parts: 0, offset: 0 }, Buffer.from('left by a runner that died'));
     const completing = { jobs, uploads, clock: { now: () => nowMs }, retentionMs: 1_000 };
     expect(await completeIfSettled(job, await settle(job, [0]), completing)).to.equal(false);

@@ -16,7 +16,7 @@ describe('a runner of bulk jobs that is killed', () => {
     for (const step of steps) {
       const moment = momentOf(step, when);
       const killed = killAtMoment(service(), moment);
-      jobs.push(await startJob(service(), { title: moment.title, rows }));
+      jobs.push(await startJob(service(), { title: moment.title, rows, isGzip: moment.storesRows }));
       await killed;
     }
     const killedMs = performance.now();

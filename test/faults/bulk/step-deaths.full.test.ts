@@ -30,7 +30,8 @@ describe('a bulk job whose processes and servers are killed at each of its steps
         const victim = victims[(index + seed) % victims.length] ?? 'runner';
         const moment = momentOf(step, random.pick(['before', 'after']));
         const killed = killAtMoment(service(), moment, victim);
-        jobs.push(await startJob(service(), { title: `${victim} ${moment.title}, seed ${seed}`, rows }));
+        const title = `${victim} ${moment.title}, seed ${seed}`;
+        jobs.push(await startJob(service(), { title, rows, isGzip: moment.storesRows || random.chance(0.5) }));
         await killed;
       }
       const killedMs = performance.now();

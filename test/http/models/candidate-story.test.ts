@@ -15,6 +15,7 @@ import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { testServers } from '../../support/service/servers.js';
 import type { RunningService } from '../../support/service/service.js';
 import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
+import { inputCall, jobOf, newJob } from '../jobs/job-calls.js';
 
 const withinMs = 60_000;
 const logger = createLogger('silent', 'test');
@@ -153,6 +154,21 @@ describe('a model that is changed with evidence', function () {
         .countDocuments({ model: own.model._id });
       expect(left, 'scores of the version that was left').to.equal(0);
     }, withinMs);
+  });
+
+  it('leaves the jobs that were created before a change of the version under theirs', async () => {
+    const { job_id: id } = await newJob(own);
+    await own.addVersion(sampleBundle({ version: '2.0.0', intercept: 3 }));
+    const calls = new Calls(own);
+    await calls.until('2.0.0');
+    await calls.end();
+    const [row] = scored(await own.score([{ company_size: 50 }])).scores;
+    expect(row?.score).to.equal(95);
+    jobOf(await inputCall(own, id, 'PUT', { bytes: Buffer.from('crm_id,company_size\nA,50\n') }));
+    const job = new BulkJob(own, id);
+    expect((await job.until('completed')).version).to.equal('1.0.0');
+    expect((await job.cells())[0]?.slice(0, 3)).to.deep.equal(['A', '50', '38']);
+    expect(await latestOf('A')).to.deep.equal(['1.0.0', 38]);
   });
 
   /** Version and score of a lead's latest score. */

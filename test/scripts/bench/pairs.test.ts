@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { buildCommit } from '../../../scripts/bench/pairs/other-commit.js';
 import {
@@ -12,6 +13,8 @@ import { asksForPairs, type PairRow, readPairOptions, scenarioOf } from '../../.
 import { jsonOfPairs, textOfPairs } from '../../../scripts/bench/pairs/pair-report.js';
 import { measureRounds } from '../../../scripts/bench/pairs/pair-run.js';
 import { UsageError } from '../../../scripts/servers/run-to-end.js';
+import { ownSettings } from '../../../scripts/servers/service-process.js';
+import { projectFile } from '../../../shared/process/project-root.js';
 
 /** Pairs of the CPU time of all processes. */
 const pairsOf = (...values: readonly (readonly [before: number, now: number])[]): Pair[] =>
@@ -171,5 +174,15 @@ describe('buildCommit', () => {
     );
     expect(error).to.be.instanceOf(UsageError).with.property('message').that.includes('"no-such-commit"');
     expect(undone).to.deep.equal([]);
+  });
+});
+
+describe('the services of a pair', () => {
+  it('take free ports, so that both can run', () => {
+    const source = readFileSync(projectFile('shared/config/config.ts'), 'utf8');
+    const names = [...source.matchAll(/'(\w*PORT)'/g)].map(([, name = '']) => name);
+    expect(names).to.include.members(['PORT', 'CONSOLE_PORT']);
+    const settings = ownSettings('pepper');
+    for (const name of names) expect(settings[name], name).to.equal('0');
   });
 });

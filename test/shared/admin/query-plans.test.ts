@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type Document, ObjectId } from 'mongodb';
+import { profiledQueries } from '../../../scripts/bench/console/profiled-queries.js';
 import { actionRoutes } from '../../../shared/admin/actions.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { createKey } from '../../../shared/admin/organisations/key-actions.js';
@@ -84,27 +85,12 @@ describe('the queries of the console', () => {
   });
   after(() => desk.leave());
 
-  /** The queries that `work` makes, as MongoDB's profiler saw them. */
-  async function profiled(work: () => Promise<unknown>): Promise<Document[]> {
-    const { database } = desk;
-    await database.command({ profile: 0 });
-    await database.collection('system.profile').drop();
-    await database.command({ profile: 2 });
-    try {
-      await work();
-    } finally {
-      await database.command({ profile: 0 });
-    }
-    const isQuery = { planSummary: { $exists: true }, ns: { $not: /system\.profile$/ } };
-    return await database.collection('system.profile').find(isQuery).toArray();
-  }
+  const profiled = (work: () => Promise<unknown>) => profiledQueries(desk.database, work);
 
   /** The documents of one organisation that a query may sum. A sum of the ledger reads its index alone. */
   function summable({ ns, command, docsExamined = 0 }: Document): number {
     const stages: readonly Document[] = command?.pipeline ?? [];
     if (!stages.some((stage) => '$group' in stage)) return 0;
-    // The recent leads, which read at most `mostRead` segments.
-    if (stages.some((stage) => '$facet' in stage)) return calls;
     if (String(ns).endsWith('.call_days')) return daysOfMonth;
     return docsExamined === 0 ? calls : 0;
   }

@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { everyTick } from '../../../shared/async/ticks.js';
+import { everyTick, machineNowMs } from '../../../shared/async/ticks.js';
+import { projectFile } from '../../../shared/process/project-root.js';
 import { eventually } from '../../support/eventually.js';
 
 describe('everyTick', () => {
@@ -62,5 +65,19 @@ describe('everyTick', () => {
     const before = others;
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(others).to.equal(before);
+  });
+
+  it('ticks at the same time in all processes of the machine', async () => {
+    const [everyMs, nearMs] = [400, 40];
+    const ticksMs: number[] = [];
+    const end = everyTick(everyMs, () => ticksMs.push(machineNowMs()));
+    await eventually(() => expect(ticksMs.filter((ms) => (ms + 1) % everyMs < nearMs)).to.have.length.at.least(2));
+    end();
+    const program =
+      `import(${JSON.stringify(projectFile('dist/shared/async/ticks.js'))})` +
+      '.then(({ machineNowMs }) => process.stdout.write(String(machineNowMs())))';
+    const before = machineNowMs();
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', program]);
+    expect(Number(stdout)).to.be.within(before, machineNowMs());
   });
 });

@@ -3,8 +3,8 @@ import { readWorkerConfig, workerEnvironment } from '../../../shared/config/conf
 import { productionTimings, type Timings, timingsAt } from '../../../shared/config/timings.js';
 import { leaseMsOf } from '../../../shared/quota/leases.js';
 import { laneTimings } from '../../../worker/lanes/lane-worker.js';
+import { heartbeatTimings } from '../../../worker/pool/heartbeats.js';
 import { poolTimings } from '../../../worker/pool/pool.js';
-import { heartbeatIntervalMs } from '../../../worker/pool/pool-child.js';
 
 /** Asserts the relations that production and tests have in common. */
 function expectSound({ drain, redis, upkeep }: Timings): void {
@@ -61,7 +61,8 @@ describe('the timings', () => {
   });
 
   it('kill no worker over a few late heartbeats or one late check', () => {
-    expect(heartbeatIntervalMs).to.be.at.most(poolTimings.hangLimitMs / 5);
+    expect(heartbeatTimings.quietMs).to.be.at.most(poolTimings.hangLimitMs / 5);
+    expect(heartbeatTimings.busyMs).to.be.at.most(poolTimings.hangLimitMs / 10);
     expect(poolTimings.checkIntervalMs).to.be.at.most(poolTimings.hangLimitMs / 5);
   });
 

@@ -57,16 +57,22 @@ describe('voidCall', () => {
     }
   });
 
-  it('makes the slice of the call pending again, unless its results are shown', async () => {
+  it('opens the slice of the call again, unless its results are shown', async () => {
     const slices = new SliceStore(mongo.database);
     const counts = { scored: 1, failed: 0, empty: 0, result_bytes: 3, result_gzip_bytes: 4 };
     const start = { result_bytes: 0, result_gzip_bytes: 0, error_bytes: 0, error_gzip_bytes: 0 };
     const slice = { number: 0, rows: 1, first_row: 1, first_line: 2 };
-    for (const isShown of [false, true]) {
+    const range = { from: 0, to: 3, first_part: 0, last_part: 0 };
+    for (const [isShown, open, place] of [
+      [false, 'pending', {}],
+      [false, 'ranged', { range }],
+      [true, 'pending', {}],
+    ] as const) {
       const callId = await recordedCall();
       const jobId = `job_${callId}`;
       const id = sliceId(jobId, 0);
-      await slices.add(jobId, [{ slice, input: Buffer.from('row') }]);
+      await slices.add(jobId, [{ slice: { ...slice, ...place }, input: Buffer.from('row') }]);
+      expect((await slices.find(id))?.state).to.equal(open);
       const outcome: SliceOutcome = { ...start, ...counts, call_id: callId, done_at: new Date() };
       const rows = { results: Buffer.from('scored'), errors: undefined };
       await inTransaction(mongo.client, (options) => slices.finish(id, outcome, rows, options), { timeoutMs: 5_000 });
@@ -75,7 +81,7 @@ describe('voidCall', () => {
       if (isShown) expect(await slices.settle([{ slice: { _id: id, outcome }, start }])).to.equal(true);
       expect(await voided(callId)).to.equal(!isShown);
       expect(await left(callId)).to.deep.equal({ isCounted: isShown, replies: isShown ? 1 : 0 });
-      expect((await slices.find(id))?.state).to.equal(isShown ? 'settled' : 'pending');
+      expect((await slices.find(id))?.state).to.equal(isShown ? 'settled' : open);
       expect(String(await slices.read(id, 'results'))).to.equal(isShown ? 'scored' : 'undefined');
       expect(String(await slices.read(id, 'input'))).to.equal('row');
     }

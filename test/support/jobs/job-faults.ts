@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { signal } from '../../../scripts/servers/server-process.js';
 import type { ServerProxies } from '../../../scripts/servers/slots/server-link.js';
 import type { ServiceSlot } from '../../../scripts/servers/slots/service-slot.js';
@@ -100,10 +101,16 @@ export function firstRunner({ cluster }: FaultService): ServiceSlot & { readonly
 
 export async function startJob(
   service: FaultService,
-  { title, rows, own }: { readonly title: string; readonly rows: number; readonly own?: TestWorkspace },
+  {
+    title,
+    rows,
+    own,
+    isGzip = false,
+  }: { readonly title: string; readonly rows: number; readonly own?: TestWorkspace; readonly isGzip?: boolean },
 ): Promise<FaultyJob> {
   const file = jobFile(rows);
-  const create = async () => BulkJob.create(own ?? (await workspace(service)), file.text);
+  const upload = isGzip ? gzipSync(file.text) : file.text;
+  const create = async () => BulkJob.create(own ?? (await workspace(service)), upload);
   // MongoDB may die meanwhile, at a moment of an earlier job. Whether the job was created is not known then.
   const job = own === undefined ? await create().catch(create) : await create();
   return { title, file, job };

@@ -8,12 +8,16 @@ export interface RunnerMoment {
   readonly server: 'redis' | 'mongo';
   /** Text of the request. */
   readonly request: string;
+  /** Whether the rows of the job's slices are stored: its upload is gzip. */
+  readonly storesRows: boolean;
   /** Whether the server executes the request. */
   readonly fate: Extract<RequestFate, 'held' | 'reply-lost'>;
 }
 
 /** In BSON, the list of the states `done` and `settled`: only the settling of a slice sends it. */
 const doneOrSettled = 'done\0\x021\0';
+/** In BSON, the command that removes parts, with the length of the collection's name. */
+const deleteOfUpload = 'delete\0\x0c\0\0\0job_uploads\0';
 
 const requests = {
   'the write of rows': { server: 'mongo', request: '.0000000.input' },
@@ -26,6 +30,7 @@ const requests = {
   'the settle of a call': { server: 'redis', request: scriptDigest('shared/quota/lua/settle.lua') },
   'the settling of a slice': { server: 'mongo', request: doneOrSettled },
   'the end of the prefix': { server: 'mongo', request: 'settled.slices' },
+  'the removal of an upload': { server: 'mongo', request: deleteOfUpload },
   'the completion': { server: 'mongo', request: 'ended_at' },
 } as const;
 
@@ -37,5 +42,6 @@ export const runnerSteps = Object.keys(requests) as RunnerStep[];
 export const momentOf = (step: RunnerStep, when: 'before' | 'after'): RunnerMoment => ({
   title: `${when} ${step}`,
   ...requests[step],
+  storesRows: step === 'the write of rows',
   fate: when === 'before' ? 'held' : 'reply-lost',
 });

@@ -170,7 +170,9 @@ describe('jobs of stored leads that the service creates by itself', () => {
       nowMs += dayMs;
       await tick();
       expect(await jobs()).to.deep.equal([]);
-      expect((await failureOf(set('nightly'))).message).to.include(`cannot have the key ${key}: ${reason}`);
+      expect((await failureOf(set('nightly'))).message).to.include(
+        `cannot have the key ${key}: ${reason} Choose another key.`,
+      );
     }
     key = (await desk.act(createKey, { org_id: org })).key_id;
     await set('nightly');

@@ -17,10 +17,15 @@ export interface ReadWith {
   readonly limits?: Partial<FileLimits>;
   /** Bytes of each chunk of the upload. */
   readonly chunkBytes?: number;
+  /** Whether the rows of slices may stay in the upload. */
+  readonly mayStayInPlace?: boolean;
 }
 
 /** Reads a file as a bulk job does; collects its slices. */
-export async function readAll(file: string | Uint8Array, { options, limits, chunkBytes = 1 << 20 }: ReadWith = {}) {
+export async function readAll(
+  file: string | Uint8Array,
+  { options, limits, chunkBytes = 1 << 20, mayStayInPlace = false }: ReadWith = {},
+) {
   const bytes = Buffer.from(file);
   const slices: RawSlice[] = [];
   const progress: number[] = [];
@@ -29,6 +34,7 @@ export async function readAll(file: string | Uint8Array, { options, limits, chun
     { ...defaultOptions, ...options },
     {
       knownFields,
+      mayStayInPlace,
       onSlices: async (some) => {
         slices.push(...some);
       },
@@ -36,7 +42,10 @@ export async function readAll(file: string | Uint8Array, { options, limits, chun
       ...(limits === undefined ? {} : { limits }),
     },
   );
-  return { ...read, raw: slices, progress, texts: slices.map(({ input }) => gunzipSync(input).toString()) };
+  const texts = slices.map(({ input, bytes: { from, to } }) =>
+    (input === undefined ? bytes.subarray(from, to) : gunzipSync(input)).toString(),
+  );
+  return { ...read, raw: slices, progress, texts };
 }
 
 async function* chunksOf(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {

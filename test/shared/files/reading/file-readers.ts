@@ -39,7 +39,7 @@ async function bulkReader({ path, bytes, crmId, onNotice }: File, fields: KnownF
       knownFields: fields,
       onSlices: async (some) => {
         for (const { input, first_row: row, first_line: line } of some)
-          slices.push({ text: gunzipSync(input), row, line });
+          slices.push({ text: gunzipSync(input ?? ''), row, line });
       },
     },
   );
