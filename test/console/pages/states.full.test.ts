@@ -185,7 +185,7 @@ describe('each page of the console in each state', function () {
   });
 
   it('keeps its layout with many entries, long names and large numbers', async () => {
-    const opened = await site.open();
+    const opened = await site.open({}, [401, 404]);
     await opened.signIn('owner', filled.id);
     await changeReplies(opened.page, 'crowded');
     const states = addressesOf().map(([page, address]) => ({ page, state: 'too-much', address, text: longName }));
@@ -195,7 +195,7 @@ describe('each page of the console in each state', function () {
     const named = states.map((each) => ({ ...each, text: others[each.page] ?? longName }));
     expect(await faultsOf(opened.page, named, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
     await opened.close();
-    const operator = await site.open();
+    const operator = await site.open({}, [401, 404]);
     await operator.signIn('operator');
     await changeReplies(operator.page, 'crowded');
     const ofOperator = operatorPages.map(([page, address]) => ({ page, state: 'too-much', address, text: longName }));
