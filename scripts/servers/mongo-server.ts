@@ -7,6 +7,11 @@ import { acceptsConnections, deathOf, findMongod, type LocalServer, startServer 
 const replicaSet = 'rs0';
 const retryMs = 20;
 const minCacheGB = 0.25; // mongod's own minimum
+/**
+ * Longest time until mongod writes its journal, by default 100 ms. A majority write has the journal written at once, so
+ * it neither waits longer nor is lost.
+ */
+const journalCommitMs = 500;
 
 /** Error codes of MongoDB: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const errorCodes = { AlreadyInitialized: 23, InvalidReplicaSetConfig: 93, NotYetInitialized: 94 } as const;
@@ -43,6 +48,7 @@ export async function startMongo(options: MongoOptions): Promise<LocalServer> {
     ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
     ...['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'], // no other member can take over
     ...(withFailPoints ? ['--setParameter', 'enableTestCommands=1'] : []),
+    ...(confirmsFromMemory ? [] : ['--journalCommitInterval', String(journalCommitMs)]),
   ];
   const ready = (server: StartedMongod) =>
     mongoReady(server, { writeConcernMajorityJournalDefault: !confirmsFromMemory });

@@ -138,6 +138,23 @@ describe('local servers', () => {
     expect(await isGone(second)).to.equal(true);
   });
 
+  it('startMongo keeps a write that a majority has confirmed, also when mongod is killed at once', async () => {
+    const first = await kept(startMongo({ directory }));
+    await withMongo(first.url, async (mongo) => {
+      const { parsed } = await mongo.db('admin').command({ getCmdLineOpts: 1 });
+      expect(parsed.storage.journal.commitIntervalMs).to.equal(500);
+      const records = mongo.db('sample').collection('records');
+      for (const name of ['Ada', 'Bob', 'Cleo']) await records.insertOne({ name }, { writeConcern: { w: 'majority' } });
+      first.process.kill('SIGKILL');
+    });
+    await first.stop();
+    const second = await kept(startMongo({ directory }));
+    await withMongo(second.url, async (mongo) => {
+      const names = await mongo.db('sample').collection('records').distinct('name');
+      expect(names).to.deep.equal(['Ada', 'Bob', 'Cleo']);
+    });
+  });
+
   it('readPrivateServers finds running privateServers, which keep their data with `keep` and refuse a second owner', async () => {
     const data = join(directory, 'data');
     const servers = await kept(privateServers({ directory: data, keep: true }));

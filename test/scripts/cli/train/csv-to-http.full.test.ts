@@ -1,16 +1,17 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { leadsCsv } from '../../../../scripts/leads/lead-record.js';
 import { pastColumns, pastLeads } from '../../../../scripts/leads/past-leads.js';
 import { projectFile } from '../../../../shared/process/project-root.js';
+import { eventually } from '../../../support/eventually.js';
 import { scored } from '../../../support/http/score-reply.js';
 import { leaveOut } from '../../../support/leave-out.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../../support/service/service.js';
 import { workspace } from '../../../support/service/workspace.js';
-import { callCli, cliDocument } from '../cli-call.js';
+import { callCli, cliDocument, startCli } from '../cli-call.js';
 import { installLimitMs, keepingPython, realPython, trainingLimitMs } from './real-python.js';
 import { settingsOf } from './stored-history.js';
 
@@ -27,7 +28,7 @@ const fourDecimals = 0.00005 + 0.000005;
 const realTable = 'x-education-leads';
 const ofRealTable = ['--converted', 'Converted', '--skip', 'Tags', '--skip', 'Lead Quality', '--missing', 'Select'];
 
-describe('leadscore train FILE --org, with Python', () => {
+describe('leadscore train FILE, with Python', () => {
   let python: string;
   let service: RunningService;
   let folder: string;
@@ -77,5 +78,44 @@ describe('leadscore train FILE --org, with Python', () => {
     const file = projectFile(`../shared/data/${realTable}.csv.gz`);
     if (!existsSync(file)) leaveOut(this, 'there are no real leads in ../shared/data', `put ${realTable}.csv.gz there`);
     await expectServedAsTrained(file, ofRealTable);
+  });
+
+  it("leaves out a field that knows the outcome, unless a person's word keeps it", async function () {
+    this.timeout(2 * trainingLimitMs);
+    const file = join(folder, 'leads.csv');
+    const past = pastLeads({ seed: 5, count: 1_000, now: new Date() });
+    const reasonOf = (row: number): string => (row % 2 === 0 ? 'price' : 'no answer');
+    const leaking = past.map((lead, row) => {
+      const reason = lead[pastColumns.won] === 'no' ? reasonOf(row) : null;
+      return { ...lead, 'Close Reason': reason };
+    });
+    await writeFile(file, leadsCsv(leaking));
+    const words = ['train', file, '--converted', pastColumns.won, '--out', join(folder, 'model'), '--budget', '1'];
+    const unasked = await callCli([...words, '--json']);
+    expect([unasked.exitCode, unasked.stdout]).to.deep.equal([1, '']);
+    const { error } = JSON.parse(unasked.stderr);
+    expect(error.code).to.equal('leak_unconfirmed');
+    expect(error.fields.map(({ field }: { readonly field: string }) => field)).to.deep.equal(['Close Reason']);
+    expect(await readdir(folder)).to.deep.equal(['leads.csv']);
+
+    const asked = await callCli(words, {}, 'n\n');
+    expect(asked.exitCode, asked.stderr).to.equal(0);
+    expect(asked.stderr).to.include('Was Close Reason known when the lead was scored? [y/N]');
+    const training = JSON.parse(await readFile(join(folder, 'model/training.json'), 'utf8'));
+    expect(training.left_out).to.have.property('Close Reason');
+    expect(await readFile(join(folder, 'model/bundle/manifest.json'), 'utf8')).to.not.include('Close Reason');
+  });
+
+  it('leaves nothing after Ctrl-C', async function () {
+    this.timeout(trainingLimitMs);
+    const file = join(folder, 'leads.csv');
+    await writeFile(file, leadsCsv(pastLeads({ seed: 6, count: 1_000, now: new Date() })));
+    const cli = startCli(['train', file, '--converted', pastColumns.won, '--out', join(folder, 'model')]);
+    // The folder in which the training collects its files.
+    await eventually(async () => expect(await readdir(folder)).to.have.length(2), trainingLimitMs);
+    cli.process.kill('SIGINT');
+    const { exitCode, stdout, stderr } = await cli.ended;
+    expect([exitCode, stdout], stderr).to.deep.equal([130, '']);
+    expect(await readdir(folder)).to.deep.equal(['leads.csv']);
   });
 });

@@ -58,7 +58,7 @@ def _result(document: dict[str, Any]) -> str:
                 ("converted", f"{document['conversion_rate']:.1%}"),
                 (f"AUC of {rows['held_out']:,} held-out leads", f"{auc['value']:.3f}"),
                 ("95 % interval", f"{auc['low']:.3f} to {auc['high']:.3f}"),
-                ("conversions in the top fifth, times the average", f"{document['top_lift']:.2f}"),
+                ("lift of the top fifth", f"{document['top_lift']:.2f}"),
             ]
         )
         + paragraph(
@@ -81,6 +81,8 @@ def _left_out(document: dict[str, Any]) -> str:
 
 
 def _fields(document: dict[str, Any]) -> str:
+    # A phone has no room for an empty column.
+    is_suspicious = any(rank["suspect"] for rank in document["ranks"])
     ranks = [
         (
             rank["field"],
@@ -89,10 +91,11 @@ def _fields(document: dict[str, Any]) -> str:
             f"{max(0.0, rank['r2']):.3f}",
             f"{rank['filled_won']:.0%}",
             f"{rank['filled_lost']:.0%}",
-            rank["suspect"] or "",
+            *([rank["suspect"] or ""] if is_suspicious else []),
         )
         for rank in document["ranks"]
     ]
+    suspect = ["Suspect"] if is_suspicious else []
     return section(
         "Fields alone",
         paragraph(
@@ -100,7 +103,7 @@ def _fields(document: dict[str, Any]) -> str:
             "well. Read the list: only a person knows when a field is filled in.",
             "soft",
         ),
-        table(["Field", "AUC ", "", "R² ", "filled, won ", "filled, lost ", "Suspect"], ranks, drawn=(2,)),
+        table(["Field", "AUC ", "", "R² ", "filled, won ", "filled, lost ", *suspect], ranks, drawn=(2,)),
     )
 
 
