@@ -32,12 +32,9 @@ export function RescoringCard({ model, changed }: ModelProps) {
     changed();
   };
   return (
-    <Card
-      title="Stored leads"
-      about="Leads that were sent before can be scored again without a call. Each of them counts again."
-    >
+    <Card title="Stored leads" about="They can be scored again by themselves. Each lead counts once more.">
       {rescore === undefined ? (
-        <p class="soft">This is off: stored leads keep their scores.</p>
+        <p class="soft">They are not scored again by themselves.</p>
       ) : (
         <p class={rescore.ended === undefined ? undefined : 'note warn'}>
           {rescore.ended && (
@@ -53,7 +50,7 @@ export function RescoringCard({ model, changed }: ModelProps) {
       {may('admin') && !isOpen && (
         <div class="row">
           <button type="button" class="button" onClick={() => setOpen(true)}>
-            {rescore === undefined ? 'Turn on…' : 'Change…'}
+            {rescore === undefined ? 'Score them again…' : 'Change…'}
           </button>
           {rescore && <TurnOff model={model} changed={changed} />}
         </div>
