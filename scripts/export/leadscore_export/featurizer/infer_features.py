@@ -133,16 +133,18 @@ class _Values:
         self.no_text = missing
         lists = [cell if isinstance(cell, list) else [cell] for cell in cells]
         self.has_lists = any(len(parts) > 1 for parts in lists)
+        # Most cells repeat others, so each different text is folded once.
+        texts = {part for parts in lists for part in parts if isinstance(part, str)}
+        absent = {text for text in texts if folded_text(text) in missing}
         self.present = [
             part
             for parts in lists
             for part in parts
-            if part is not None and not (isinstance(part, str) and folded_text(part) in missing)
+            if part is not None and not (isinstance(part, str) and part in absent)
         ]
         self.has_missing = len(self.present) < sum(map(len, lists)) or not all(lists)
-        self.distinct = {
-            _compared(scalar_text(part)) for part in self.present if not isinstance(part, dict | list)
-        }
+        scalars = {scalar_text(part) for part in self.present if not isinstance(part, dict | list)}
+        self.distinct = {_compared(text) for text in scalars}
 
     def read(self, reader: Any) -> list[float]:
         """The values that a reader finds, or an empty list if it can read less than 95 %."""
@@ -154,7 +156,7 @@ def _feature(field: str, values: _Values, proposal: _Proposal) -> Feature:
     _check_usable(field, values)
     separated = sum(isinstance(value, str) and ";" in value for value in values.present)
     if values.has_lists or separated > 0.02 * len(values.present):
-        return Multi(field, _frequent(_parts(values), proposal.most_categories))
+        return Multi(field, _frequent(Counter(_parts(values)), proposal.most_categories))
     if truths := values.read(boolean_reader(values.no_text)):
         return Boolean(field, **proposal.imputed(truths, has_missing=values.has_missing))
     if numbers := values.read(number_reader(values.no_text, None)):
@@ -179,10 +181,10 @@ def _check_usable(field: str, values: _Values) -> None:
 
 
 def _category(field: str, values: _Values, most_categories: int) -> Category:
-    texts = [scalar_text(value) for value in values.present]
-    categories = _frequent(texts, most_categories)
+    counts = Counter(scalar_text(value) for value in values.present)
+    categories = _frequent(counts, most_categories)
     known = {_compared(category) for category in categories}
-    share = sum(_compared(text) in known for text in texts) / len(texts)
+    share = sum(count for text, count in counts.items() if _compared(text) in known) / counts.total()
     if share < _MIN_SHARE_OF_CATEGORIES:
         raise _Skipped(
             f"it is free text: its {len(categories)} most frequent values make up {share:.0%} of the records"
@@ -192,7 +194,8 @@ def _category(field: str, values: _Values, most_categories: int) -> Category:
 
 def _parts(values: _Values) -> list[str]:
     parts = [part for value in values.present for part in scalar_text(value).split(";")]
-    return [part for part in parts if folded_text(part) not in values.no_text]
+    absent = {part for part in set(parts) if folded_text(part) in values.no_text}
+    return [part for part in parts if part not in absent]
 
 
 def _compared(text: str) -> str:
@@ -200,9 +203,11 @@ def _compared(text: str) -> str:
     return without_zero_fraction(folded_text(text))
 
 
-def _frequent(texts: Sequence[str], max_count: int) -> list[str]:
+def _frequent(texts: Counter[str], max_count: int) -> list[str]:
     """The most frequent texts, each in its most frequent spelling. Rare texts are dropped."""
-    spellings = Counter(normal_text(text) for text in texts)
+    spellings: Counter[str] = Counter()
+    for text, count in texts.items():
+        spellings[normal_text(text)] += count
     counts: Counter[str] = Counter()
     for spelling, count in spellings.items():
         counts[_compared(spelling)] += count

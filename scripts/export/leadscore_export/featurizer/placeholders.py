@@ -35,12 +35,12 @@ def placeholder_words(
     spellings: Counter[str] = Counter()
     counts: dict[str, Counts] = {}
     for field, cells in cells_by_field.items():
-        for text in (cell for cell in cells if isinstance(cell, str)):
+        for text, count in Counter(cell for cell in cells if isinstance(cell, str)).items():
             folded = folded_text(text)
             if folded in _WORDS and folded not in missing:
-                spellings[normal_text(text)] += 1
+                spellings[normal_text(text)] += count
                 by_field = counts.setdefault(folded, {})
-                by_field[field] = by_field.get(field, 0) + 1
+                by_field[field] = by_field.get(field, 0) + count
     commonest = {folded_text(spelling): spelling for spelling, _ in reversed(spellings.most_common())}
     total = {folded: sum(by_field.values()) for folded, by_field in counts.items()}
     return {commonest[folded]: counts[folded] for folded in sorted(counts, key=lambda each: -total[each])}

@@ -102,11 +102,7 @@ class _Trial:
 
         some = _sample(len(rows))
         self.rows = len(some)
-        parts = fewer_groups(groups[some])
-        repeats = _REPEATS if len(some) < _FEW_ROWS else 1
-        self._folds = [
-            fold for seed in range(repeats) for fold in folds(converted[some], parts, seed=_SEED + seed)
-        ]
+        self._folds = search_folds(converted[some], groups[some])
         self._threads = threads
         # Without feature_pre_filter=False, a data set keeps the first candidate's rows a leaf.
         self._data = lightgbm.Dataset(
@@ -130,6 +126,13 @@ class _Trial:
         best = int(np.argmax(means))
         error = deviations[best] / np.sqrt(len(self._folds))
         return Candidate(parameters, float(means[best]), float(error), max(_MIN_TREES, best + 1))
+
+
+def search_folds(converted: Vector, groups: Indexes) -> list[tuple[Indexes, Indexes]]:
+    """The folds of the search. Few rows are parted several times."""
+    parts = fewer_groups(groups)
+    repeats = _REPEATS if len(converted) < _FEW_ROWS else 1
+    return [fold for seed in range(repeats) for fold in folds(converted, parts, seed=_SEED + seed)]
 
 
 def search_parameters(

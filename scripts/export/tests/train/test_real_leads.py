@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from model_check import model_check
 from past_leads import trained
 from real_leads import real_leads
-
-from leadscore_export.train import search
-from leadscore_export.train.command.options import parsed_options
-from leadscore_export.train.rows.leads import read_leads
-from leadscore_export.train.rows.prepare import prepare
-from leadscore_export.train.search import Parameters, search_parameters
+from tuned_script import compared
 
 TABLES = {
     "salvirt-b2b": ("--converted=Status",),
@@ -24,8 +18,7 @@ TABLES = {
 # The AUC of the held-out fifth, measured. Another draw of it gives up to 0.02 less.
 LEAST_AUC = {"salvirt-b2b": 0.8, "x-education-leads": 0.87, "bank-full": 0.77}
 SUSPECTS = {"x-education-leads": {"Tags", "Lead Quality"}, "bank-full": {"duration"}}
-DRAWS = 4
-SEARCHED_ROWS = 8000
+DRAWS = {"salvirt-b2b": (30, 10), "x-education-leads": (20, 6), "bank-full": (10, 4)}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -46,25 +39,9 @@ def test_leaks_of_a_table_are_refused(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_search_is_as_good_as_a_tuned_script(name: str) -> None:
-    """Random draws of wide ranges on the same folds are no more than 0.005 of AUC better."""
-    options = parsed_options([str(real_leads(name)), *TABLES[name]])
-    leads = read_leads(options, lambda text: None)
-    prepared = prepare(
-        leads, options, note=lambda text: None, say=lambda text, share: None, confirm=lambda ranks: {}
-    )
-    some = slice(0, SEARCHED_ROWS)
-    rows, won, groups = prepared.rows[some], prepared.converted[some], prepared.groups[some]
-    found = search_parameters(rows, won, groups, budget_seconds=1e6, threads=1, say=lambda text, share: None)
-    trial = search._Trial(rows, won, groups, 1)
-    draw = np.random.default_rng(0)
-    drawn = [
-        Parameters(
-            leaves=int(draw.integers(3, 64)),
-            rows_a_leaf=int(draw.integers(3, 120)),
-            columns=float(draw.uniform(0.2, 1)),
-            l2=float(10 ** draw.uniform(-2, 2)),
-        )
-        for _ in range(DRAWS)
-    ]
-    best = max(trial.candidate(parameters).auc for parameters in drawn)
-    assert found.best.auc >= best - 0.005
+    """Fewer draws than `tuned_script.py` makes for the figures of docs/train.md, to save time."""
+    draws, finalists = DRAWS[name]
+    found = compared(real_leads(name), *TABLES[name], draws=draws, finalists=finalists)
+    assert found.searched.of_folds >= found.tuned.of_folds - 0.005
+    if name != "salvirt-b2b":  # its 89 held-out leads have a standard error of 0.04
+        assert found.searched.held_out >= found.tuned.held_out - 0.005
