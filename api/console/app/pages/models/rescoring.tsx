@@ -13,7 +13,7 @@ import type { ModelProps } from './model-props.js';
 const maxRows = 2_000_000;
 /** The texts of the choice are short, because a select cuts longer ones. */
 const occasions = [
-  ['promotion', 'When the version changes'],
+  ['promotion', 'At a version change'],
   ['nightly', 'Each night (UTC)'],
 ] as const;
 const occasionTexts = {
