@@ -17,8 +17,8 @@ import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 /**
- * A name, an address, and three texts of the loaded page. They are of a full organisation, of one without anything, and of
- * one with a model and a key.
+ * A name, an address, and three texts of the loaded page. They are of a full organisation, of an empty one, and of one
+ * that has a model and a key.
  */
 const pages = [
   ['overview', '/', 'Records scored in', 'First steps', '2 of 4 are done'],
