@@ -14,7 +14,7 @@ const leadsShown = 10;
 /** The newest predictions that are read. */
 export const mostPredictions = 10_000;
 /** The newest calls and parts of calls that are read: one of a single record costs as much as one of ten. */
-export const mostSegments = 4_000;
+export const mostSegments = 3_000;
 /** After segments of single records may come some of a hundred: a page of more would be too many rows. */
 const mostPerPage = 500;
 const timeoutMs = 5_000;

@@ -54,7 +54,7 @@ const recentLead = closedObject({
 });
 /** At most ten leads in each list. */
 export const recentLeadsOutput = closedObject({
-  /** How many predictions were read: at most 10,000, of at most 4,000 calls and parts of calls. */
+  /** How many predictions were read: at most 10,000, of at most 3,000 calls and parts of calls. */
   predictions: count,
   /** When the oldest of them was made. */
   'since?': instant,

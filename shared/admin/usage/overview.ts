@@ -2,7 +2,7 @@ import { dayMs, dayText, monthEndMs, monthOf, monthStartMs } from '../../contrac
 import { testBucketRecords } from '../../contract/plans.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { AuditLog } from '../../store/console/audit-log.js';
-import { CallDayStore, type DayCounts, latencyQuantile, sumOf } from '../../store/console/call-days.js';
+import { CallDayStore, type DayCounts, latencyQuantile, refusedOf, sumOf } from '../../store/console/call-days.js';
 import { type Model, ModelStore } from '../../store/models/models.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { callTimes } from '../leads/crm.js';
@@ -79,14 +79,11 @@ function forecastOf(used: number, nowMs: number): { readonly records: number } |
 function activityOf(counts: readonly DayCounts[]) {
   const { calls, errors, latency } = sumOf(counts);
   const days = counts.map((each) => ({
-    ...{ day: dayText(each.day), calls: each.calls, refused: refusedOf(each.errors) },
+    ...{ day: dayText(each.day), calls: each.calls, refused: each.refused },
     ...quantilesOf(each.latency),
   }));
   return { calls, refused: refusedOf(errors), errors, ...quantilesOf(latency), days };
 }
-
-const refusedOf = (errors: Readonly<Record<string, number>>): number =>
-  Object.values(errors).reduce((sum, count) => sum + count, 0);
 
 const quantilesOf = (latency: Readonly<Record<string, number>>) => ({
   p50_ms: latencyQuantile(latency, 0.5),

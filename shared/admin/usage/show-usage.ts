@@ -7,7 +7,7 @@ import { type ActionContext, defineAction } from '../action.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { usageInput, usageOutput } from '../schemas/usage.js';
 import { readCounter } from './usage-counters.js';
-import { firstMonth, monthBefore, type UsageDay, usageDays } from './usage-days.js';
+import { firstMonth, monthBefore, type UsageDay, usageDays, usageOfMonths } from './usage-days.js';
 
 const monthsShown = 12;
 
@@ -29,24 +29,19 @@ export const showUsage = defineAction({
       calls,
     ]);
     const months = Array.from({ length: monthsShown }, (_, index) => monthBefore(clock.now(), monthsShown - 1 - index));
+    const totals = await Promise.all(
+      usageBuckets.map((bucket, index) => {
+        const known = new Map([[month, shown[index]?.current]]);
+        return monthTotals(context, { organisationId, bucket, months, first: first[index], known });
+      }),
+    );
     return {
       org_id: organisationId,
       created_at: organisation.created_at.toISOString(),
       month,
       resets_at: new Date(monthEndMs(monthStartMs(month))).toISOString(),
       buckets: shown,
-      months: await Promise.all(
-        months.map(async (each) => {
-          const [live = 0, test = 0] = await Promise.all(
-            usageBuckets.map(async (bucket, index) => {
-              const own = each === month ? shown.find((usage) => usage.bucket === bucket) : undefined;
-              if (own !== undefined) return own.current;
-              return await monthTotal(context, { organisationId, bucket, month: each }, first[index]);
-            }),
-          );
-          return { month: each, live, test };
-        }),
-      ),
+      months: months.map((each) => ({ month: each, live: totals[0]?.get(each) ?? 0, test: totals[1]?.get(each) ?? 0 })),
     };
   },
 });
@@ -78,15 +73,37 @@ export async function monthUsage(
 export type UsageContext = Pick<ActionContext, 'database' | 'clock' | 'redis'>;
 
 /**
- * The records of a month: as the counter in Redis says, or else the sum of the days.
- * @param first the month of the first call
+ * The records of months: as the counters in Redis say, or else the sums of their days.
+ * @param of.months without gaps, earliest first
+ * @param of.first the month of the first call; undefined without any
+ * @param of.known months whose records are known
+ * @returns by month; a month without records may be absent
  */
-async function monthTotal(context: UsageContext, counter: UsageCounter, first: string | undefined): Promise<number> {
-  const used = await countedRecords(context, counter);
-  if (used !== undefined) return used;
-  if (first === undefined || counter.month < first) return 0;
-  const nowMs = context.clock.now();
-  return sumOfDays(await usageDays(context.database, counter, { nowMs, used, calls: noCalls }));
+async function monthTotals(
+  context: UsageContext,
+  of: {
+    readonly organisationId: string;
+    readonly bucket: UsageBucket;
+    readonly months: readonly string[];
+    readonly first: string | undefined;
+    readonly known: ReadonlyMap<string, number | undefined>;
+  },
+): Promise<ReadonlyMap<string, number>> {
+  const { organisationId, bucket, months, first, known } = of;
+  const counted = await Promise.all(
+    months.map(async (month) => {
+      return [month, known.get(month) ?? (await countedRecords(context, { organisationId, bucket, month }))] as const;
+    }),
+  );
+  const totals = new Map(counted.flatMap(([month, used]) => (used === undefined ? [] : [[month, used] as const])));
+  const unknown = months.filter((month) => !totals.has(month) && first !== undefined && month >= first);
+  const read = months.filter((month) => month >= (unknown[0] ?? '~') && month <= (unknown.at(-1) ?? ''));
+  const calls = Promise.resolve([]);
+  const counters = { organisationId, bucket, months: read };
+  const days = await usageOfMonths(context.database, counters, { nowMs: context.clock.now(), used: new Map(), calls });
+  for (const month of unknown)
+    totals.set(month, sumOfDays(days.filter(({ day }) => day.slice(0, month.length) === month)));
+  return totals;
 }
 
 /** The counter in Redis; undefined when it is not known. */
@@ -94,7 +111,5 @@ export const countedRecords = async ({ redis }: UsageContext, counter: UsageCoun
   await redis()
     .then(async (connection) => (await readCounter(connection, counter))?.used)
     .catch(() => undefined);
-
-const noCalls = Promise.resolve([]);
 
 const sumOfDays = (days: readonly UsageDay[]): number => days.reduce((sum, { records }) => sum + records, 0);

@@ -46,7 +46,7 @@ type BucketOf = Omit<UsageCounter, 'month'>;
  * read all months.
  * @param bucket.months without gaps, earliest first
  * @param of.used the counters in Redis by month, as far as they are known
- * @param of.calls calls of these months by day, of any buckets; read at the same time as the ledger
+ * @param of.calls calls of these months by day, of any buckets; read at the same time as the roll-ups
  */
 export async function usageOfMonths(
   database: Db,
@@ -65,8 +65,13 @@ export async function usageOfMonths(
   const open = read
     .filter(({ month, rolledUp: { nextDay } }) => monthOf(dayStartMs(nextDay)) === month)
     .map(({ month, rolledUp: { before } }) => ({ month, from: before }));
-  const [ledger, calls] = await Promise.all([ledgerDays(database, bucket, open), of.calls]);
-  const called = calls.filter((each) => each.bucket === bucket.bucket);
+  const called = (await of.calls).filter((each) => each.bucket === bucket.bucket);
+  const openCalls = open.flatMap(({ month, from }) =>
+    called.filter(({ day }) => monthOf(dayStartMs(day)) === month && dayStartMs(day) >= from.getTime()),
+  );
+  // So many calls are not read only to find that there are more.
+  const areTooMany = sumOf(openCalls, ({ calls, refused }) => calls - refused) > maxLedgerCalls;
+  const ledger = areTooMany ? undefined : await ledgerDays(database, bucket, open);
   return read.flatMap(({ month, rolledUp: days }) =>
     daysOfMonth(month, {
       ...{ rolledUp: days, nowMs: of.nowMs, used: of.used.get(month) },
@@ -138,7 +143,7 @@ async function ledgerDays(
       }>(stages, options)
       .toArray();
   });
-  if (found.reduce((sum, each) => sum + each.calls, 0) > maxLedgerCalls) return undefined;
+  if (sumOf(found, ({ calls }) => calls) > maxLedgerCalls) return undefined;
   for (const { _id, records } of found) {
     const day = Math.max(dayNumber(monthStartMs(_id.month)), _id.day);
     const ofMonth = days.get(_id.month) ?? new Map<number, number>();
@@ -146,6 +151,9 @@ async function ledgerDays(
   }
   return days;
 }
+
+const sumOf = <Each>(some: readonly Each[], of: (each: Each) => number): number =>
+  some.reduce((sum, each) => sum + of(each), 0);
 
 /** The month of the first call of a bucket in the ledger; undefined without one. Earlier months have no records. */
 export async function firstMonth(

@@ -12,7 +12,6 @@ import { dayEvents } from './day-events.js';
 import { countedRecords, type UsageContext } from './show-usage.js';
 import { type UsageDay, usageOfMonths } from './usage-days.js';
 
-type Refused = Awaited<ReturnType<CallDayStore['refusedByDay']>>;
 type Output = ShapeOf<typeof usageDaysOutput>;
 
 /** Usage, refused calls and events of chosen days, beside the same number of days before. */
@@ -29,17 +28,16 @@ export const showUsageDays = defineAction({
     const days = chosenDays({ from, to }, { nowMs: clock.now(), createdAt: organisation.created_at });
     const { earlier } = days;
     const all = { first: earlier?.first ?? days.first, last: days.last };
-    const store = new CallDayStore(database);
-    const range = { organisationId, before: new Date(dayStartMs(days.last + 1)) };
-    const calls = store.byDay({
+    const shownDays = { from: new Date(dayStartMs(days.first)), until: new Date(dayStartMs(days.last + 1)) };
+    const calls = new CallDayStore(database).byDay({
       organisationId,
       // Records of open days are estimated by the calls of their month.
       from: new Date(monthStartMs(monthOf(dayStartMs(all.first)))),
       before: new Date(monthEndMs(dayStartMs(all.last))),
     });
-    const [refused, events, ...buckets] = await Promise.all([
-      store.refusedByDay({ ...range, from: new Date(dayStartMs(all.first)) }),
-      dayEvents(database, organisationId, { from: new Date(dayStartMs(days.first)), until: range.before }),
+    const [counted, events, ...buckets] = await Promise.all([
+      calls,
+      dayEvents(database, organisationId, shownDays),
       ...usageBuckets.map((bucket) => bucketDays(context, { organisationId, bucket, days: all, calls })),
     ]);
     return {
@@ -48,7 +46,7 @@ export const showUsageDays = defineAction({
       before: earlier === undefined ? null : { from: dayText(earlier.first), to: dayText(earlier.last) },
       buckets: buckets.map((found, index) => {
         const bucket = usageBuckets[index] ?? 'live';
-        const ofBucket = refusedByDay(refused, bucket);
+        const ofBucket = refusedByDay(counted, bucket);
         const withRefused = found.map((day) => ({ ...day, refused: ofBucket.get(day.day) ?? 0 }));
         const split = days.first - all.first;
         const [shown, before] = [withRefused.slice(split), withRefused.slice(0, split)];
@@ -94,12 +92,8 @@ function monthsOf({ first, last }: Days): string[] {
 }
 
 /** The refused calls of a bucket by day, of all codes. */
-function refusedByDay(refused: Refused, bucket: UsageBucket): ReadonlyMap<string, number> {
-  const days = new Map<string, number>();
-  for (const { day, calls } of refused.filter((each) => each.bucket === bucket))
-    days.set(dayText(day), (days.get(dayText(day)) ?? 0) + calls);
-  return days;
-}
+const refusedByDay = (counted: readonly BucketDay[], of: UsageBucket): ReadonlyMap<string, number> =>
+  new Map(counted.flatMap(({ bucket, day, refused }) => (bucket === of ? [[dayText(day), refused] as const] : [])));
 
 function sumsOf(days: readonly (UsageDay & { readonly refused: number })[]): Output['buckets'][number]['sums'] {
   const sumOf = (figure: (day: (typeof days)[number]) => number) => days.reduce((sum, day) => sum + figure(day), 0);

@@ -47,12 +47,11 @@ export interface BucketDay {
   readonly bucket: UsageBucket;
   /** Number of the day. */
   readonly day: number;
+  /** Refused ones among them. */
   readonly calls: number;
+  readonly refused: number;
   readonly records: number;
 }
-
-/** The refused calls of one bucket and UTC day. */
-type RefusedDay = Pick<BucketDay, 'bucket' | 'day' | 'calls'>;
 
 /** All counts of one bucket and UTC day. */
 export type DayCounts = BucketDay & CallCounts;
@@ -127,14 +126,15 @@ export class CallDayStore {
     return days.filter((_, index) => refused?.has(index));
   }
 
-  /** The calls and records of some days, by day and bucket, in any order. */
+  /** The calls, refused calls and records of some days, by day and bucket, in any order. */
   async byDay(range: DayRange): Promise<BucketDay[]> {
     const by = { day: '$day', bucket: '$bucket' };
-    const sums = { calls: { $sum: '$calls' }, records: { $sum: '$records' } };
-    const found = await this.sum<Pick<CallDay, 'bucket' | 'day'>, Pick<CallDay, 'calls' | 'records'>>(range, {
-      by,
-      sums,
-    });
+    const refused = { $map: { input: { $objectToArray: { $ifNull: ['$errors', {}] } }, in: '$$this.v' } };
+    const sums = { calls: { $sum: '$calls' }, records: { $sum: '$records' }, refused: { $sum: { $sum: refused } } };
+    const found = await this.sum<
+      Pick<CallDay, 'bucket' | 'day'>,
+      Pick<CallDay, 'calls' | 'records'> & { readonly refused: number }
+    >(range, { by, sums });
     return found.map(({ _id: { bucket, day }, ...counts }) => ({ bucket, day: dayNumber(day.getTime()), ...counts }));
   }
 
@@ -155,26 +155,7 @@ export class CallDayStore {
         sums.set(day, sum);
       }
     });
-    return [...sums].map(([day, counts]) => ({ bucket, day, ...counts }));
-  }
-
-  /** The refused calls on some days, by day and bucket, in any order. */
-  async refusedByDay({ organisationId: org, from, before }: DayRange): Promise<RefusedDay[]> {
-    const stages = [
-      { $match: { org, day: { $gte: from, $lt: before }, errors: { $exists: true } } },
-      { $project: { _id: 0, day: 1, bucket: 1, errors: { $objectToArray: '$errors' } } },
-      { $unwind: '$errors' },
-      { $group: { _id: { day: '$day', bucket: '$bucket' }, calls: { $sum: '$errors.v' } } },
-    ];
-    const found = await withMongoTimeout(timeoutMs, (signal) => {
-      const options = { signal, hint: callDayIndex };
-      const cursor = this.collection.aggregate<{
-        readonly _id: Pick<CallDay, 'day' | 'bucket'>;
-        readonly calls: number;
-      }>(stages, options);
-      return cursor.toArray();
-    });
-    return found.map(({ _id: { day, bucket }, calls }) => ({ day: dayNumber(day.getTime()), bucket, calls }));
+    return [...sums].map(([day, counts]) => ({ bucket, day, refused: refusedOf(counts.errors), ...counts }));
   }
 
   /** The records of live calls on some days, by model: of one model, or of all. */
@@ -236,6 +217,9 @@ const prefixed = (name: string, counts: Readonly<Record<string, number>>): Recor
   Object.fromEntries(Object.entries(counts).map(([key, count]) => [`${name}.${key}`, count]));
 
 type StoredCounts = Pick<CallDay, 'calls' | 'records' | 'errors' | 'latency'>;
+
+export const refusedOf = (errors: CallCounts['errors']): number =>
+  Object.values(errors).reduce((sum, count) => sum + count, 0);
 
 /** The sum of some counts. */
 export function sumOf(some: Iterable<StoredCounts>): CallCounts {

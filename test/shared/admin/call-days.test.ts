@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
-import { type CallDay, CallDayStore, sumOf } from '../../../shared/store/console/call-days.js';
+import { type CallDay, CallDayStore, refusedOf, sumOf } from '../../../shared/store/console/call-days.js';
 import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
 
 const range = {
@@ -44,11 +44,13 @@ describe('the sums of calls by day', () => {
   const numberOf = ({ day }: Pick<CallDay, 'day'>) => dayNumber(day.getTime());
   const days = () => [...new Set(shown.map(numberOf))];
 
-  it('have the calls and records of each day and bucket', async () => {
+  it('have the calls, refused calls and records of each day and bucket', async () => {
     const wanted = days().flatMap((day) =>
       (['live', 'test'] as const).map((bucket) => {
-        const { calls, records } = sumOf(shown.filter((each) => numberOf(each) === day && each.bucket === bucket));
-        return { bucket, day, calls, records };
+        const { calls, records, errors } = sumOf(
+          shown.filter((each) => numberOf(each) === day && each.bucket === bucket),
+        );
+        return { bucket, day, calls, records, refused: refusedOf(errors) };
       }),
     );
     expect(wanted).to.have.length(6);
@@ -56,10 +58,11 @@ describe('the sums of calls by day', () => {
   });
 
   it('have the errors and latencies of each day, in the order of the days', async () => {
-    const wanted = days().map((day) => ({
-      ...{ bucket: 'live', day },
-      ...sumOf(shown.filter((each) => numberOf(each) === day && each.bucket === 'live')),
-    }));
+    const wanted = days().map((day) => {
+      const sum = sumOf(shown.filter((each) => numberOf(each) === day && each.bucket === 'live'));
+      return { bucket: 'live', day, ...sum, refused: refusedOf(sum.errors) };
+    });
+    expect(wanted[0]?.refused).to.be.above(0);
     expect(wanted[0]?.errors).to.have.keys('rate_limited', 'bad_request');
     expect(await store.countsByDay(range, 'live')).to.deep.equal(wanted);
   });

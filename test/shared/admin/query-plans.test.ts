@@ -1,9 +1,12 @@
 import { expect } from 'chai';
 import { type Document, ObjectId } from 'mongodb';
+import { readsOf } from '../../../scripts/bench/console/console-reads.js';
 import { profiledQueries } from '../../../scripts/bench/console/profiled-queries.js';
 import { actionRoutes } from '../../../shared/admin/actions.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { createKey } from '../../../shared/admin/organisations/key-actions.js';
+import { showUsage } from '../../../shared/admin/usage/show-usage.js';
+import { showUsageDays } from '../../../shared/admin/usage/usage-of-days.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs } from '../../../shared/contract/dates.js';
 import { callIdGenerator, jobIdOf, organisationNumber } from '../../../shared/contract/identifiers.js';
@@ -119,6 +122,27 @@ describe('the queries of the console', () => {
       expect(wasteful(queries), path).to.deep.equal([]);
     });
   }
+
+  it('answer longer times, filters and other inputs by indexes', async () => {
+    const { org_id, upload_id, key_id, model_id } = input as Record<string, string>;
+    const ids = { organisationId: org_id ?? '', uploadId: upload_id ?? '', keyIds: [key_id ?? ''] };
+    const organisation = { ...ids, testKeyId: '', modelIds: [model_id ?? ''], version: '1.0.0' };
+    const further = readsOf(organisation, Date.now()).filter(({ name, action }) => name !== action);
+    expect(further.map(({ name }) => name)).to.include.members(['usage.days, 92 days', 'lead.search, a whole id']);
+    for (const { name, action: actionName, input: given } of further) {
+      const action = actionRoutes.find(({ action }) => action.name === actionName)?.action;
+      if (action === undefined) throw new Error(`no action is named ${actionName}`);
+      const queries = await profiled(() => desk.act(action, given));
+      expect(wasteful(queries), name).to.deep.equal([]);
+    }
+  });
+
+  it('are few, however many months and days they show', async () => {
+    const org_id = input.org_id ?? '';
+    expect(await profiled(() => desk.act(showUsage, { org_id }))).to.have.length.at.most(13);
+    const [from, to] = [91, 0].map((ago) => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10));
+    expect(await profiled(() => desk.act(showUsageDays, { org_id, from, to }))).to.have.length.at.most(12);
+  });
 
   it('answer a sign-in and a request by indexes', async () => {
     const access = new ConsoleAccess(desk.database);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Document } from 'mongodb';
+import { profiledQueries } from '../../../scripts/bench/console/profiled-queries.js';
 import { showFleet } from '../../../shared/admin/fleet.js';
 import { showCrm } from '../../../shared/admin/leads/crm.js';
 import { eraseLead } from '../../../shared/admin/leads/erase-lead.js';
@@ -121,6 +122,11 @@ describe('a reading action', () => {
       ['2026-11-22', 15_000, 7_500],
       ['2026-11-23', 5_000, 2_500],
     ]);
+    // Once the calls by day alone are too many, the ledger is not asked.
+    await new CallDayStore(desk.database).add([callsOf(other, 10_000)]);
+    const queries = await profiledQueries(desk.database, () => desk.act(showUsage, { org_id: organisationId }));
+    const ledger = queries.filter(({ ns }) => String(ns).endsWith('.calls'));
+    expect(ledger.map(({ keysExamined }) => keysExamined).filter((keys) => keys > 10)).to.deep.equal([]);
   });
 
   it('shows on the overview usage, forecast, activity by day, verdicts and the first call', async () => {

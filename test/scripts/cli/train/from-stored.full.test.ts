@@ -76,7 +76,7 @@ describe('leadscore train --from ORG, with Python', () => {
 
     const output = await run(train);
     expect(output)
-      .to.match(/Training on 2,?760 stored leads, for the fields of version "1\.0\.0"\./)
+      .to.match(/Training on 2,760 stored leads, for the fields of version "1\.0\.0"\./)
       .and.include('200 first scored after')
       .and.include('40 without an outcome')
       .and.include(`Make it the candidate: ${commandOf(importLine, own)}\n`);

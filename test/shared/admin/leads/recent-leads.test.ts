@@ -98,7 +98,7 @@ describe('the leads that the console shows before a search', () => {
     expect(newest.map(({ crm_id: id }) => id)).to.not.include('L249');
   });
 
-  it('cost at most 4,000 keys and documents, and 10,000 predictions, however many there are', async () => {
+  it('cost at most 3,000 keys and documents, and 10,000 predictions, however many there are', async () => {
     const cost = async () => {
       const queries = (await profiledQueries(desk.database, recent)).filter(({ ns }) => String(ns).endsWith('.calls'));
       for (const { planSummary, hasSortStage } of queries)
