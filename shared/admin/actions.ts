@@ -99,7 +99,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('delete', '/orgs/:org_id/leads/:crm_id', eraseLead),
   route('get', '/orgs/:org_id/jobs', listJobs),
   route('get', '/orgs/:org_id/outcomes', showOutcomes),
-  route('get', '/orgs/:org_id/outcomes/days', showOutcomeDays),
+  route('get', '/orgs/:org_id/models/:model_id/outcome-days', showOutcomeDays),
   route('patch', '/orgs/:org_id/outcomes', setOutcomes),
   route('get', '/orgs/:org_id/uploads/:upload_id', showUpload),
   route('post', '/orgs/:org_id/uploads/:upload_id/import', importUpload),

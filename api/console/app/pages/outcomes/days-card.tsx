@@ -46,7 +46,7 @@ export function DaysCard({ of: { models } }: { readonly of: Outcomes }) {
 
 function Days({ model, range: { from, to } }: { readonly model: string; readonly range: DayRange }) {
   const { api } = useOrganisation();
-  const days = useLoad<OutcomeDays>(`${api}/outcomes/days?model_id=${encodeURIComponent(model)}&from=${from}&to=${to}`);
+  const days = useLoad<OutcomeDays>(`${api}/models/${encodeURIComponent(model)}/outcome-days?from=${from}&to=${to}`);
   return <Load of={days}>{(data) => <Figures of={data} />}</Load>;
 }
 
