@@ -25,6 +25,7 @@ import { listOrganisations, showOrganisation } from './organisations/read-organi
 import { showStanding } from './organisations/show-standing.js';
 import { resumeOrganisation, suspendOrganisation } from './organisations/suspension.js';
 import { setOutcomes, showOutcomes } from './outcomes/outcome-actions.js';
+import { showOutcomeDays } from './outcomes/outcome-days.js';
 import { createLink, createToken, listTokens, revokeToken } from './people/access-actions.js';
 import { listAudit, listOperatorAudit } from './people/audit-actions.js';
 import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
@@ -98,6 +99,7 @@ export const actionRoutes: readonly ActionRoute[] = [
   route('delete', '/orgs/:org_id/leads/:crm_id', eraseLead),
   route('get', '/orgs/:org_id/jobs', listJobs),
   route('get', '/orgs/:org_id/outcomes', showOutcomes),
+  route('get', '/orgs/:org_id/models/:model_id/outcome-days', showOutcomeDays),
   route('patch', '/orgs/:org_id/outcomes', setOutcomes),
   route('get', '/orgs/:org_id/uploads/:upload_id', showUpload),
   route('post', '/orgs/:org_id/uploads/:upload_id/import', importUpload),

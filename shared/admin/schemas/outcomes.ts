@@ -1,5 +1,5 @@
 import { closedObject, count, flag, instant, list, text, textOrNull } from '../../contract/schema.js';
-import { organisationId } from './members.js';
+import { day, modelId, organisationId } from './members.js';
 import { gateSchema, verdictSchema } from './models.js';
 import { outcomeValues } from './organisations.js';
 
@@ -24,6 +24,37 @@ export const outcomesSchema = closedObject({
       'next_grade_at?': instant,
     }),
   ),
+});
+
+/** A model, and the first and the last day, UTC. Without days the last 30. Days that have not begun are left out. */
+export const outcomeDaysInput = closedObject({ org_id: organisationId, model_id: modelId, 'from?': day, 'to?': day });
+
+/** Leads that a version of the model scored first on these days, those with an outcome, and those that converted. */
+const outcomeSums = { leads: count, with_outcome: count, converted: count } as const;
+const outcomeDays = list(closedObject({ day, ...outcomeSums }));
+
+/** At most 92 days, and as many before them, as the last grade of each version counted them. */
+export const outcomeDaysOutput = closedObject({
+  model_id: text,
+  /** When the organisation was created: days before have no leads. */
+  created_at: instant,
+  from: day,
+  to: day,
+  /** The days before, of the same number. Null when the organisation is younger than all of them. */
+  before: {
+    type: ['object', 'null'],
+    properties: { from: day, to: day },
+    required: ['from', 'to'],
+    additionalProperties: false,
+  },
+  days: outcomeDays,
+  sums: closedObject(outcomeSums),
+  /** One for each of `days`. Empty without days before. */
+  days_before: outcomeDays,
+  sums_before: closedObject(outcomeSums),
+  /** Changes that may explain the figures, oldest first, at most 100: versions, Live API, keys, jobs, outcomes. */
+  events: list(closedObject({ at: instant, day, text, by: text })),
+  has_more_events: flag,
 });
 
 /** An empty list removes the values. */

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { countText } from '../../contract/figures.js';
 import { type AuditEntry, AuditLog } from '../../store/console/audit-log.js';
 import { namesOf } from '../names-of.js';
 import { recordedName } from '../people/audit-documents.js';
@@ -56,13 +57,22 @@ const texts: Readonly<Record<string, TextOf>> = {
   'org.resume': () => 'Suspension ended',
 };
 
+/** Imports explain figures of outcomes alone. */
+const textsWithOutcomes: typeof texts = {
+  ...texts,
+  'outcomes.import': ({ accepted }) =>
+    typeof accepted === 'number' ? `Outcomes imported: ${countText(accepted)}` : 'Outcomes imported',
+};
+
 /** The events of some days from the audit log, oldest first: the latest ones if there are many. Reads some entries. */
 export async function dayEvents(
   database: Db,
   organisationId: string,
-  { from, until }: { readonly from: Date; readonly until: Date },
+  days: { readonly from: Date; readonly until: Date; readonly withOutcomes?: boolean },
 ): Promise<{ readonly events: readonly DayEvent[]; readonly hasMore: boolean }> {
-  const query = { most: mostEvents, only: Object.keys(texts), from, until };
+  const { from, until, withOutcomes = false } = days;
+  const textOf = withOutcomes ? textsWithOutcomes : texts;
+  const query = { most: mostEvents, only: Object.keys(textOf), from, until };
   const { entries, next } = await new AuditLog(database).page(organisationId, query);
   const names = await namesOf(
     database,
@@ -70,7 +80,7 @@ export async function dayEvents(
   );
   const events = entries.flatMap((entry): DayEvent[] => {
     const { target = '' } = entry;
-    const text = texts[entry.action]?.(entry.after ?? {}, names.get(target) ?? recordedName(entry) ?? target);
+    const text = textOf[entry.action]?.(entry.after ?? {}, names.get(target) ?? recordedName(entry) ?? target);
     if (text === undefined) return [];
     const at = entry.at.toISOString();
     return [{ at, day: at.slice(0, 10), text, by: entry.actor.name }];

@@ -1,27 +1,17 @@
-import { dayNumber, dayStartMs, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
+import { dayStartMs, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
 import type { ShapeOf } from '../../contract/schema.js';
 import { type UsageBucket, usageBuckets } from '../../redis/keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { settledAfterMs } from '../../store/calls/usage-rollups.js';
 import { type BucketDay, CallDayStore } from '../../store/console/call-days.js';
 import { defineAction } from '../action.js';
-import { invalid } from '../admin-error.js';
-import { dayStart } from '../day-start.js';
+import { chosenDays, type Days } from '../chosen-days.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { usageDaysInput, usageDaysOutput } from '../schemas/usage.js';
 import { dayEvents } from './day-events.js';
 import { countedRecords, type UsageContext } from './show-usage.js';
 import { type UsageDay, usageOfMonths } from './usage-days.js';
 
-/** Three months. As many days before them are read too. */
-const mostDays = 92;
-const usualDays = 30;
-
-/** Days by their numbers, both ends included. */
-interface Days {
-  readonly first: number;
-  readonly last: number;
-}
 type Output = ShapeOf<typeof usageDaysOutput>;
 
 /** Usage, refused calls and events of chosen days, beside the same number of days before. */
@@ -34,12 +24,10 @@ export const showUsageDays = defineAction({
   output: usageDaysOutput,
   async run(context, { org_id: organisationId, from, to }) {
     const { database, clock } = context;
-    const days = checkedDays({ from, to }, dayNumber(clock.now()));
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
-    const length = days.last - days.first + 1;
-    const earlier = { first: days.first - length, last: days.first - 1 };
-    const isYoung = dayNumber(organisation.created_at.getTime()) > earlier.last;
-    const all = { first: isYoung ? days.first : earlier.first, last: days.last };
+    const days = chosenDays({ from, to }, { nowMs: clock.now(), createdAt: organisation.created_at });
+    const { earlier } = days;
+    const all = { first: earlier?.first ?? days.first, last: days.last };
     const shownDays = { from: new Date(dayStartMs(days.first)), until: new Date(dayStartMs(days.last + 1)) };
     const calls = new CallDayStore(database).byDay({
       organisationId,
@@ -55,12 +43,12 @@ export const showUsageDays = defineAction({
     return {
       ...{ org_id: organisationId, created_at: organisation.created_at.toISOString() },
       ...{ from: dayText(days.first), to: dayText(days.last) },
-      before: isYoung ? null : { from: dayText(earlier.first), to: dayText(earlier.last) },
+      before: earlier === undefined ? null : { from: dayText(earlier.first), to: dayText(earlier.last) },
       buckets: buckets.map((found, index) => {
         const bucket = usageBuckets[index] ?? 'live';
         const ofBucket = refusedByDay(counted, bucket);
         const withRefused = found.map((day) => ({ ...day, refused: ofBucket.get(day.day) ?? 0 }));
-        const split = isYoung ? 0 : length;
+        const split = days.first - all.first;
         const [shown, before] = [withRefused.slice(split), withRefused.slice(0, split)];
         return {
           ...{ bucket, sums: sumsOf(shown), days: shown, sums_before: sumsOf(before) },
@@ -72,21 +60,6 @@ export const showUsageDays = defineAction({
     };
   },
 });
-
-/** @throws AdminError invalid_request for days that are not in the calendar, in a wrong order, too many, or to come */
-function checkedDays(
-  { from, to }: { readonly from: string | undefined; readonly to: string | undefined },
-  today: number,
-): Days {
-  const last = to === undefined ? today : Math.min(dayOf('to', to), today);
-  const first = from === undefined ? last - usualDays + 1 : dayOf('from', from);
-  if (first > today) throw invalid('from', 'must be today or earlier.');
-  if (last < first) throw invalid('to', 'must not be before `from`.');
-  if (last - first >= mostDays) throw invalid('to', `must be at most ${mostDays - 1} days after \`from\`.`);
-  return { first, last };
-}
-
-const dayOf = (member: string, day: string): number => dayNumber(dayStart(member, day).getTime());
 
 /** The usage of a bucket by day. */
 async function bucketDays(

@@ -102,6 +102,18 @@ export class ValidationDailyStore {
       .toArray();
   }
 
+  /** The bands of some versions on the days of a range, both ends included, by the ids of the days. */
+  between(
+    graded: readonly string[],
+    { first, last }: { readonly first: number; readonly last: number },
+  ): Promise<Pick<StoredDay, 'day' | 'bands'>[]> {
+    if (graded.length === 0) return Promise.resolve([]);
+    const ranges = graded.map((each) => ({
+      _id: { $gte: `${each}:${dayText(first)}`, $lte: `${each}:${dayText(last)}` },
+    }));
+    return this.collection.find({ $or: ranges }, { projection: { _id: 0, day: 1, bands: 1 } }).toArray();
+  }
+
   /**
    * Replaces days, except those whose source data was read later.
    * @param of.readAt by the database's clock

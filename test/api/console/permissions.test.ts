@@ -59,6 +59,7 @@ const leastRole: Readonly<Record<string, Role>> = {
   'lead.erase': 'owner',
   'fleet.show': 'operator',
   'outcomes.show': 'admin',
+  'outcomes.days': 'admin',
   'outcomes.set': 'admin',
   'outcomes.import': 'admin',
   'outcomes.preview': 'admin',

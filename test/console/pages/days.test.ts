@@ -5,6 +5,7 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
+import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import { layoutFaults } from '../../support/browser/layout-faults.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
@@ -86,6 +87,47 @@ describe('the choice of days', function () {
     ]);
     await page.getByLabel('Last day (UTC)').fill(dayText(today - 121));
     await page.getByText('The last day is before the first.').waitFor();
+    await close();
+  });
+
+  it('shows of which leads outcomes have come, beside the days before', async () => {
+    const org = await site.service.newOrganisation();
+    const created = { $set: { created_at: new Date((today - 200) * dayMs) } };
+    await site.service.database.collection<Document & { _id: string }>('orgs').updateOne({ _id: org }, created);
+    const { database } = site.service;
+    const [first, second] = await Promise.all(
+      ['Expansion', 'Renewal'].map((name) =>
+        createModel(database, {
+          ...{ organisationId: org, bundle: checkBundle(sampleBundle({ name })), now: new Date() },
+        }),
+      ),
+    );
+    const days = Array.from({ length: 40 }, (_, index) => today - 39 + index);
+    const bands = (day: number) => [
+      { cohort: 10, excluded: 0, joined: day > today - 20 ? 4 : 10, conversions: 1, likelihood: 1 },
+    ];
+    await new ValidationDailyStore(database).replace(
+      days.map((day) => ({
+        ...{ day, matured_day: day + 90, ledger_records: 10, stored_rows: 10, mismatched_requests: 0 },
+        ...{ without_crm_id: 0, erased: 0, organisation_records: 10, bands: bands(day) },
+      })),
+      { graded: `${first?._id}:${first?.version}`, organisationId: org, readAt: new Date() },
+    );
+    const { page, signIn, check, close } = await site.open();
+    await signIn('admin', org);
+    await page.goto(`${site.service.url}/outcomes?from=${dayText(today - 19)}&to=${dayText(today)}`);
+    await page.getByText('80 of 200 leads have an outcome (40 %), and 20 converted.').waitFor();
+    await page.getByText('The 20 days before: 200 of 200 (100 %).').waitFor();
+    const card = page.locator('section.card').filter({ hasText: 'Leads with an outcome by day' });
+    await card.getByText('Show as table').click();
+    const row = card.getByRole('row').filter({ hasText: dayText(today) });
+    expect((await row.getByRole('cell').allInnerTexts()).slice(0, 4)).to.deep.equal([dayText(today), '10', '4', '10']);
+    await check('outcomes-days');
+    for (const width of [390, 1440]) expect(await layoutFaults(page, width)).to.deep.equal([]);
+    await card.getByRole('button', { name: '7 days' }).click();
+    await card.getByText('28 of 70 leads have an outcome (40 %), and 7 converted.').waitFor();
+    await card.getByLabel('Model').selectOption(second?._id ?? '');
+    await card.getByText('No leads of these days are counted.').waitFor();
     await close();
   });
 

@@ -8,6 +8,8 @@ import { Chart, Levels } from './chart.js';
 interface Day {
   readonly day: string;
   readonly value: number;
+  /** The number of which `value` is a part. */
+  readonly whole?: number;
 }
 type Event = UsageDays['events'][number];
 
@@ -30,14 +32,16 @@ export function RangeBars(props: {
   readonly events: readonly Event[];
   /** An instant; empty days before it have neither a bar nor a row. */
   readonly since: string;
+  /** The heading of `whole` in the table, for figures that are a part of it. */
+  readonly whole?: string;
 }) {
-  const { label, unit, days, before, events, since } = props;
-  const peak = max([...days, ...before], ({ value }) => value) ?? 0;
+  const { label, unit, days, before, events, since, whole } = props;
+  const peak = max([...days, ...before], ({ value, whole: all = 0 }) => Math.max(value, all)) ?? 0;
   const marks = ticks(0, Math.max(peak, 4), 5);
   const most = Math.max(marks.at(-1) ?? 1, peak);
   const yOf = (value: number) => top + (height - bottom - top) * (1 - value / most);
   const today = new Date().toISOString().slice(0, 10);
-  const hasBar = ({ day, value }: Day) => value > 0 || day >= since.slice(0, 10);
+  const hasBar = ({ day, value, whole: all = 0 }: Day) => value + all > 0 || day >= since.slice(0, 10);
   const textsOf = (day: string) => events.filter((each) => each.day === day).map(({ text, by }) => `${text} (${by})`);
   return (
     <>
@@ -46,6 +50,16 @@ export function RangeBars(props: {
           const step = (width - left) / Math.max(days.length, 1);
           const middle = (index: number) => left + step * (index + 0.5);
           const every = Math.ceil(dayTextPx / step);
+          const bar = (name: string, index: number, value: number) => (
+            <rect
+              class={name}
+              x={left + step * (index + 0.16)}
+              y={Math.min(yOf(value), height - bottom - 2)}
+              width={step * 0.68}
+              height={Math.max(height - bottom - yOf(value), 2)}
+              rx={Math.min(3, step / 4)}
+            />
+          );
           const path = line<Day>()
             .x((_, index) => middle(index))
             .y(({ value }) => yOf(value));
@@ -59,16 +73,8 @@ export function RangeBars(props: {
                 const isNamed = isLast || ((days.length - 1 - index) % every === 0 && hasRoom);
                 return (
                   <g key={each.day}>
-                    {hasBar(each) && (
-                      <rect
-                        class={each.day === today ? 'bar pale' : 'bar'}
-                        x={left + step * (index + 0.16)}
-                        y={Math.min(yOf(each.value), height - bottom - 2)}
-                        width={step * 0.68}
-                        height={Math.max(height - bottom - yOf(each.value), 2)}
-                        rx={Math.min(3, step / 4)}
-                      />
-                    )}
+                    {each.whole !== undefined && each.whole > each.value && bar('bar of', index, each.whole)}
+                    {hasBar(each) && bar(each.day === today ? 'bar pale' : 'bar', index, each.value)}
                     {isNamed && (
                       <text
                         x={isLast ? Math.min(middle(index) + dayTextPx / 3, width) : middle(index)}
@@ -94,16 +100,25 @@ export function RangeBars(props: {
         }}
       </Chart>
       <p class="legend small soft">
+        {whole !== undefined && <span class="part">{unit.toLowerCase()}</span>}
+        {whole !== undefined && <span class="of">all {whole.toLowerCase()}</span>}
         {before.length > 0 && <span class="dashed">the days before</span>}
         {events.length > 0 && <span class="marked">changes</span>}
       </p>
       <ShowAsTable
         label={label}
-        columns={['Day', unit, ...(before.length > 0 ? ['Days before'] : []), 'Changes']}
+        columns={[
+          'Day',
+          ...(whole === undefined ? [] : [whole]),
+          unit,
+          ...(before.length > 0 ? ['Days before'] : []),
+          'Changes',
+        ]}
         rows={days
           .filter(hasBar)
           .map((each) => [
             each.day,
+            ...(whole === undefined ? [] : [countText(each.whole ?? 0)]),
             countText(each.value),
             ...(before.length > 0 ? [countText(before[days.indexOf(each)]?.value ?? 0)] : []),
             textsOf(each.day).join('. '),

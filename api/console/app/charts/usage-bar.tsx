@@ -2,8 +2,8 @@ import { useId } from 'preact/hooks';
 import { countText } from '../parts/formats.js';
 import { Chart } from './chart.js';
 
-/** A limit nearer to the end than this share leaves no room for the texts of the grace band. */
-const maxLimitShare = 0.75;
+/** Pixels of a character of a text, at most, and of the room between two texts. */
+const [characterPx, betweenPx] = [7, 12];
 
 /** Usage against limit and stop, with the forecast as a dashed mark. The hatched part is the grace band. */
 export function UsageBar(props: {
@@ -20,7 +20,11 @@ export function UsageBar(props: {
       {(width) => {
         const xOf = (value: number) => (width * Math.min(value, end)) / end;
         const limit = xOf(props.limit);
-        const hasRoom = props.limit <= maxLimitShare * end;
+        const [included, stop] = [`${countText(props.limit)} included`, `${countText(end)} stop`];
+        /** Where the text of the limit ends, and where that of the stop begins. */
+        const from = limit + (characterPx * included.length) / 2 + betweenPx;
+        const to = width - characterPx * stop.length;
+        const hasRoom = from <= to;
         return (
           <>
             <defs>
@@ -41,19 +45,17 @@ export function UsageBar(props: {
             {hasRoom && (
               <>
                 <text x={limit} y="40" text-anchor="middle">
-                  {countText(props.limit)} included
+                  {included}
                 </text>
-                {width > 500 && (
-                  <text x={(limit + width) / 2} y="40" text-anchor="middle">
+                {to - from > characterPx * 'grace'.length + betweenPx && (
+                  <text x={(from + to) / 2} y="40" text-anchor="middle">
                     grace
                   </text>
                 )}
               </>
             )}
             <text x={width} y="40" text-anchor="end">
-              {hasRoom
-                ? `${countText(end)} stop`
-                : `${countText(props.limit)} included, stop${end > props.limit ? ` at ${countText(end)}` : ''}`}
+              {hasRoom ? stop : `${included}, stop${end > props.limit ? ` at ${countText(end)}` : ''}`}
             </text>
           </>
         );

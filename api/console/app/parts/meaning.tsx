@@ -11,7 +11,9 @@ export function Meaning(props: {
   const id = useId();
   return (
     <>
-      {props.children}{' '}
+      {props.children}
+      {/* A space that does not break: the sign never stands alone on a line. */}
+      {'\u00a0'}
       <button type="button" class="term" popovertarget={id} aria-label="Statistical terms">
         ?
       </button>

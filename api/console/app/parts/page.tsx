@@ -20,7 +20,7 @@ export function Page(props: {
           <h1 tabIndex={-1}>{props.title}</h1>
           {props.about && <p class="soft">{props.about}</p>}
         </div>
-        <div class="row">{props.actions}</div>
+        {props.actions && <div class="row">{props.actions}</div>}
       </div>
       {props.children}
     </>

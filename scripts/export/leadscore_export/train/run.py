@@ -60,13 +60,12 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
             say=lambda text, part: progress.step("leaks", text, part),
             confirm=lambda ranks: _confirmed(ranks, leads, options, progress),
         )
-        threads = _threads(len(prepared.rows))
         search = search_parameters(
             prepared.rows,
             prepared.converted,
             prepared.groups,
             budget_seconds=options.budget_seconds,
-            threads=threads,
+            threads=1,  # the search takes fewer rows than a second thread is worth
             say=lambda text, part: progress.step("search", text, part),
         )
         if search.left_out:
@@ -75,7 +74,7 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
             )
         confirm_auc(search.best.auc, prepared.ranks, ask=_ask(options, progress))
         progress.step("fit", f"training {search.best.trees} trees on {len(prepared.rows):,} leads")
-        model = fitted_model(prepared, search.best, threads)
+        model = fitted_model(prepared, search.best, _threads(len(prepared.rows)))
         version = options.version or _version(prepared, search)
         steps = iter(range(1, 1000))
         report = exported(

@@ -29,16 +29,22 @@ export function StoredLeads({ modelId }: { readonly modelId: string }) {
   };
   return (
     <Card
-      title="Begin"
+      title="Score stored leads"
       about="Each lead is scored from the values of its newest call, by the version that scores calls now. Each one counts."
     >
       <form class="stack" onSubmit={begin}>
         <div class="form">
           <Field
-            {...{ label: 'Sent in the last days', type: 'number', isRequired: true, min: 1, max: limits.days }}
+            {...{
+              label: 'Days since they were sent, at most',
+              type: 'number',
+              isRequired: true,
+              min: 1,
+              max: limits.days,
+            }}
             value={days}
             set={setDays}
-            hint="Leads that were sent to this model. Scores of such a job are no sending."
+            hint="By a call or a file, to this model. A job of stored leads sends nothing."
           />
           <Field
             {...{ label: 'Leads at most', type: 'number', isRequired: true, min: 1, max: limits.rows }}

@@ -18,9 +18,10 @@ export function VerdictNote({
   const open = report && openGate(report.gates);
   return (
     <div class={`note ${classNames[validation.state] ?? 'warn'}`}>
-      <VerdictBadge state={validation.state} />{' '}
+      {/* The summary begins with the state. */}
       {report?.outlook && open ? (
         <>
+          <VerdictBadge state={validation.state} />{' '}
           <strong>
             Step {open.step} of {report.gates.length} is open: {gateTitles[open.gate.gate]}.
           </strong>{' '}

@@ -30,7 +30,13 @@ export function DeletionsCard({ changed }: { readonly changed: () => void }) {
               label="Deletions"
               columns={['Id', 'State', 'Due or done', 'Ordered by', 'Records', 'Documents', 'Undo']}
               rows={all.map(({ org_id: id, state, due_at: due, ended_at: ended, by, records, removed }) => [
-                <code key="id">{id}</code>,
+                state === 'pending' ? (
+                  <a key="id" href={`/o/${encodeURIComponent(id)}/settings`}>
+                    <code>{id}</code>
+                  </a>
+                ) : (
+                  <code key="id">{id}</code>
+                ),
                 states[state],
                 instantText(ended ?? due),
                 by,

@@ -49,10 +49,7 @@ export function OrganisationsPage() {
               >
                 Next
               </button>
-              <span class="small soft">
-                {cursors.length === 0 && 'This is the first page. '}
-                {next === undefined && 'This is the last page.'}
-              </span>
+              <span class="small soft">{placeText(cursors.length === 0, next === undefined)}</span>
             </div>
           </Card>
         )}
@@ -61,6 +58,12 @@ export function OrganisationsPage() {
       {isCreating && <CreateDialog close={() => setCreating(false)} />}
     </Page>
   );
+}
+
+/** Says why a button that turns the page cannot be pressed. */
+function placeText(isFirst: boolean, isLast: boolean): string {
+  if (isFirst && isLast) return 'There are no other pages.';
+  return isFirst ? 'This is the first page.' : isLast ? 'This is the last page.' : '';
 }
 
 /** Organisations with their usage, each a link to its pages. */

@@ -60,7 +60,8 @@ export function UsagePage() {
               <Table
                 label="Records by month"
                 columns={['Month', 'Live records', 'Test records']}
-                rows={[...data.months]
+                rows={data.months
+                  .filter(({ month }) => month >= data.created_at.slice(0, 7))
                   .reverse()
                   .map((each) => [monthText(each.month), countText(each.live), countText(each.test)])}
               />

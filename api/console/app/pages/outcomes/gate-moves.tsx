@@ -51,7 +51,7 @@ export function GateMoves({ before, now }: { readonly before: Outcomes | undefin
               <span class="small soft">
                 {isNew
                   ? `Graded ${instantText(model.graded_at)}, with the sent outcomes.`
-                  : `Graded ${instantText(model.graded_at)}. New outcomes count from ${instantText(earlier?.next_grade_at ?? model.next_grade_at)} on, 15 minutes later at most.`}
+                  : `${model.graded_at === undefined ? 'Not graded yet' : `Graded ${instantText(model.graded_at)}`}. New outcomes count from ${instantText(earlier?.next_grade_at ?? model.next_grade_at)} on, 15 minutes later at most.`}
               </span>
             </p>
             {before && <GateTable before={earlier} now={model} isNew={isNew === true} />}

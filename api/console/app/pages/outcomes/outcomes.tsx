@@ -4,6 +4,7 @@ import { Load, Page, Problem } from '../../parts/page.js';
 import { call } from '../../server/call.js';
 import { useOrganisation } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
+import { DaysCard } from './days-card.js';
 import { FileCard } from './file-card.js';
 import { GateMoves, type Outcomes, waitsForGrade } from './gate-moves.js';
 import { ResultCard } from './result-card.js';
@@ -29,7 +30,7 @@ interface Work {
 
 /** Brings outcomes in a file: its columns, the meanings of its values, the result, and the gates before and after. */
 export function OutcomesPage() {
-  const { api } = useOrganisation();
+  const { api, base } = useOrganisation();
   const path = `${api}/outcomes`;
   const outcomes = useLoad<Outcomes>(path);
   const [start, setStart] = useState<FileStart>();
@@ -112,6 +113,13 @@ export function OutcomesPage() {
             )}
             {sent && <ResultCard reply={sent.reply} parts={counted?.parts.length ?? 1} />}
             <GateMoves before={sent?.before} now={data} />
+            <DaysCard of={data} />
+            {data.models.length === 0 && (
+              <p class="note">
+                No models yet. Outcomes count once a model has scored their leads. Import one on the page{' '}
+                <a href={`${base}/models`}>Models</a>.
+              </p>
+            )}
           </>
         )}
       </Load>
