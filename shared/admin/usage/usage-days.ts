@@ -70,7 +70,7 @@ export async function usageOfMonths(
     called.filter(({ day }) => monthOf(dayStartMs(day)) === month && dayStartMs(day) >= from.getTime()),
   );
   // So many calls are not read only to find that there are more.
-  const areTooMany = sumOf(openCalls, ({ calls, refused }) => calls - refused) > maxLedgerCalls;
+  const areTooMany = sumOf(openCalls, ({ scored }) => scored) > maxLedgerCalls;
   const ledger = areTooMany ? undefined : await ledgerDays(database, bucket, open);
   return read.flatMap(({ month, rolledUp: days }) =>
     daysOfMonth(month, {
