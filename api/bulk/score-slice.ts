@@ -52,7 +52,7 @@ const hasHungUp = (): boolean => false;
  * @param ticket given back when the records are reserved
  * @returns its outcome
  * @throws ApiError as a scored call does, SliceDeferred, SliceTaken when another runner was first. The slice is then
- * pending, done by that runner, or done by a call that is about to be voided
+ * open, done by that runner, or done by a call that is about to be voided
  */
 export async function scoreSlice(
   job: ReadJob,

@@ -112,7 +112,7 @@ export async function completeIfSettled(
   { jobs, uploads, clock, retentionMs }: CompleteDeps,
 ): Promise<boolean> {
   if (job.file === undefined || settled.slices < job.file.slices) return false;
-  // An upload is still there when a runner removes it, or ended before it had.
+  // The last rows of a plain file are still there. So is an upload that a runner removes, or ended before it had.
   await uploads.remove(job._id);
   await jobs.change(
     job._id,

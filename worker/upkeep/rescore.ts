@@ -72,7 +72,7 @@ async function createIfDue(model: Model, setting: Rescoring, { database, clock, 
   if (outcome === 'too many') {
     logger.warn(
       { model: model._id, due },
-      'too many unfinished jobs for one of stored leads; trying again in a minute',
+      'no job of stored leads was created: the organisation has too many unfinished jobs; retrying in a minute',
     );
     return;
   }

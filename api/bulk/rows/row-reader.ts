@@ -1,5 +1,4 @@
-import type { JobSlice, UploadRange } from '../../../shared/store/jobs/job-documents.js';
-import { jobOfSlice } from '../../../shared/store/jobs/job-documents.js';
+import { type JobSlice, jobOfSlice, type UploadRange } from '../../../shared/store/jobs/job-documents.js';
 import { inflateMember, type SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import type { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
 

@@ -77,7 +77,7 @@ export class JobTurns {
   }
 
   /**
-   * Scores pending slices.
+   * Scores open slices.
    * @param ended gets the ids of slices that were scored and recorded
    * @returns the first failure
    */
@@ -85,7 +85,7 @@ export class JobTurns {
     const { slices, stopping, jobs } = this.deps;
     const endMs = performance.now() + turnMs;
     const limit = windowsPerTurn * this.window.max;
-    const pending = await slices.list(job._id, { from: job.settled.slices, limit, state: 'open' });
+    const open = await slices.list(job._id, { from: job.settled.slices, limit, state: 'open' });
     let failed: unknown;
     let failedRows = job.settled.failed;
     const order = new ReserveOrder();
@@ -119,7 +119,7 @@ export class JobTurns {
         return false;
       }
     };
-    await eachAtOnce(pending, limit, score);
+    await eachAtOnce(open, limit, score);
     this.window.endTurn();
     return failed;
   }

@@ -101,8 +101,7 @@ async function monthTotals(
   const calls = Promise.resolve([]);
   const counters = { organisationId, bucket, months: read };
   const days = await usageOfMonths(context.database, counters, { nowMs: context.clock.now(), used: new Map(), calls });
-  for (const month of unknown)
-    totals.set(month, sumOfDays(days.filter(({ day }) => day.slice(0, month.length) === month)));
+  for (const month of unknown) totals.set(month, sumOfDays(days.filter(({ day }) => day.startsWith(month))));
   return totals;
 }
 

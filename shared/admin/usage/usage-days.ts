@@ -70,7 +70,7 @@ export async function usageOfMonths(
     called.filter(({ day }) => monthOf(dayStartMs(day)) === month && dayStartMs(day) >= from.getTime()),
   );
   // So many calls are not read only to find that there are more.
-  const areTooMany = sumOf(openCalls, ({ calls, refused }) => calls - refused) > maxLedgerCalls;
+  const areTooMany = sumOf(openCalls, ({ scored }) => scored) > maxLedgerCalls;
   const ledger = areTooMany ? undefined : await ledgerDays(database, bucket, open);
   return read.flatMap(({ month, rolledUp: days }) =>
     daysOfMonth(month, {
@@ -87,7 +87,7 @@ function daysOfMonth(
     readonly rolledUp: RolledUpDays;
     readonly nowMs: number;
     readonly used: number | undefined;
-    /** Records of open days; undefined with too many calls. */
+    /** Records of open days; undefined when the months that are read have too many calls. */
     readonly ledger: ReadonlyMap<number, number> | undefined;
     readonly called: ReadonlyMap<number, BucketDay>;
   },
@@ -96,8 +96,9 @@ function daysOfMonth(
   const firstDay = dayNumber(monthStartMs(month));
   const lastDay = dayNumber(Math.min(nowMs, monthEndMs(monthStartMs(month)) - 1));
   const open = ledger ?? estimated();
+  const isCounted = ledger === undefined ? [...called.values()].some(({ records }) => records > 0) : ledger.size > 0;
   // Without calls, there is no counter whose days are rolled up.
-  const isEmpty = ledger?.size === 0 && rolledUp.days.length === 0;
+  const isEmpty = !isCounted && rolledUp.days.length === 0;
   const isSettled = isEmpty && nowMs - monthEndMs(monthStartMs(month)) >= settledAfterMs;
   return Array.from({ length: Math.max(0, lastDay - firstDay + 1) }, (_, index) => {
     const day = firstDay + index;

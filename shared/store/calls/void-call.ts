@@ -7,8 +7,8 @@ import { CallIsFinal, type UsageLedger } from './usage-ledger.js';
 const timeoutMs = 5_000;
 
 /**
- * Voids a call in MongoDB: it counts nowhere, now or later. Removes its predictions and its stored reply, and makes its
- * slice of a bulk job pending again. Idempotent.
+ * Voids a call in MongoDB: it counts nowhere, now or later. Removes its predictions and its stored reply, and opens its
+ * slice of a bulk job again. Idempotent.
  * @returns false when the call has to stay counted, unchanged. Then its stored reply was already replayed to a caller,
  * the results of its slice are shown, or it is older than 13 h
  * @throws MongoDB's error

@@ -15,7 +15,7 @@ export interface CallDay {
   readonly org: string;
   readonly key: string;
   readonly bucket: UsageBucket;
-  /** Empty for calls that were refused: they may name anything. */
+  /** Empty for calls that scored nothing, and for those that were refused: they may name anything. */
   readonly model: string;
   /** The beginning of the day. */
   readonly day: Date;
@@ -50,6 +50,8 @@ export interface BucketDay {
   /** Refused ones among them. */
   readonly calls: number;
   readonly refused: number;
+  /** Calls that scored records: the ledger has these, and slices of bulk jobs, which are no calls. */
+  readonly scored: number;
   readonly records: number;
 }
 
@@ -126,15 +128,18 @@ export class CallDayStore {
     return days.filter((_, index) => refused?.has(index));
   }
 
-  /** The calls, refused calls and records of some days, by day and bucket, in any order. */
+  /** The calls, refused and scored calls, and records of some days, by day and bucket, in any order. */
   async byDay(range: DayRange): Promise<BucketDay[]> {
     const by = { day: '$day', bucket: '$bucket' };
     const refused = { $map: { input: { $objectToArray: { $ifNull: ['$errors', {}] } }, in: '$$this.v' } };
-    const sums = { calls: { $sum: '$calls' }, records: { $sum: '$records' }, refused: { $sum: { $sum: refused } } };
-    const found = await this.sum<
-      Pick<CallDay, 'bucket' | 'day'>,
-      Pick<CallDay, 'calls' | 'records'> & { readonly refused: number }
-    >(range, { by, sums });
+    const sums = {
+      ...{ calls: { $sum: '$calls' }, records: { $sum: '$records' }, refused: { $sum: { $sum: refused } } },
+      scored: { $sum: { $cond: [{ $eq: ['$model', ''] }, 0, '$calls'] } },
+    };
+    const found = await this.sum<Pick<CallDay, 'bucket' | 'day'>, Omit<BucketDay, 'bucket' | 'day'>>(range, {
+      by,
+      sums,
+    });
     return found.map(({ _id: { bucket, day }, ...counts }) => ({ bucket, day: dayNumber(day.getTime()), ...counts }));
   }
 
@@ -143,15 +148,16 @@ export class CallDayStore {
    * of latencies. Some documents are decoded at a time, so the event loop goes on.
    */
   async countsByDay({ organisationId: org, from, before }: DayRange, bucket: UsageBucket): Promise<DayCounts[]> {
-    const projection = { _id: 0, day: 1, calls: 1, records: 1, errors: 1, latency: 1 };
-    const sums = new Map<number, ReturnType<typeof noCounts>>();
+    const projection = { _id: 0, day: 1, model: 1, calls: 1, records: 1, errors: 1, latency: 1 };
+    const sums = new Map<number, ReturnType<typeof noCounts> & { scored: number }>();
     await withMongoTimeout(timeoutMs, async (signal) => {
       const options = { projection, signal, hint: callDayIndex, sort: { day: 1 }, batchSize: daysAtOnce } as const;
       const days = this.collection.find({ org, day: { $gte: from, $lt: before }, bucket }, options);
       for await (const counts of days) {
         const day = dayNumber(counts.day.getTime());
-        const sum = sums.get(day) ?? noCounts();
+        const sum = sums.get(day) ?? { ...noCounts(), scored: 0 };
         addCounts(sum, counts);
+        if (counts.model !== '') sum.scored += counts.calls;
         sums.set(day, sum);
       }
     });

@@ -184,7 +184,7 @@ export class SliceStore {
    * Shows the results of slices that are done. From then on their calls cannot be voided. A settled slice gets another
    * start.
    * @param settled slices as they were read: meanwhile a call may have been voided, and another one recorded
-   * @returns false if a slice is pending, or done by another call. The others are settled
+   * @returns false if a slice is open, or done by another call. The others are settled
    */
   async settle(settled: readonly Settling[]): Promise<boolean> {
     const writes = settled.map((each) => ({ updateOne: settling(each) }));

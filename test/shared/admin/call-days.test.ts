@@ -43,14 +43,14 @@ describe('the sums of calls by day', () => {
 
   const numberOf = ({ day }: Pick<CallDay, 'day'>) => dayNumber(day.getTime());
   const days = () => [...new Set(shown.map(numberOf))];
+  const scoredOf = (some: typeof shown) => sumOf(some.filter(({ model }) => model !== '')).calls;
 
-  it('have the calls, refused calls and records of each day and bucket', async () => {
+  it('have the calls, refused and scored calls, and records of each day and bucket', async () => {
     const wanted = days().flatMap((day) =>
       (['live', 'test'] as const).map((bucket) => {
-        const { calls, records, errors } = sumOf(
-          shown.filter((each) => numberOf(each) === day && each.bucket === bucket),
-        );
-        return { bucket, day, calls, records, refused: refusedOf(errors) };
+        const own = shown.filter((each) => numberOf(each) === day && each.bucket === bucket);
+        const { calls, records, errors } = sumOf(own);
+        return { bucket, day, calls, records, refused: refusedOf(errors), scored: scoredOf(own) };
       }),
     );
     expect(wanted).to.have.length(6);
@@ -59,8 +59,9 @@ describe('the sums of calls by day', () => {
 
   it('have the errors and latencies of each day, in the order of the days', async () => {
     const wanted = days().map((day) => {
-      const sum = sumOf(shown.filter((each) => numberOf(each) === day && each.bucket === 'live'));
-      return { bucket: 'live', day, ...sum, refused: refusedOf(sum.errors) };
+      const own = shown.filter((each) => numberOf(each) === day && each.bucket === 'live');
+      const sum = sumOf(own);
+      return { bucket: 'live', day, ...sum, refused: refusedOf(sum.errors), scored: scoredOf(own) };
     });
     expect(wanted[0]?.refused).to.be.above(0);
     expect(wanted[0]?.errors).to.have.keys('rate_limited', 'bad_request');

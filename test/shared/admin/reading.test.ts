@@ -101,6 +101,13 @@ describe('a reading action', () => {
     expect(usage.resets_at).to.equal('2026-12-01T00:00:00.000Z');
     await desk.redis.hset(`{${organisationId}}:usage:live:${month}`, 'used', '38');
     expect((await desk.act(showUsage, { org_id: organisationId })).buckets[0]?.current).to.equal(38);
+    // Calls that score nothing are not in the ledger: however many they are, it is read.
+    const today = dayOf(nowMs);
+    const reads = { org: organisationId, key: 'key_a', bucket: 'live' as const, model: '', day: today, last_at: today };
+    await new CallDayStore(desk.database).add([{ ...reads, calls: 20_000, records: 0 }]);
+    const again = await desk.act(showUsage, { org_id: organisationId });
+    const recordsOf = (days: readonly { readonly records: number }[] = []) => days.map(({ records }) => records);
+    expect(recordsOf(again.buckets[0]?.days)).to.deep.equal(recordsOf(live?.days));
   });
 
   it('divides the counter as the calls by day are when an organisation has too many calls to read', async () => {

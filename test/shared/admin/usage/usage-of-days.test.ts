@@ -67,6 +67,17 @@ describe('the usage of chosen days', () => {
     expect([live?.sums.records, live?.sums_before.records, test?.sums.records]).to.deep.equal([62, 106, 0]);
   });
 
+  it('has no open days in an ended month without calls, also when another month has too many to read', async () => {
+    const today = dayOf(startMs);
+    const of = { org: organisationId, key: 'key_a', bucket: 'live' as const, model: 'mdl_a' };
+    await new CallDayStore(desk.database).add([{ ...of, day: today, last_at: today, calls: 20_000, records: 20_000 }]);
+    const { buckets } = await desk.act(showUsageDays, { org_id: organisationId, from: '2026-10-31', to: '2026-11-01' });
+    expect(buckets[0]?.days.map(({ day, is_open: isOpen }) => [day, isOpen])).to.deep.equal([
+      ['2026-10-31', false],
+      ['2026-11-01', true],
+    ]);
+  });
+
   it('has refused calls of all codes by day, and of the days before', async () => {
     const base = { org: organisationId, key: 'key_a', bucket: 'live' as const, model: '', records: 0 };
     const refused = (backDays: number, errors: Record<string, number>) => {
