@@ -11,7 +11,9 @@ import { sharedConsole } from '../../support/admin/shared-console.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
-describe('the card of a model whose stored leads are scored again by themselves', function () {
+const isOff = 'Off: they keep their scores until a call or a job scores them.';
+
+describe('the card of a model whose stored leads the service scores again', function () {
   this.timeout(3 * startTimeoutMs);
   let service: ConsoleService;
   let browser: Browser;
@@ -48,7 +50,7 @@ describe('the card of a model whose stored leads are scored again by themselves'
       await newKey('A test key', { kind: 'test' });
       const opened = await open('admin', appearance);
       const { page } = opened;
-      await page.getByText('They are not scored again by themselves.').waitFor();
+      await page.getByText(isOff).waitFor();
       await button(opened, 'Score them again…').click();
       await page.getByLabel('When').waitFor();
       expect((await choices(page)).sort()).to.deep.equal(['Nightly', 'Of all scopes']);
@@ -78,7 +80,7 @@ describe('the card of a model whose stored leads are scored again by themselves'
       expect(await stored()).to.include({ when: 'nightly', key: nightly });
 
       await button(opened, 'Turn off').click();
-      await page.getByText('They are not scored again by themselves.').waitFor();
+      await page.getByText(isOff).waitFor();
       expect(await stored()).to.equal(undefined);
       await opened.close();
     });
@@ -117,7 +119,7 @@ describe('the card of a model whose stored leads are scored again by themselves'
     await models.update(modelId, {}, ['rescore']);
     await opened.page.reload();
     await opened.page.getByRole('heading', { name: 'Validation' }).waitFor();
-    expect(await opened.page.getByText('They are not scored again by themselves.').count()).to.equal(0);
+    expect(await opened.page.getByText(isOff).count()).to.equal(0);
     await opened.close();
   });
 });
