@@ -65,7 +65,6 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
             prepared.converted,
             prepared.groups,
             budget_seconds=options.budget_seconds,
-            threads=1,  # the search takes fewer rows than a second thread is worth
             say=lambda text, part: progress.step("search", text, part),
         )
         if search.left_out:
