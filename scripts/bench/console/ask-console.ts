@@ -4,7 +4,7 @@ import type { AdminContext } from '../../../shared/admin/action.js';
 import { runAction } from '../../../shared/admin/run-action.js';
 import { defaultKeyBrand } from '../../../shared/config/config.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
-import { readUsage } from '../../servers/process-usage.js';
+import { cpuTimesBeside } from '../grading/grading.js';
 import { spreadOf } from '../report/percentile.js';
 import { operatorContext } from '../service/operator-context.js';
 import { type ConsoleOrganisation, pepper } from './console-organisation.js';
@@ -68,14 +68,10 @@ async function askedRead(
   };
   const firstMs = await ask();
   for (let count = 0; count < warmUps; count += 1) await ask();
-  const read = () => {
-    const { user, system } = process.cpuUsage();
-    return { console: (user + system) / 1_000, mongod: readUsage({ mongod: [pid] }).mongod.cpuMs };
-  };
-  const before = read();
+  const before = cpuTimesBeside(pid);
   const times: number[] = [];
   for (let count = 0; count < calls; count += 1) times.push(await ask());
-  const after = read();
+  const after = cpuTimesBeside(pid);
   const queries = await profiledQueries(context.database, ask);
   const { min, median } = spreadOf(times);
   const sumOf = (of: (query: Document) => number) => queries.reduce((sum, query) => sum + of(query), 0);
@@ -84,7 +80,7 @@ async function askedRead(
     keys: sumOf(({ keysExamined = 0 }) => keysExamined),
     documents: sumOf(({ docsExamined = 0 }) => docsExamined),
     cpu_ms: {
-      console: (after.console - before.console) / calls,
+      console: (after.own - before.own) / calls,
       mongod: (after.mongod - before.mongod) / calls,
     },
   };
