@@ -7,6 +7,7 @@ import { storeVersion } from '../../shared/store/models/store-version.js';
 import { appearances, type ConsolePage, holdReplies, unavailable } from '../support/admin/console-browser.js';
 import { consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { eventually } from '../support/eventually.js';
 import { sampleBundle, sampleFeatures } from '../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -19,8 +20,6 @@ const moves = [
   { field: 'company_size', label: 'Company size', raises: 0.25, lowers: -0.125 },
   { field: 'country', label: country.label, raises: 0.5, lowers: 0 },
 ];
-
-import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 
 describe('the comparison of two versions of a model', function () {
   this.timeout(3 * startTimeoutMs);

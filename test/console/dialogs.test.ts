@@ -9,6 +9,7 @@ import { callsCollection } from '../../shared/store/calls/prediction-segment.js'
 import { ModelStore } from '../../shared/store/models/models.js';
 import { appearances, type ConsolePage } from '../support/admin/console-browser.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { eventually } from '../support/eventually.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -17,8 +18,6 @@ import { itInFull } from '../support/tier.js';
 const presses = 12;
 const closeNatively = `document.querySelector('dialog').close()`;
 const isModal = `document.querySelector('dialog').matches(':modal')`;
-
-import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 
 describe('a dialog of the console', function () {
   this.timeout(3 * startTimeoutMs);

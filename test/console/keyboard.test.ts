@@ -2,14 +2,13 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { ConsolePage } from '../support/admin/console-browser.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { eventually } from '../support/eventually.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { itInFull } from '../support/tier.js';
 
 /** More presses than any page of the test needs. */
 const maxPresses = 80;
-
-import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 
 describe('the console by keyboard alone', function () {
   this.timeout(3 * startTimeoutMs);

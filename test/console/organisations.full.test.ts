@@ -12,13 +12,12 @@ import {
 import { consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
 import { memberSession, sessionCookie } from '../support/admin/member-session.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { eventually } from '../support/eventually.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
 const longName = 'W'.repeat(200);
 const many = 60;
-
-import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 
 describe('the organisation menu of the console', function () {
   this.timeout(3 * startTimeoutMs);

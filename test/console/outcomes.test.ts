@@ -9,6 +9,7 @@ import type { Model } from '../../shared/store/models/models.js';
 import { createModel } from '../../shared/store/models/store-version.js';
 import { gradeAndPublish } from '../../worker/grading/job/grade-models.js';
 import { appearances, type ConsolePage } from '../support/admin/console-browser.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { sampleBundle } from '../support/models/sample-bundle.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -18,8 +19,6 @@ const hourMs = 3_600_000;
 const leads = 210;
 /** More rows than a part may have; nearly all are ignored, so that few are stored. */
 const manyRows = 50_100;
-
-import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 
 describe('outcomes in a browser', function () {
   this.timeout(4 * startTimeoutMs);

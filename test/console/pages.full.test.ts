@@ -3,6 +3,7 @@ import { addRefusedCalls } from '../../shared/messages/refused-calls.js';
 import { appearances, type ConsolePage, viewerPages } from '../support/admin/console-browser.js';
 import { consoleService } from '../support/admin/console-service.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { layoutFaults, layoutWidths } from '../support/browser/layout-faults.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
@@ -24,8 +25,6 @@ const pages = [
   ['sessions', '/sessions', 'this browser'],
   ['audit', '/audit', 'Changes'],
 ] as const;
-
-import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 
 describe('the pages of the console', function () {
   this.timeout(3 * startTimeoutMs);

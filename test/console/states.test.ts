@@ -13,6 +13,7 @@ import { CallDayStore, dayOf } from '../../shared/store/console/call-days.js';
 import { ModelStore } from '../../shared/store/models/models.js';
 import { createModel } from '../../shared/store/models/store-version.js';
 import { appearances, type ConsolePage, holdReplies, unavailable } from '../support/admin/console-browser.js';
+import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 import { sampleBundle } from '../support/models/sample-bundle.js';
 import { documentsOfCall } from '../support/service/prediction-rows.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -34,8 +35,6 @@ const scored: ShapeOf<typeof playgroundOutput> = {
     more: { missing: 4, unseen: 2, ignored: 1_003 },
   },
 };
-
-import { consoleInBrowser } from '../support/browser/console-in-browser.js';
 
 describe('a page of the console', function () {
   this.timeout(3 * startTimeoutMs);

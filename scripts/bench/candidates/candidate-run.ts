@@ -93,7 +93,7 @@ class CandidateRuns {
     const isCompared = (run: CandidateRun) =>
       run.base === base && Number(run.since) === Number(proposed?.since) && run.comparison !== undefined;
     const run = await this.until(isCompared);
-    if (run?.rows !== leads) throw new Error(`the run scored ${run?.rows} leads instead of ${leads}`);
+    if (run.rows !== leads) throw new Error(`the run scored ${run.rows} leads instead of ${leads}`);
     await this.versions.drop();
     await this.until(({ state }) => state === 'dropped');
     // Their removal would take part of the next measurement.

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { AdminContext } from '../../../shared/admin/action.js';
 import { dropCandidate, setCandidate } from '../../../shared/admin/models/candidates/candidates.js';
@@ -8,11 +7,11 @@ import { runAction } from '../../../shared/admin/run-action.js';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { manifestFile } from '../../../shared/bundle/bundle-files.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { machineClock } from '../../../shared/contract/dates.js';
 import { type Model, ModelStore } from '../../../shared/store/models/models.js';
 import { storeVersion } from '../../../shared/store/models/store-version.js';
 import type { OnEnd } from '../../servers/run-to-end.js';
 import type { BenchService } from '../service/bench-service.js';
+import { operatorContext } from '../service/operator-context.js';
 
 /** The runs are not waited for: only calls are measured then. */
 const force = { reason: 'The benchmark promotes without a comparison.' };
@@ -30,16 +29,7 @@ export class ModelVersions {
     const redis = new Redis(redisUrl);
     onEnd(async () => redis.disconnect());
     this.models = new ModelStore(database);
-    this.context = {
-      ...{ client: database.client, database, clock: machineClock(), requestId: randomUUID() },
-      actor: { name: 'bench', way: 'command line', role: 'operator', organisationId: undefined, address: undefined },
-      redis: async () => redis,
-      keySettings: () => Promise.reject(new Error('the benchmark makes no keys here')),
-      ...{ leaseMs: 30_000, auditsReads: false, consoleUrl: undefined, apiUrl: '' },
-      notAnnounced: (error) => {
-        throw error;
-      },
-    };
+    this.context = operatorContext(database, redis);
   }
 
   async read(): Promise<Model> {

@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Document } from 'mongodb';
 import type { AdminContext } from '../../../shared/admin/action.js';
-import { actionRoutes } from '../../../shared/admin/actions.js';
 import { runAction } from '../../../shared/admin/run-action.js';
-import { machineClock } from '../../../shared/contract/dates.js';
+import { defaultKeyBrand } from '../../../shared/config/config.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
-import { readUsage } from '../../servers/process-usage.js';
+import { cpuTimesBeside } from '../grading/grading.js';
 import { spreadOf } from '../report/percentile.js';
+import { operatorContext } from '../service/operator-context.js';
 import { type ConsoleOrganisation, pepper } from './console-organisation.js';
 import { type ConsoleRead, readsOf } from './console-reads.js';
 import { profiledQueries } from './profiled-queries.js';
@@ -29,7 +28,6 @@ export interface AskedRead {
   readonly cpu_ms: { readonly console: number; readonly mongod: number };
 }
 
-const databaseName = 'console-bench';
 const warmUps = 3;
 /** The CPU time of mongod is read in steps of 10 ms. */
 const calls = 20;
@@ -43,18 +41,10 @@ export async function askConsole(of: {
   readonly say: (line: string) => void;
 }): Promise<AskedRead[]> {
   const { url, pid, redis, organisation, say } = of;
-  const { client, database } = await connectMongo(url, { name: databaseName });
+  const { client, database } = await connectMongo(url, { name: 'console-bench' });
   try {
-    const context: AdminContext = {
-      ...{ client, database, leaseMs: 30_000, auditsReads: true, clock: machineClock(), requestId: randomUUID() },
-      actor: { name: 'Olga', way: 'link', role: 'operator', organisationId: undefined, address: '192.0.2.7' },
-      redis: async () => redis,
-      keySettings: async () => ({ brand: 'leadscore', pepper }),
-      ...{ consoleUrl: undefined, apiUrl: 'https://scoring.example.com' },
-      notAnnounced: (error) => {
-        throw error;
-      },
-    };
+    const keySettings = async () => ({ brand: defaultKeyBrand, pepper });
+    const context: AdminContext = { ...operatorContext(database, redis), keySettings };
     const asked: AskedRead[] = [];
     for (const read of readsOf(organisation, context.clock.now())) {
       const row = await askedRead(read, { context, pid });
@@ -68,26 +58,20 @@ export async function askConsole(of: {
 }
 
 async function askedRead(
-  { name, action: actionName, input }: ConsoleRead,
+  { name, action, input }: ConsoleRead,
   { context, pid }: { readonly context: AdminContext; readonly pid: number },
 ): Promise<AskedRead> {
-  const route = actionRoutes.find(({ method, action }) => method === 'get' && action.name === actionName);
-  if (route === undefined) throw new Error(`no action is named ${actionName}`);
   const ask = async (): Promise<number> => {
     const startMs = performance.now();
-    await runAction(route.action, input, context);
+    await runAction(action, input, context);
     return performance.now() - startMs;
   };
   const firstMs = await ask();
   for (let count = 0; count < warmUps; count += 1) await ask();
-  const read = () => {
-    const { user, system } = process.cpuUsage();
-    return { console: (user + system) / 1_000, mongod: readUsage({ mongod: [pid] }).mongod.cpuMs };
-  };
-  const before = read();
+  const before = cpuTimesBeside(pid);
   const times: number[] = [];
   for (let count = 0; count < calls; count += 1) times.push(await ask());
-  const after = read();
+  const after = cpuTimesBeside(pid);
   const queries = await profiledQueries(context.database, ask);
   const { min, median } = spreadOf(times);
   const sumOf = (of: (query: Document) => number) => queries.reduce((sum, query) => sum + of(query), 0);
@@ -96,7 +80,7 @@ async function askedRead(
     keys: sumOf(({ keysExamined = 0 }) => keysExamined),
     documents: sumOf(({ docsExamined = 0 }) => docsExamined),
     cpu_ms: {
-      console: (after.console - before.console) / calls,
+      console: (after.own - before.own) / calls,
       mongod: (after.mongod - before.mongod) / calls,
     },
   };

@@ -1,11 +1,11 @@
-import { dayMs } from '../../../shared/contract/dates.js';
+import { dayMs, monthOf } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { type CallDocument, CallDocuments, callDocuments } from '../../../shared/store/calls/call-documents.js';
+import { type CallDocument, callDocuments } from '../../../shared/store/calls/call-documents.js';
 import { segmentsOf } from '../../../shared/store/calls/prediction-segment.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { type CallDay, CallDayStore, dayOf, latencyBucket } from '../../../shared/store/console/call-days.js';
 import { type SeededRandom, seededRandom } from '../../leads/seeded-random.js';
-import { crmIdOf, storedFields } from '../fleet/fleet-predictions.js';
+import { CallWriter, crmIdOf, storedFields } from '../fleet/fleet-predictions.js';
 import type { ConsoleOrganisation } from './console-organisation.js';
 
 export const days = 365;
@@ -19,8 +19,6 @@ const singlesShare = 0.05;
 const modelsOfKey = 4;
 const testCallsPerDay = 20;
 const refusedCodes = ['rate_limited', 'invalid_request', 'model_not_found'];
-const documentsPerWrite = 400;
-const writesAtOnce = 3;
 const daysPerNote = 30;
 
 /** One call of the generated year. */
@@ -44,7 +42,7 @@ export async function writeYear(
   const { fields, version } = await storedFields(of.bundlePath, of.endMs);
   const random = seededRandom(1);
   const newCallId = callIdGenerator();
-  const writer = new Writer(database);
+  const writer = new CallWriter(database);
   const org = organisation.organisationId;
   const perDay = Math.round(of.predictions / days);
   let written = 0;
@@ -61,7 +59,7 @@ export async function writeYear(
         likelihoods: scores.map((score) => 200 + 30 * score),
         fields: lead.map((_, row) => fields[(written + row) % fields.length] ?? ''),
       });
-      const month = at.toISOString().slice(0, 7);
+      const month = monthOf(atMs);
       const counted = { org, key, bucket: 'live', month, records, model, version, at } as const;
       await writer.add(callDocuments({ _id: callId, request_id: callId, ...counted }, segments));
       written += records;
@@ -110,7 +108,7 @@ function testCallsOf(of: {
     const _id = newCallId(at.getTime(), organisation.organisationId);
     return {
       ...{ _id, request_id: _id, org: organisation.organisationId, key: organisation.testKeyId, bucket: 'test', at },
-      ...{ month: at.toISOString().slice(0, 7), records: 1, model: organisation.modelIds[0] ?? '', version },
+      ...{ month: monthOf(at.getTime()), records: 1, model: organisation.modelIds[0] ?? '', version },
     };
   });
 }
@@ -133,7 +131,7 @@ function callDaysOf(of: {
   for (const { atMs, key, model, records } of calls) {
     const day = dayOf(atMs);
     const id = `${key} ${model} ${day.getTime()}`;
-    const empty = { org, key, bucket: 'live', model, day, calls: 0, records: 0, latency: {} } as const;
+    const empty = { org, key, bucket: 'live', model, day, calls: 0, records: 0 } as const;
     const counts = byId.get(id) ?? { ...empty, latency: {}, last_at: new Date(atMs) };
     counts.calls += 1;
     counts.records += records;
@@ -151,36 +149,4 @@ function callDaysOf(of: {
   const tested = { calls: testCallsPerDay, records: testCallsPerDay, latency: { 12: testCallsPerDay } };
   const test = { org, key, bucket: 'test', model: organisation.modelIds[0] ?? '', day, ...tested, last_at } as const;
   return [...byId.values(), ...refused, test];
-}
-
-/** Writes documents in groups, a few groups at once. */
-class Writer {
-  private readonly store: CallDocuments;
-  private readonly writes = new Set<Promise<unknown>>();
-  private documents: CallDocument[] = [];
-
-  constructor(database: Db) {
-    this.store = new CallDocuments(database);
-  }
-
-  async add(documents: readonly CallDocument[]): Promise<void> {
-    this.documents.push(...documents);
-    if (this.documents.length >= documentsPerWrite) await this.flush();
-  }
-
-  /** @throws Error if a document was refused */
-  async end(): Promise<void> {
-    await this.flush();
-    await Promise.all(this.writes);
-  }
-
-  private async flush(): Promise<void> {
-    if (this.writes.size >= writesAtOnce) await Promise.race(this.writes);
-    const write = this.store.insertEach(this.documents, new AbortController().signal).then(({ failed, duplicates }) => {
-      if (failed.size + duplicates.length > 0) throw new Error('MongoDB did not take all calls');
-      this.writes.delete(write);
-    });
-    this.writes.add(write);
-    this.documents = [];
-  }
 }

@@ -1,4 +1,4 @@
-import { actionRoutes } from '../../../shared/admin/actions.js';
+import { type ActionRoute, actionRoutes } from '../../../shared/admin/actions.js';
 import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dates.js';
 import { crmIdOf } from '../fleet/fleet-predictions.js';
 import type { ConsoleOrganisation } from './console-organisation.js';
@@ -6,13 +6,15 @@ import type { ConsoleOrganisation } from './console-organisation.js';
 /** A call of an action that reads. */
 export interface ConsoleRead {
   readonly name: string;
-  /** The name of the action. */
-  readonly action: string;
+  readonly action: ActionRoute['action'];
   readonly input: Readonly<Record<string, unknown>>;
 }
 
 /** Every read of the console's API, and some of them again with the inputs that take it longest. */
-export function readsOf(organisation: ConsoleOrganisation, nowMs: number): ConsoleRead[] {
+export function readsOf(
+  organisation: Pick<ConsoleOrganisation, 'organisationId' | 'uploadId' | 'keyIds' | 'modelIds'>,
+  nowMs: number,
+): ConsoleRead[] {
   const { organisationId, uploadId, keyIds, modelIds } = organisation;
   const daysAgo = (days: number) => dayText(dayNumber(nowMs - days * dayMs));
   const crmId = crmIdOf(7);
@@ -37,8 +39,8 @@ export function readsOf(organisation: ConsoleOrganisation, nowMs: number): Conso
     const names = Object.keys(action.input.properties as object);
     const input = Object.fromEntries(names.flatMap((name) => (name in needed ? [[name, needed[name]]] : [])));
     const others = Object.entries(further[action.name] ?? {}).map(([what, members]) => ({
-      ...{ name: `${action.name}, ${what}`, action: action.name, input: { ...input, ...members } },
+      ...{ name: `${action.name}, ${what}`, action, input: { ...input, ...members } },
     }));
-    return [{ name: action.name, action: action.name, input }, ...others];
+    return [{ name: action.name, action, input }, ...others];
   });
 }

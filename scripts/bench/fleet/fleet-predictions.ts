@@ -23,8 +23,8 @@ const distinctRecords = 2_000;
 const callRecords = 500;
 const scoresPerLead = 4;
 const days = 30;
-const callsPerWrite = 20;
-const writesAtOnce = 2;
+const documentsPerWrite = 200;
+const writesAtOnce = 3;
 const saidEvery = 500_000;
 
 interface Scored {
@@ -71,10 +71,7 @@ export async function writePredictions(
   const newCallId = callIdGenerator();
   const calls = Math.ceil(predictions / callRecords);
   const leads = Math.max(callRecords, Math.ceil(predictions / organisations.length / scoresPerLead));
-  const store = new CallDocuments(database);
-  const signal = new AbortController().signal;
-  const writes = new Set<Promise<unknown>>();
-  let documents: CallDocument[] = [];
+  const writer = new CallWriter(database);
   for (let call = 0; call < calls; call += 1) {
     const organisation = organisations[call % organisations.length];
     if (organisation === undefined) throw new Error('no organisation has a model');
@@ -82,8 +79,8 @@ export async function writePredictions(
     const modelId = organisation.modelIds[spread ? earlierCalls % organisation.modelIds.length : 0] ?? '';
     const atMs = Math.floor(endMs - days * dayMs * (1 - call / calls));
     const scored = { organisation, modelId, earlierCalls, leads };
-    documents.push(
-      ...documentsOf(scored, {
+    await writer.add(
+      documentsOf(scored, {
         callId: newCallId(atMs, organisation.organisationId),
         atMs,
         version,
@@ -93,16 +90,40 @@ export async function writePredictions(
     );
     const written = (call + 1) * callRecords;
     if (written % saidEvery === 0) say(`${written / 1e6} of ${predictions / 1e6} million predictions are written`);
-    if ((call + 1) % callsPerWrite !== 0 && call + 1 < calls) continue;
-    if (writes.size >= writesAtOnce) await Promise.race(writes);
-    const write = store.insertEach(documents, signal).then(({ failed, duplicates }) => {
-      if (failed.size + duplicates.length > 0) throw new Error('MongoDB did not take all predictions');
-      writes.delete(write);
-    });
-    writes.add(write);
-    documents = [];
   }
-  await Promise.all(writes);
+  await writer.end();
+}
+
+/** Writes documents of calls in groups, a few groups at once. */
+export class CallWriter {
+  private readonly store: CallDocuments;
+  private readonly writes = new Set<Promise<unknown>>();
+  private documents: CallDocument[] = [];
+
+  constructor(database: Db) {
+    this.store = new CallDocuments(database);
+  }
+
+  async add(documents: readonly CallDocument[]): Promise<void> {
+    this.documents.push(...documents);
+    if (this.documents.length >= documentsPerWrite) await this.flush();
+  }
+
+  /** @throws Error if a document was refused */
+  async end(): Promise<void> {
+    if (this.documents.length > 0) await this.flush();
+    await Promise.all(this.writes);
+  }
+
+  private async flush(): Promise<void> {
+    if (this.writes.size >= writesAtOnce) await Promise.race(this.writes);
+    const write = this.store.insertEach(this.documents, new AbortController().signal).then(({ failed, duplicates }) => {
+      if (failed.size + duplicates.length > 0) throw new Error('MongoDB did not take all calls');
+      this.writes.delete(write);
+    });
+    this.writes.add(write);
+    this.documents = [];
+  }
 }
 
 function documentsOf(

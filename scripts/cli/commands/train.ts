@@ -82,9 +82,9 @@ leads alone. It asks about suspects in a terminal. Without one it refuses them:
 name each with --skip or --keep. Read the table also when nothing is suspect.
 
 With --from, each lead counts as it was at its first score, if that was within a
-year, with the outcome that was reported since. Nothing is imported: the command prints how
-to make the bundle a candidate. Also, --skip FIELD brings leads back that an
-earlier version scored without this field.
+year, with the outcome that was reported since. Nothing is imported: the command
+prints how to make the bundle a candidate. Also, --skip FIELD brings leads back
+that an earlier version scored without this field.
 
 The command needs Python 3.10 or later. It makes an environment of 410 MB once.
 Without --org, import the bundle with \`model import\`.`;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { AuthAttempts } from '../../../api/auth/auth-attempts.js';
 import { Authenticator } from '../../../api/auth/authenticate.js';
+import { profiledQueries } from '../../../scripts/bench/console/profiled-queries.js';
 import { hashSecret, newSecret } from '../../../shared/contract/identifiers.js';
 import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { fingerprintOf } from '../../../shared/store/accounts/key-settings.js';
@@ -164,14 +165,10 @@ describe('Authenticator', () => {
 
     it('looks a key up by one query that scans indexes alone', async () => {
       const { secret } = await create('planned');
-      const { database } = mongo;
-      await database.command({ profile: 2 });
-      expect(await on({}, secret, gateway(peppers))).to.equal('planned');
-      await database.command({ profile: 0 });
-      const queries = await database
-        .collection('system.profile')
-        .find({ ns: /\.api_keys$/, op: 'query' })
-        .toArray();
+      const profiled = await profiledQueries(mongo.database, async () => {
+        expect(await on({}, secret, gateway(peppers))).to.equal('planned');
+      });
+      const queries = profiled.filter(({ ns, op }) => String(ns).endsWith('.api_keys') && op === 'query');
       expect(queries).to.have.length(1);
       expect(queries[0]?.planSummary).to.match(/^IXSCAN .*, IXSCAN /);
       expect(queries[0]).to.include({ docsExamined: 1, nreturned: 1 });

@@ -6,13 +6,12 @@ import { appearances } from '../../support/admin/console-browser.js';
 import { dropFile } from '../../support/admin/drop-file.js';
 import { beginJob, goOnWithJob, lengthOf, openNewJob } from '../../support/admin/job-story.js';
 import { sharedConsoleWithBulk } from '../../support/admin/shared-console.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 import { itInFull } from '../../support/tier.js';
 
 const maxJobMs = 60_000;
-
-import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 
 describe('a file that a person drops on the console', function () {
   this.timeout(4 * startTimeoutMs);

@@ -3,12 +3,11 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { beginJob } from '../../support/admin/job-story.js';
 import { sharedConsoleWithBulk } from '../../support/admin/shared-console.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 const maxJobMs = 60_000;
-
-import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 
 describe('a person who scores stored leads again in the console', function () {
   this.timeout(4 * startTimeoutMs);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { appearances } from '../../support/admin/console-browser.js';
 import { type TroubledOrganisation, troubledOrganisation } from '../../support/admin/troubles/troubled-organisation.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { layoutFaults, layoutWidths } from '../../support/browser/layout-faults.js';
 import { eventually } from '../../support/eventually.js';
 import { startTimeoutMs } from '../../support/service/service.js';
@@ -58,8 +59,6 @@ const ways = ({ id, model, jobId, idleKeyId }: TroubledOrganisation): readonly W
     result: dialog('Revoke Old integration?'),
   },
 ];
-
-import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 
 describe('the overview of an organisation in trouble', function () {
   this.timeout(3 * startTimeoutMs);

@@ -6,13 +6,12 @@ import { dayMs, dayNumber, dayText, monthOf } from '../../../shared/contract/dat
 import { FieldDayStore } from '../../../shared/store/models/field-days.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { layoutFaults } from '../../support/browser/layout-faults.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 const today = dayNumber(Date.now());
-
-import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 
 describe('the choice of days', function () {
   this.timeout(3 * startTimeoutMs);

@@ -2,12 +2,11 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { ConsolePage } from '../../support/admin/console-browser.js';
 import { type FilledOrganisation, filledOrganisation } from '../../support/admin/filled-organisation.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { layoutFaults, layoutWidths } from '../../support/browser/layout-faults.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 type Step = readonly [name: string, address: string, press: readonly string[]];
-
-import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 
 describe('dialogs, hints and menus of the console', function () {
   this.timeout(3 * startTimeoutMs);

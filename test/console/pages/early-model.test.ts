@@ -7,6 +7,7 @@ import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { type StoredVerdict, ValidationStore } from '../../../shared/store/validation/model-validation.js';
 import { appearances, type ConsolePage } from '../../support/admin/console-browser.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 import { itInFull } from '../../support/tier.js';
@@ -23,8 +24,6 @@ const gates: readonly GateResult[] = [
   { gate: 'rate_rises_with_band', figures: { p: 1, required_p: 0.05 } },
   { gate: 'top_band_lift', figures: { lift: 0, lower_bound: 0, required_lift: 1.2 } },
 ].map((each) => ({ state: 'not_reached', needs: waitsFor('matured_cohort'), ...each }) as GateResult);
-
-import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 
 describe('the page of a model that is too early', function () {
   this.timeout(3 * startTimeoutMs);

@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { ConsolePage } from '../../support/admin/console-browser.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { eventually } from '../../support/eventually.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 const script = '**/usage-*.js';
-
-import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 
 describe('a page whose script is loaded when it is opened', function () {
   this.timeout(3 * startTimeoutMs);

@@ -1,40 +1,36 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { createKey, setKey } from '../../../shared/admin/organisations/key-actions.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import type { Scope } from '../../../shared/contract/roles.js';
 import { ModelStore } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
-import { appearances, type ConsolePage, openBrowser, openPage } from '../../support/admin/console-browser.js';
-import type { ConsoleService } from '../../support/admin/console-service.js';
-import { sharedConsole } from '../../support/admin/shared-console.js';
+import { appearances, type ConsolePage } from '../../support/admin/console-browser.js';
+import { consoleInBrowser } from '../../support/browser/console-in-browser.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
-describe('the card of a model whose stored leads are scored again by themselves', function () {
+const isOff = 'Off: they keep their scores until a call or a job scores them.';
+
+describe('the card of a model whose stored leads the service scores again', function () {
   this.timeout(3 * startTimeoutMs);
-  let service: ConsoleService;
-  let browser: Browser;
+  const site = consoleInBrowser();
   let organisationId: string;
   let modelId: string;
 
-  before(async function () {
-    browser = await openBrowser(this);
-    service = await sharedConsole();
-  });
   beforeEach(async () => {
-    organisationId = await service.newOrganisation();
+    organisationId = await site.service.newOrganisation();
     const bundle = checkBundle(sampleBundle());
-    modelId = (await createModel(service.database, { organisationId, bundle, now: new Date() }))._id;
+    modelId = (await createModel(site.service.database, { organisationId, bundle, now: new Date() }))._id;
   });
 
   const newKey = async (name: string, options: { readonly kind?: 'test'; readonly scopes?: readonly Scope[] } = {}) =>
-    (await service.act(createKey, { org_id: organisationId, name, ...options })).key_id;
-  const stored = async () => (await new ModelStore(service.database).find(modelId))?.rescore;
+    (await site.service.act(createKey, { org_id: organisationId, name, ...options })).key_id;
+  const stored = async () => (await new ModelStore(site.service.database).find(modelId))?.rescore;
   const open = async (role: 'admin' | 'viewer', appearance = {}, expected: readonly number[] = [401]) => {
-    const opened = await openPage(browser, service, appearance, expected);
+    const opened = await site.open(appearance, expected);
     await opened.signIn(role, organisationId);
-    await opened.page.goto(`${service.url}/models/${modelId}`);
+    await opened.page.goto(`${site.service.url}/models/${modelId}`);
     await opened.page.getByRole('heading', { name: 'Validation' }).waitFor();
     return opened;
   };
@@ -48,7 +44,7 @@ describe('the card of a model whose stored leads are scored again by themselves'
       await newKey('A test key', { kind: 'test' });
       const opened = await open('admin', appearance);
       const { page } = opened;
-      await page.getByText('They are not scored again by themselves.').waitFor();
+      await page.getByText(isOff).waitFor();
       await button(opened, 'Score them again…').click();
       await page.getByLabel('When').waitFor();
       expect((await choices(page)).sort()).to.deep.equal(['Nightly', 'Of all scopes']);
@@ -78,7 +74,7 @@ describe('the card of a model whose stored leads are scored again by themselves'
       expect(await stored()).to.include({ when: 'nightly', key: nightly });
 
       await button(opened, 'Turn off').click();
-      await page.getByText('They are not scored again by themselves.').waitFor();
+      await page.getByText(isOff).waitFor();
       expect(await stored()).to.equal(undefined);
       await opened.close();
     });
@@ -95,7 +91,7 @@ describe('the card of a model whose stored leads are scored again by themselves'
     await page.reload();
     await button(opened, 'Score them again…').click();
     await page.getByLabel('When').waitFor();
-    await service.act(setKey, { key_id: key, scopes: ['score'] });
+    await site.service.act(setKey, { key_id: key, scopes: ['score'] });
     await button(opened, 'Save').click();
     await page.getByRole('alert').filter({ hasText: 'The key lacks the scopes jobs and read.' }).waitFor();
     await opened.check('rescoring-refused');
@@ -105,7 +101,7 @@ describe('the card of a model whose stored leads are scored again by themselves'
 
   it('says why a setting has ended, also to viewers, who cannot change it', async () => {
     const key = await newKey('Nightly');
-    const models = new ModelStore(service.database);
+    const models = new ModelStore(site.service.database);
     const since = new Date();
     const setting = { when: 'nightly', key, at_most: 700, by: 'Ada', since, done_for: '2026-01-01' } as const;
     const ended = { at: since, reason: 'The key was revoked.' };
@@ -117,7 +113,7 @@ describe('the card of a model whose stored leads are scored again by themselves'
     await models.update(modelId, {}, ['rescore']);
     await opened.page.reload();
     await opened.page.getByRole('heading', { name: 'Validation' }).waitFor();
-    expect(await opened.page.getByText('They are not scored again by themselves.').count()).to.equal(0);
+    expect(await opened.page.getByText(isOff).count()).to.equal(0);
     await opened.close();
   });
 });

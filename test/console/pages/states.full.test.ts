@@ -43,6 +43,7 @@ const operatorPages = [
 ] as const;
 const cutName = longName.slice(0, 40);
 const measuredWidths = [390, 1440];
+const loaded = (page: Page) => page.waitForLoadState('networkidle');
 const refusal = {
   status: 403,
   json: { error: { code: 'forbidden', message: 'Your role may not read this.', request_id: 'the-request' } },
@@ -145,7 +146,7 @@ describe('each page of the console in each state', function () {
     const { page, signIn, close } = await site.open();
     await signIn('owner', emptyId);
     const states = pages.map(([name, address, , text]) => ({ page: name, state: 'empty', address, text }));
-    expect(await faultsOf(page, states, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
+    expect(await faultsOf(page, states, loaded)).to.deep.equal({});
     await close();
   });
 
@@ -158,7 +159,7 @@ describe('each page of the console in each state', function () {
       ['job', '/jobs/job_none', 'There is no job'],
       ['lead', '/leads/none', 'Nothing has been scored'],
     ].map(([name = '', address = '', text = '']) => ({ page: name, state: 'empty', address, text }));
-    expect(await faultsOf(page, states, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
+    expect(await faultsOf(page, states, loaded)).to.deep.equal({});
     await close();
     const operator = await site.open();
     await operator.signIn('operator');
@@ -168,7 +169,7 @@ describe('each page of the console in each state', function () {
       ['fleet', '/fleet', 'No sweep was noted'],
       ['operator-sessions', '/operator-sessions', 'Sessions'],
     ].map(([name = '', address = '', text = '']) => ({ page: name, state: 'empty', address, text }));
-    expect(await faultsOf(operator.page, ofOperator, (each) => each.waitForTimeout(100))).to.deep.equal({});
+    expect(await faultsOf(operator.page, ofOperator, loaded)).to.deep.equal({});
     await operator.close();
   });
 
@@ -180,7 +181,7 @@ describe('each page of the console in each state', function () {
       ...pages.map(([name, address, , , text]) => ({ page: name, state: 'first-run', address, text })),
       ...own.map(([name, address, text]) => ({ page: name, state: 'first-run', address, text })),
     ];
-    expect(await faultsOf(page, states, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
+    expect(await faultsOf(page, states, loaded)).to.deep.equal({});
     await close();
   });
 
@@ -188,18 +189,20 @@ describe('each page of the console in each state', function () {
     const opened = await site.open({}, [401, 404]);
     await opened.signIn('owner', filled.id);
     await changeReplies(opened.page, 'crowded');
-    const states = addressesOf().map(([page, address]) => ({ page, state: 'too-much', address, text: longName }));
     const others: Readonly<Record<string, string>> = {
       ...{ 'refused-calls': 'rate limited', usage: 'records', settings: 'example.com', sessions: 'Sessions' },
     };
-    const named = states.map((each) => ({ ...each, text: others[each.page] ?? longName }));
-    expect(await faultsOf(opened.page, named, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
+    const states = addressesOf().map(([page, address]) => ({
+      ...{ page, state: 'too-much', address },
+      text: others[page] ?? longName,
+    }));
+    expect(await faultsOf(opened.page, states, loaded)).to.deep.equal({});
     await opened.close();
     const operator = await site.open({}, [401, 404]);
     await operator.signIn('operator');
     await changeReplies(operator.page, 'crowded');
     const ofOperator = operatorPages.map(([page, address]) => ({ page, state: 'too-much', address, text: longName }));
-    expect(await faultsOf(operator.page, ofOperator, (each) => each.waitForTimeout(100))).to.deep.equal({});
+    expect(await faultsOf(operator.page, ofOperator, loaded)).to.deep.equal({});
     await operator.close();
   });
 
@@ -215,7 +218,7 @@ describe('each page of the console in each state', function () {
       ...{ page: name, state: 'filled', address },
       text: pages.find(([each]) => each === name)?.[2] ?? texts[name] ?? 'Compare versions',
     }));
-    expect(await faultsOf(page, states, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
+    expect(await faultsOf(page, states, loaded)).to.deep.equal({});
     await close();
   });
 
@@ -223,7 +226,7 @@ describe('each page of the console in each state', function () {
     const { page, signIn, close } = await site.open();
     await signIn('operator');
     const states = operatorPages.map(([name, address, text]) => ({ page: name, state: 'filled', address, text }));
-    expect(await faultsOf(page, states, (each) => each.waitForLoadState('networkidle'))).to.deep.equal({});
+    expect(await faultsOf(page, states, loaded)).to.deep.equal({});
     await close();
   });
 });

@@ -7,12 +7,11 @@ import { storeVersion } from '../../../shared/store/models/store-version.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { createDueJobs } from '../../../worker/upkeep/rescore.js';
 import { recordCall } from '../../api/bulk/candidates/candidate-rig.js';
-import { cliDocument } from '../../scripts/cli/cli-call.js';
+import { cliDocument, settingsOf } from '../../scripts/cli/cli-call.js';
 import { eventually } from '../../support/eventually.js';
 import { scored } from '../../support/http/score-reply.js';
 import { BulkJob } from '../../support/jobs/bulk-job.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
-import { testServers } from '../../support/service/servers.js';
 import type { RunningService } from '../../support/service/service.js';
 import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 import { inputCall, jobOf, newJob } from '../jobs/job-calls.js';
@@ -41,10 +40,7 @@ describe('a model that is changed with evidence', function () {
 
   onOwnWorkspace(async (fresh, running) => {
     [own, service] = [fresh, running];
-    const url = new URL((await testServers()).mongoUrl);
-    url.pathname = service.stores.database.databaseName;
-    const [mongoUrl, redisUrl] = [String(url), service.redisServer.url];
-    settings = { MONGODB_URL: mongoUrl, REDIS_URL: redisUrl, KEY_PEPPER: service.keyPepper };
+    settings = await settingsOf(service);
   }, 'bulk');
 
   const model = (...words: readonly string[]) => {

@@ -2,12 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { storeVersion } from '../../../shared/store/models/store-version.js';
-import { cliDocument } from '../../scripts/cli/cli-call.js';
+import { cliDocument, settingsOf } from '../../scripts/cli/cli-call.js';
 import { eventually } from '../../support/eventually.js';
 import { type ScoreAnswer, scored } from '../../support/http/score-reply.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { storeComparedRun } from '../../support/models/sample-comparison.js';
-import { testServers } from '../../support/service/servers.js';
 import type { RunningService } from '../../support/service/service.js';
 import { onOwnWorkspace, type TestWorkspace } from '../../support/service/workspace.js';
 
@@ -37,10 +36,7 @@ describe('a model whose candidate is promoted under calls', function () {
   onOwnWorkspace(async (fresh, running) => {
     [own, service] = [fresh, running];
     const { database } = service.stores;
-    const url = new URL((await testServers()).mongoUrl);
-    url.pathname = database.databaseName;
-    const [mongoUrl, redisUrl] = [String(url), service.redisServer.url];
-    settings = { MONGODB_URL: mongoUrl, REDIS_URL: redisUrl, KEY_PEPPER: service.keyPepper };
+    settings = await settingsOf(service);
     const bundle = checkBundle(sampleBundle({ version: '2.0.0', intercept: 3 }));
     const now = new Date(service.clock.now());
     await storeVersion({ database, organisationId: own.id, modelId: own.model._id, bundle, now });

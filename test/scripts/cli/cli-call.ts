@@ -4,6 +4,8 @@ import { text } from 'node:stream/consumers';
 import { runCli } from '../../../scripts/cli/run-cli.js';
 import { childEnvironment, readOperatorConfig } from '../../../shared/config/config.js';
 import { projectFile } from '../../../shared/process/project-root.js';
+import { testServers } from '../../support/service/servers.js';
+import type { RunningService } from '../../support/service/service.js';
 
 /**
  * Runs a command in this process, like `main.ts`, which is many times faster than a child process.
@@ -41,6 +43,13 @@ export async function cliDocument(
   const document: unknown = JSON.parse(stdout);
   if (typeof document === 'object' && document !== null) return { ...document };
   throw new Error(`not a JSON object: ${stdout}`);
+}
+
+/** The environment of an operator of a running service. */
+export async function settingsOf({ stores, redisServer, keyPepper }: RunningService): Promise<Record<string, string>> {
+  const url = new URL((await testServers()).mongoUrl);
+  url.pathname = stores.database.databaseName;
+  return { MONGODB_URL: String(url), REDIS_URL: redisServer.url, KEY_PEPPER: keyPepper };
 }
 
 const readAll = (stream: PassThrough): string => String(stream.read() ?? '');

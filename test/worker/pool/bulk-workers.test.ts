@@ -97,7 +97,7 @@ describe('the bulk workers of a running service', () => {
     const [pid = 0] = bulkPids();
     expect(bulkPids()).to.have.length(1);
     expect(getPriority(pid)).to.equal(lowNiceness);
-    const priorities = interactive.map((each) => getPriority(each)).sort();
+    const priorities = interactive.map((each) => getPriority(each)).sort((one, other) => one - other);
     expect(priorities).to.deep.equal([getPriority(), getPriority(), batchNiceness, batchNiceness]);
   });
 

@@ -64,7 +64,7 @@ const useOf = (model: ModelDocument, version: string): string => {
   return uses.length === 0 ? '' : ` (${uses.join(', ')})`;
 };
 
-/** When stored leads are scored again by themselves; undefined if never. */
+/** When the service scores stored leads again by itself; undefined if never. */
 function rescoringText({ rescore }: ModelDocument): string | undefined {
   if (rescore === undefined) return undefined;
   const { when, key_id: keyId, key_name: name, at_most: most, by, job_id: jobId, ended } = rescore;

@@ -65,7 +65,6 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
             prepared.converted,
             prepared.groups,
             budget_seconds=options.budget_seconds,
-            threads=1,  # the search takes fewer rows than a second thread is worth
             say=lambda text, part: progress.step("search", text, part),
         )
         if search.left_out:
@@ -77,11 +76,17 @@ def train(options: TrainOptions, progress: Progress) -> dict[str, Any]:
         model = fitted_model(prepared, search.best, _threads(len(prepared.rows)))
         version = options.version or _version(prepared, search)
         steps = iter(range(1, 1000))
+
+        def said(text: str) -> None:
+            # The folder gets its name when all is written.
+            named = text.replace(str(folder), str(options.out))
+            progress.step("export", named, next(steps) / _EXPORT_STEPS)
+
         report = exported(
             model,
             prepared,
             folder / "bundle",
-            say=lambda text: progress.step("export", text, next(steps) / _EXPORT_STEPS),
+            say=said,
             months=[] if leads.split_ms is None else month_rates(leads.split_ms, leads.converted),
             name=_name(leads, options),
             version=version,

@@ -22,6 +22,7 @@ _MAX_ROWS = 100_000
 _FEW_ROWS, _REPEATS = 2000, 4
 _EQUAL = 0.0005  # of AUC: within it, the smaller model wins
 _SEED = 0
+_THREADS = 1  # so few rows are not worth a second thread
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,12 @@ class Search:
 class _Trial:
     """Cross-validation on the same folds for all candidates."""
 
-    def __init__(self, rows: Rows, converted: Vector, groups: Indexes, threads: int) -> None:
+    def __init__(self, rows: Rows, converted: Vector, groups: Indexes) -> None:
         import lightgbm
 
         some = _sample(len(rows))
         self.rows = len(some)
         self._folds = search_folds(converted[some], groups[some])
-        self._threads = threads
         # Without feature_pre_filter=False, a data set keeps the first candidate's rows a leaf.
         self._data = lightgbm.Dataset(
             rows[some],
@@ -116,7 +116,7 @@ class _Trial:
         import lightgbm
 
         found = lightgbm.cv(
-            {**_booster_parameters(parameters, self._threads), "feature_pre_filter": False},
+            {**_booster_parameters(parameters), "feature_pre_filter": False},
             self._data,
             num_boost_round=_MAX_TREES,
             folds=self._folds,
@@ -141,7 +141,6 @@ def search_parameters(
     groups: Indexes,
     *,
     budget_seconds: float,
-    threads: int,
     say: Callable[[str, float], None],
 ) -> Search:
     """Tries candidates, the cheap ones first, until the budget ends.
@@ -150,7 +149,7 @@ def search_parameters(
     `say`: Gets what is tried, and the share of the search that is done.
     """
     started = time.monotonic()
-    trial = _Trial(rows, converted, groups, threads)
+    trial = _Trial(rows, converted, groups)
     tried: list[Candidate] = []
     left_out: list[Parameters] = []
     for number, change in enumerate(_CHANGES):
@@ -186,7 +185,7 @@ _CHANGES: tuple[Callable[[Parameters], Parameters], ...] = (
 )
 
 
-def _booster_parameters(parameters: Parameters, threads: int) -> dict[str, Any]:
+def _booster_parameters(parameters: Parameters) -> dict[str, Any]:
     names = {
         "min_child_samples": "min_data_in_leaf",
         "colsample_bytree": "feature_fraction",
@@ -194,7 +193,7 @@ def _booster_parameters(parameters: Parameters, threads: int) -> dict[str, Any]:
         "random_state": "seed",
         "n_jobs": "num_threads",
     }
-    own = {names.get(name, name): value for name, value in parameters.lightgbm(threads).items()}
+    own = {names.get(name, name): value for name, value in parameters.lightgbm(_THREADS).items()}
     return {**own, "objective": "binary", "metric": "auc"}
 
 

@@ -35,7 +35,7 @@ def test_the_budget_ends_the_search_between_candidates(leads: tuple[np.ndarray, 
 
     def run(budget: float) -> object:
         return search_parameters(
-            rows, won, np.arange(400), budget_seconds=budget, threads=1, say=lambda *line: said.append(line)
+            rows, won, np.arange(400), budget_seconds=budget, say=lambda *line: said.append(line)
         )
 
     short = run(1e-6)
@@ -61,7 +61,7 @@ def test_rows_of_a_group_are_in_one_fold(leads: tuple[np.ndarray, np.ndarray]) -
 
     def auc(groups: np.ndarray) -> float:
         return search_parameters(
-            rows, won, groups, budget_seconds=1e-6, threads=1, say=lambda text, share: None
+            rows, won, groups, budget_seconds=1e-6, say=lambda text, share: None
         ).best.auc
 
     assert auc(np.arange(600)) > 0.9

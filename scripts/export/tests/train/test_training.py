@@ -33,6 +33,8 @@ def test_a_csv_becomes_a_bundle(tmp_path: Path) -> None:
     assert shares == sorted(shares)
     steps = list(dict.fromkeys(progress["step"] for progress in run.of("progress")))
     assert steps == ["read", "prepare", "leaks", "search", "fit", "export", "write"]
+    texts = [progress["text"] for progress in run.of("progress")]
+    assert f"writing the bundle to {out / 'bundle'}" in texts
     assert set(run.of("note")) == set(training["notes"])
     (checked,) = model_check([out / "bundle"])
     assert checked["passed"]

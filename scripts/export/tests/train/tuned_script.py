@@ -65,7 +65,7 @@ def searched(prepared: Prepared) -> Result:
     started = time.process_time()
     rows, converted = prepared.rows, prepared.converted
     found = search_parameters(
-        rows, converted, prepared.groups, budget_seconds=1e6, threads=1, say=lambda text, share: None
+        rows, converted, prepared.groups, budget_seconds=1e6, say=lambda text, share: None
     ).best
     parameters = found.parameters.lightgbm(1)
     model = lightgbm.LGBMClassifier(n_estimators=found.trees, **parameters).fit(rows, converted)

@@ -11,9 +11,8 @@ import { scored } from '../../../support/http/score-reply.js';
 import { leaveOut } from '../../../support/leave-out.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../../support/service/service.js';
 import { workspace } from '../../../support/service/workspace.js';
-import { callCli, cliDocument, startCli } from '../cli-call.js';
+import { callCli, cliDocument, settingsOf, startCli } from '../cli-call.js';
 import { installLimitMs, keepingPython, realPython, trainingLimitMs } from './real-python.js';
-import { settingsOf } from './stored-history.js';
 
 /** See keep_model.py. */
 interface KeptRows {

@@ -11,9 +11,9 @@ import { markdownBlocks } from '../../../support/markdown-blocks.js';
 import { runProgram } from '../../../support/run-program.js';
 import { type RunningService, sharedService, startTimeoutMs } from '../../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
-import { cliDocument } from '../cli-call.js';
+import { cliDocument, settingsOf } from '../cli-call.js';
 import { installLimitMs, realPython, trainingLimitMs } from './real-python.js';
-import { reportOutcomes, settingsOf, storeHistory, weakBundle } from './stored-history.js';
+import { reportOutcomes, storeHistory, weakBundle } from './stored-history.js';
 
 const leadsPerDay = 100;
 /** Days ago with first scores whose horizon of 90 days is over. */

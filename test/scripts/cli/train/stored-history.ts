@@ -12,16 +12,7 @@ import { CallDocuments, callDocuments } from '../../../../shared/store/calls/cal
 import { segmentsOf } from '../../../../shared/store/calls/prediction-segment.js';
 import { compileModel, type LoadedModel } from '../../../../worker/models/loaded-model.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
-import { testServers } from '../../../support/service/servers.js';
-import type { RunningService } from '../../../support/service/service.js';
 import type { TestWorkspace } from '../../../support/service/workspace.js';
-
-/** Environment of an operator of a running service. */
-export async function settingsOf({ stores, redisServer, keyPepper }: RunningService): Promise<Record<string, string>> {
-  const url = new URL((await testServers()).mongoUrl);
-  url.pathname = stores.database.databaseName;
-  return { MONGODB_URL: String(url), REDIS_URL: redisServer.url, KEY_PEPPER: keyPepper };
-}
 
 /** The column by which the model below ranks leads. */
 const rankedBy = 'Pages Per Visit';

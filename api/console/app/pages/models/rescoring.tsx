@@ -21,7 +21,7 @@ const occasionTexts = {
   nightly: 'each night (UTC)',
 } as const;
 
-/** When the stored leads of a model are scored again by themselves; nothing for viewers of a model without it. */
+/** When the service scores the stored leads of a model again; nothing for viewers of a model without it. */
 export function RescoringCard({ model, changed }: ModelProps) {
   const { base, may } = useOrganisation();
   const [isOpen, setOpen] = useState(false);
@@ -32,9 +32,9 @@ export function RescoringCard({ model, changed }: ModelProps) {
     changed();
   };
   return (
-    <Card title="Stored leads" about="They can be scored again by themselves. Each lead counts once more.">
+    <Card title="Stored leads" about="The service can score them again by itself. Each lead counts once more.">
       {rescore === undefined ? (
-        <p class="soft">They are not scored again by themselves.</p>
+        <p class="soft">Off: they keep their scores until a call or a job scores them.</p>
       ) : (
         <p class={rescore.ended === undefined ? undefined : 'note warn'}>
           {rescore.ended && (
