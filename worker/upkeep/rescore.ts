@@ -43,7 +43,7 @@ async function createIfDue(model: Model, setting: Rescoring, { database, clock, 
     await models.noteRescoring(noted, { ended: { at: now, reason: reason ?? 'The key no longer exists.' } });
     logger.warn(
       { model: model._id, key: setting.key, reason },
-      'stored leads are no longer scored again by themselves',
+      'the service no longer scores the stored leads of a model again',
     );
     return;
   }

@@ -90,7 +90,7 @@ async function* counted(pieces: AsyncGenerator<Buffer>, permit: TransferPermit):
 
 /** @throws ApiError unreadableRequest for another compression */
 function isGzipAsked(context: Context): boolean {
-  const text = queryParameter(context, 'compression') ?? '';
-  if (text === '' || text === 'gzip') return text === 'gzip';
+  const text = queryParameter(context, 'compression');
+  if (text === undefined || text === 'gzip') return text === 'gzip';
   throw new ApiError('unreadableRequest', 'compression must be gzip or absent.');
 }

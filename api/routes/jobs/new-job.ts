@@ -35,7 +35,7 @@ function storedLeadsOf({ input = {}, output = {}, strict }: JobRequest, apiKey: 
   if (wrong.length > 0)
     throw new ApiError(
       'unreadableRequest',
-      `${wrong.join(', ')}: such a member is about a file, and a job of stored leads has none. Leave it out.`,
+      `A job of stored leads has no file, and these members are about one: ${wrong.join(', ')}. Leave them out.`,
     );
   if (apiKey.kind === 'test')
     throw new ApiError(

@@ -18,7 +18,7 @@ export interface UsageDay {
   readonly is_open: boolean;
 }
 
-/** A page reads at most this many calls of the ledger, which takes some 40 ms. */
+/** A page reads at most this many calls of the ledger for each open month, which takes some 40 ms. */
 const maxLedgerCalls = 10_000;
 const timeoutMs = 5_000;
 /** The number of a call's UTC day. `$dateTrunc` takes MongoDB longer. */
@@ -70,7 +70,7 @@ export async function usageOfMonths(
     called.filter(({ day }) => monthOf(dayStartMs(day)) === month && dayStartMs(day) >= from.getTime()),
   );
   // So many calls are not read only to find that there are more.
-  const areTooMany = sumOf(openCalls, ({ scored }) => scored) > maxLedgerCalls;
+  const areTooMany = sumOf(openCalls, ({ scored }) => scored) > open.length * maxLedgerCalls;
   const ledger = areTooMany ? undefined : await ledgerDays(database, bucket, open);
   return read.flatMap(({ month, rolledUp: days }) =>
     daysOfMonth(month, {
@@ -128,6 +128,7 @@ async function ledgerDays(
 ): Promise<ReadonlyMap<string, ReadonlyMap<number, number>> | undefined> {
   const days = new Map<string, Map<number, number>>();
   if (open.length === 0) return days;
+  const most = open.length * maxLedgerCalls;
   const calls = database.collection<LedgerRow>(callsCollection);
   const found = await withMongoTimeout(timeoutMs, (signal) => {
     // The cursor obeys `signal`, although the type of the options lacks it.
@@ -135,7 +136,7 @@ async function ledgerDays(
     const own = { _id: idsOfOrganisation(org), org, bucket };
     const $match = { $or: open.map(({ month, from }) => ({ ...own, month, at: { $gte: from } })) };
     const sums = { _id: { month: '$month', day: dayOfCall }, calls: { $sum: 1 }, records: { $sum: '$records' } };
-    const stages = [{ $match }, { $limit: maxLedgerCalls + 1 }, { $group: sums }];
+    const stages = [{ $match }, { $limit: most + 1 }, { $group: sums }];
     return calls
       .aggregate<{
         readonly _id: { readonly month: string; readonly day: number };
@@ -144,7 +145,7 @@ async function ledgerDays(
       }>(stages, options)
       .toArray();
   });
-  if (sumOf(found, ({ calls }) => calls) > maxLedgerCalls) return undefined;
+  if (sumOf(found, ({ calls }) => calls) > most) return undefined;
   for (const { _id, records } of found) {
     const day = Math.max(dayNumber(monthStartMs(_id.month)), _id.day);
     const ofMonth = days.get(_id.month) ?? new Map<number, number>();

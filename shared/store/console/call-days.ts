@@ -112,6 +112,15 @@ export class CallDayStore {
    * @throws the driver's error, or MongoTimeout, when it is not known what was stored
    */
   async add<Day extends Omit<CallDay, '_id'>>(days: readonly Day[], session?: ClientSession): Promise<readonly Day[]> {
+    const refused = await this.write(days, session);
+    // MongoDB refuses one of two gateways that begin a day at once. It repeats by itself only upserts by the id alone.
+    return await this.write(refused, session);
+  }
+
+  private async write<Day extends Omit<CallDay, '_id'>>(
+    days: readonly Day[],
+    session?: ClientSession,
+  ): Promise<readonly Day[]> {
     if (days.length === 0) return [];
     const writes = days.map((each): AnyBulkWriteOperation<CallDay> => {
       const { org, key, bucket, model, day, calls, records, errors = {}, latency = {}, last_at } = each;

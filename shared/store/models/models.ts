@@ -128,7 +128,7 @@ export class ModelStore {
     return this.collection.find({ ...hasCandidate, deleted_at: { $exists: false } }).toArray();
   }
 
-  /** The models of all organisations whose stored leads are scored again by themselves, without deleted ones. */
+  /** The models of all organisations whose stored leads the service scores again, without deleted ones. */
   withRescoring(): Promise<Model[]> {
     const isOn = { ...hasRescoring, 'rescore.ended': { $exists: false }, deleted_at: { $exists: false } };
     return this.collection.find(isOn).toArray();

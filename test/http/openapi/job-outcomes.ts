@@ -156,7 +156,7 @@ function fileOutcomes(scene: Scene, rest: string): Outcomes {
     '200': [withRows(''), withRows('?compression=gzip'), onJob(plain, rest, { method: 'GET' })],
     '206': [withRows('', { range: 'bytes=1-2' })],
     '416 range_not_satisfiable': [withRows('', { range: 'bytes=999-' })],
-    '422 bad_request': [withRows('?compression=zip')],
+    '422 bad_request': [withRows('?compression=zip'), withRows('?compression=')],
     '429 job_limit_exceeded': [() => whileHeld(scene, holdDownloads, 8, rest, { method: 'GET' })],
   };
 }

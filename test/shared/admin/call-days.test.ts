@@ -45,6 +45,14 @@ describe('the sums of calls by day', () => {
   const days = () => [...new Set(shown.map(numberOf))];
   const scoredOf = (some: typeof shown) => sumOf(some.filter(({ model }) => model !== '')).calls;
 
+  it('take the calls of gateways that begin the same days at once', async () => {
+    const begun = Array.from({ length: 100 }, (_, index) => ({ ...of(1, 'live', `mdl_${index}`), org: 'org_c' }));
+    const refused = await Promise.all(Array.from({ length: 4 }, () => store.add(begun)));
+    expect(refused).to.deep.equal([[], [], [], []]);
+    const stored = await store.byDay({ ...range, organisationId: 'org_c' });
+    expect(stored.map(({ calls }) => calls)).to.deep.equal([4 * sumOf(begun).calls]);
+  });
+
   it('have the calls, refused and scored calls, and records of each day and bucket', async () => {
     const wanted = days().flatMap((day) =>
       (['live', 'test'] as const).map((bucket) => {

@@ -24,6 +24,8 @@ READ_AND_REFUSED = (
     "The record has no field",  # that the address names as its outcome
     "outcome is missing: send won, lost",  # or the address names the field
     "others_lost needs won_values",
+    "A job of stored leads has no file",  # members of the two kinds of jobs together
+    "input.sent_within_days and input.max_rows select stored leads",
     "The header (line",  # a file without the columns
     "This call has JSON, and",
     "A key in the body contains a NUL character",
