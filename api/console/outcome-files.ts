@@ -57,10 +57,12 @@ const importAction = (deps: OutcomesDeps): OutcomeFiles['import'] =>
     effect: 'steps',
     input: importOutcomesInput,
     output: importOutcomesOutput,
-    async run({ database, clock, record }, { org_id: organisationId, line, header, ...options }, call) {
+    async run({ database, clock, record }, input, call) {
+      const { org_id: organisationId, line, header, goes_on: goesOn = false, ...options } = input;
       const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
       const file = {
-        ...{ organisation, call, text: call.body, isTest: false, part: partOf({ line, header }) },
+        ...{ organisation, call, text: call.body, isTest: false },
+        part: goesOn || line !== undefined || header !== undefined ? partOf({ line, header }) : undefined,
         options: fileOptions(new URLSearchParams(options).toString()),
         beforeStore: (after: object) => record({ organisationId, after: { ...after } }),
       };
@@ -111,7 +113,7 @@ const previewAction = ({ largeBodies, limits }: OutcomesDeps): OutcomeFiles['pre
     },
   });
 
-/** The console cuts large files, so any text may be a part. @throws AdminError invalid_request for one of the two */
+/** @throws AdminError invalid_request for one of the two */
 function partOf({
   line,
   header,

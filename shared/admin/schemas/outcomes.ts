@@ -69,7 +69,12 @@ const option = { type: 'string', minLength: 1, maxLength: 15_000 } as const;
 /** The columns, as options of `POST /v1/outcomes`. */
 const columnMembers = { 'crm_id?': option, 'converted?': option, 'at?': option } as const;
 /** A later part of a file begins with its header, which has so many bytes. Its first row is in the line. */
-const partMembers = { 'line?': { type: 'integer', minimum: 2 }, 'header?': { type: 'integer', minimum: 1 } } as const;
+const partMembers = {
+  'line?': { type: 'integer', minimum: 2 },
+  'header?': { type: 'integer', minimum: 1 },
+  /** Whether the file has more than this body. */
+  'goes_on?': flag,
+} as const;
 
 /** The body is a CSV, whole or a part. */
 export const importOutcomesInput = closedObject({
@@ -110,8 +115,6 @@ export const previewOutcomesInput = closedObject({
   org_id: organisationId,
   ...columnMembers,
   ...partMembers,
-  /** Whether the file has more than this body. */
-  'goes_on?': flag,
 });
 
 export const previewOutcomesOutput = closedObject({

@@ -129,11 +129,11 @@ export async function sendOutcomes(
   const text = await FileText.open(file, encoding);
   let sum: Reply = { ...{ accepted: 0, rows: 0, converted: 0, refused: 0, repeated: 0 }, problems: [], notes: [] };
   try {
-    for (const { bytes: length, rows, line } of parts) {
+    for (const [index, { bytes: length, rows, line }] of parts.entries()) {
       const { bytes } = await text.next(length);
       if (bytes.length < length) throw new Error('The file has changed since it was read. Choose it again.');
       if (rows > 0) {
-        const query = { ...options, ...partQuery(line, header) };
+        const query = { ...options, ...partQuery(line, header), goes_on: String(index + 1 < parts.length) };
         sum = plus(sum, await send<Reply>(path, query, line === undefined ? [bytes] : [header, bytes]));
         of.onProgress(sum);
       }
