@@ -31,7 +31,7 @@ export interface MixedScripts {
 const olderScripts = async (): Promise<Readonly<Record<string, string>>> =>
   (await readFixture(projectFile(lastFixture))).scripts;
 
-/** Expects that all scripts have run in turns. In a folder, all that the last release has too have run in both forms. */
+/** Expects that all scripts have run in turns, and those of a folder that the last release has too in both forms. */
 export async function expectTurns(runs: ScriptRuns, folder: string): Promise<void> {
   const ofFolder = Object.keys(await olderScripts()).filter((file) => file.startsWith(folder));
   expect([...runs.keys()]).to.include.members(ofFolder);
