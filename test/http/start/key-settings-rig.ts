@@ -13,7 +13,7 @@ import {
 import { type KeySettingName, KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { cliDocument } from '../../scripts/cli/cli-call.js';
-import { freshMongoUrl, testServers } from '../../support/service/servers.js';
+import { freshDatabases, freshMongoUrl, testServers } from '../../support/service/servers.js';
 import { startTimeoutMs } from '../../support/service/service.js';
 
 export const first = { brand: 'leadscore', pepper: 'the first pepper of a test' } as const;
@@ -23,6 +23,7 @@ export const wayOut = 'To accept that all these keys are void, start once with K
 /** Processes that start with other settings of keys, on empty databases for each test. */
 export function keySettingsRig() {
   let directory: string;
+  let redisUrl: string;
   let settings: Record<string, string>;
   let redis: Redis;
   let mongo: Mongo;
@@ -31,15 +32,16 @@ export function keySettingsRig() {
 
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), 'leadscore-pepper-'));
-    redis = new Redis((await testServers()).redisUrl);
+    ({ redisUrl } = await freshDatabases());
+    redis = new Redis(redisUrl);
   });
   after(() => {
     redis.disconnect();
     rmSync(directory, { recursive: true });
   });
   beforeEach(async () => {
-    const { redisUrl, mongoUrl } = await testServers();
-    await redis.flushall();
+    const { mongoUrl } = await testServers();
+    await redis.flushdb();
     settings = { REDIS_URL: redisUrl, MONGODB_URL: freshMongoUrl(mongoUrl), KEY_PEPPER: first.pepper };
     mongo = await connectMongo(settings.MONGODB_URL ?? '', { name: 'test' });
   });
@@ -114,7 +116,7 @@ export function keySettingsRig() {
     expect(await statusOf(secret, process)).to.equal(200);
     await process.stop();
     // A process that starts writes them again.
-    await redis.flushall();
+    await redis.flushdb();
     await mongo.database.collection('audit_log').dropIndexes();
     const before = await contents();
     const log = await refusalOf(different, kind);

@@ -38,7 +38,7 @@ class FlushingRedis extends Redis {
 
   private flush(): void {
     this.flushed = true;
-    super.sendCommand(new Command('flushall', []));
+    super.sendCommand(new Command('flushdb', []));
   }
 }
 
@@ -61,7 +61,7 @@ describe('Quota when Redis is emptied', () => {
     for (const when of ['before', 'after'] as const) {
       for (let point = 1; ; point += 1) {
         expect(point).to.be.below(maxCommands);
-        await redis.flushall();
+        await redis.flushdb();
         rig.ledger.clear();
         const counter = freshCounter();
         rig.ledger.record(counter, `earlier call ${counter.organisationId}`, 100);
@@ -133,11 +133,11 @@ describe('Quota when Redis is emptied', () => {
     const stop = 120;
     rig.ledger.record(counter, `earlier call ${counter.organisationId}`, 110);
     await rig.reserve(counter, 'slow', 10, stop);
-    await redis.flushall();
+    await redis.flushdb();
     await rig.reserve(counter, 'quick', 10, stop);
     expect(await rig.finish(counter, 'quick', 10)).to.equal('answered');
     rig.ledger.record(counter, 'slow', 10);
-    await redis.flushall();
+    await redis.flushdb();
     await rig.quota.usage(counter);
     const settled = rig.quota.settle(counter, 'slow', { stop }).catch((error: unknown) => error);
     expect(await settled).to.be.instanceOf(QuotaLeaseLost);
