@@ -20,10 +20,7 @@ export interface ReadWith {
 }
 
 /** Reads a file as a bulk job does; collects its slices. */
-export async function readAll(
-  file: string | Uint8Array,
-  { options, limits, chunkBytes = 1 << 20 }: ReadWith = {},
-) {
+export async function readAll(file: string | Uint8Array, { options, limits, chunkBytes = 1 << 20 }: ReadWith = {}) {
   const bytes = Buffer.from(file);
   const slices: RawSlice[] = [];
   const progress: number[] = [];
