@@ -71,7 +71,13 @@ const emptied = (value: unknown): unknown => {
 export async function changeReplies(page: Page, how: 'crowded' | 'emptied'): Promise<void> {
   const isOfPage = (url: URL) => url.pathname.startsWith('/admin/v1/') && !/\/(session|standing)$/.test(url.pathname);
   await page.route(isOfPage, async (route: Route) => {
-    const response = await route.fetch();
+    // The console knows the versions and ids without the numbers that `crowded` appends.
+    const response = await route.fetch({
+      url: route
+        .request()
+        .url()
+        .replace(/_\d+(?=&|$)/, ''),
+    });
     const json: unknown = await response.json();
     await route.fulfill({ response, json: how === 'crowded' ? crowded(json) : emptied(json) });
   });

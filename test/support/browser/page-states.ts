@@ -16,6 +16,8 @@ export interface PageState {
   readonly text: string;
 }
 
+const twoFrames = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+
 /** With `--screenshots`, writes `.local/screenshots/states/PAGE/STATE-WIDTH-SCHEME.png` at each width and scheme. */
 export async function keepScreenshots(page: Page, { page: name, state }: PageState): Promise<void> {
   if (!areKept) return;
@@ -24,6 +26,8 @@ export async function keepScreenshots(page: Page, { page: name, state }: PageSta
     await page.emulateMedia({ colorScheme });
     for (const width of layoutWidths) {
       await page.setViewportSize({ width, height: 900 });
+      // Tables fold in the frame after a change of their width: the picture would be too short.
+      await page.evaluate(twoFrames);
       const path = join(folder, name, `${state}-${width}-${colorScheme}.png`);
       await page.screenshot({ path, fullPage: true });
     }

@@ -3,7 +3,7 @@ import { useLocation, useRoute } from 'preact-iso';
 import type { exportLeadOutput, leadSchema } from '../../../../../shared/admin/schemas/leads.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { ScoreLine } from '../../charts/score-line.js';
-import { instantText, percentText } from '../../parts/formats.js';
+import { countText, instantText, percentText } from '../../parts/formats.js';
 import { ConfirmDialog } from '../../parts/forms/dialog.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
@@ -135,7 +135,25 @@ function History({ first, path }: { readonly first: Lead; readonly path: string 
   );
 }
 
+/** Many changes would push the time and the score of their row out of the window. */
+const firstChanges = 6;
+
 function Changes({ of: { changed = [] } }: { readonly of: Score }) {
+  const others = changed.slice(firstChanges);
+  return (
+    <>
+      <ChangeList of={changed.slice(0, firstChanges)} />
+      {others.length > 0 && (
+        <details>
+          <summary>{countText(others.length)} more</summary>
+          <ChangeList of={others} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function ChangeList({ of: changed }: { readonly of: NonNullable<Score['changed']> }) {
   return (
     <ul class="small">
       {changed.map(({ field, label, before, after }) => (

@@ -88,7 +88,7 @@ function Bench({ modelId }: { readonly modelId: string }) {
                 draw={draw}
               />
             </Card>
-            <div class="stack" role="status">
+            <div class="stack beside" role="status">
               {drawn && <p class="note">{drawn}</p>}
               {sender.problem && <Problem problem={sender.problem} />}
               {scored && !isOfRecord && <p class="note">The record has changed since this score.</p>}

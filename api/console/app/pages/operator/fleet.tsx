@@ -101,7 +101,11 @@ function Figures({ fleet }: { readonly fleet: Fleet }) {
   const { redis, mongodb } = fleet;
   const [latest] = fleet.sweeps;
   const figures = [
-    ['Last sweep', latest ? timeText(latest.at) : 'none', fleet.sweep_is_running ? '' : 'none in the last seconds'],
+    [
+      'Last sweep',
+      latest ? timeText(latest.at) : 'none',
+      latest && !fleet.sweep_is_running ? 'none in the last seconds' : '',
+    ],
     ['Calls to void', countText(fleet.calls_to_void), ''],
     ['Redis', bytesText(redis.used_bytes), redis.max_bytes === null ? 'no limit' : `of ${bytesText(redis.max_bytes)}`],
     ['Versions', redis.version, `Redis; MongoDB ${mongodb.version}`],

@@ -39,7 +39,7 @@ export function UsagePage() {
       <Load of={usage}>
         {(data) => (
           <>
-            <div class="columns">
+            <div class="columns even">
               {data.buckets.map((bucket) => (
                 <BucketCard key={bucket.bucket} of={bucket} month={data.month} />
               ))}

@@ -47,12 +47,12 @@ export function GateMoves({ before, now }: { readonly before: Outcomes | undefin
                   <VerdictBadge state={earlier.validation.state} /> →{' '}
                 </>
               )}
-              <VerdictBadge state={model.validation.state} />{' '}
-              <span class="small soft">
-                {isNew
-                  ? `Graded ${instantText(model.graded_at)}, with the sent outcomes.`
-                  : `${model.graded_at === undefined ? 'Not graded yet' : `Graded ${instantText(model.graded_at)}`}. New outcomes count from ${instantText(earlier?.next_grade_at ?? model.next_grade_at)} on, 15 minutes later at most.`}
-              </span>
+              <VerdictBadge state={model.validation.state} />
+            </p>
+            <p class="small soft">
+              {isNew
+                ? `Graded ${instantText(model.graded_at)}, with the sent outcomes.`
+                : `${model.graded_at === undefined ? 'Not graded yet' : `Graded ${instantText(model.graded_at)}`}. New outcomes count from ${instantText(earlier?.next_grade_at ?? model.next_grade_at)} on, 15 minutes later at most.`}
             </p>
             {before && <GateTable before={earlier} now={model} isNew={isNew === true} />}
           </section>
