@@ -3,6 +3,7 @@ import { readConfig } from '../shared/config/config.js';
 import { machineClock } from '../shared/contract/dates.js';
 import { Lifecycle } from '../shared/process/lifecycle.js';
 import { createLogger } from '../shared/process/logger.js';
+import { largeCallsNiceness, lowerThreadPriority } from '../shared/process/low-priority.js';
 import { RedisHealth } from '../shared/redis/health.js';
 import { startCaches } from './admission/caches.js';
 import { connect, connectSubscriber } from './connections.js';
@@ -25,6 +26,7 @@ import { startScoring } from './services.js';
  */
 async function start(port: NonNullable<typeof parentPort>): Promise<void> {
   const config = readConfig();
+  if (config.lowersPriority) lowerThreadPriority(largeCallsNiceness);
   const logger = createLogger(config.logLevel, 'gateway', { reportsOutages: false });
   process.on('unhandledRejection', (error) => logger.error({ error }, 'unhandled rejection'));
   const lifecycle = new Lifecycle(logger);

@@ -7,7 +7,8 @@ import { anchorsOf, codeWords, projectDocuments } from './support/sources/projec
 import { projectSources } from './support/sources/project-sources.js';
 
 const contents = (path: string): string => readFileSync(projectFile(path), 'utf8');
-const isThere = (path: string): boolean => existsSync(projectFile(path));
+/** Also in a clone without anything beside it: a path that leaves the project is never there. */
+const isThere = (path: string): boolean => !path.startsWith('..') && existsSync(projectFile(path));
 /** Every match of a pattern's first group. */
 const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, group = '']) => group);
 

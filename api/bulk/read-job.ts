@@ -48,7 +48,6 @@ export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
       isInPlace,
     } = await readInput(hashed(read, digest), job.options, {
       knownFields: compiled.knownFields,
-      mayStayInPlace: true,
       onSlices: (added) =>
         slices.add(
           job._id,

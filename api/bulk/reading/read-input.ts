@@ -39,8 +39,6 @@ export type FileLimits = { readonly [Name in keyof typeof jobLimits]: number };
 
 export interface ReadDeps {
   readonly knownFields: KnownFields;
-  /** Whether slices may leave their rows in the upload. Only those of plain UTF-8 do. */
-  readonly mayStayInPlace?: boolean;
   /** Receives the slices in order, a few at a time. The next ones come when it has resolved. */
   readonly onSlices: (slices: readonly RawSlice[]) => Promise<void>;
   /** Receives the bytes of the upload, as sent, that were read so far. */
@@ -62,14 +60,14 @@ const formatAdvice = {
 export async function readInput(
   upload: AsyncIterable<Uint8Array>,
   options: Pick<JobOptions, 'format' | 'crm_id_field' | 'strict' | 'include_input' | 'explain'>,
-  { knownFields, mayStayInPlace = false, onSlices, onProgress = () => undefined, signal, limits: lowered }: ReadDeps,
+  { knownFields, onSlices, onProgress = () => undefined, signal, limits: lowered }: ReadDeps,
 ): Promise<ReadFile> {
   const limits = { ...jobLimits, ...lowered };
   const { format } = options;
   const form: TextForm = { hasMark: false, encoding: 'utf-8' };
   let isGzip = false;
   const source = () => ({
-    isRange: mayStayInPlace && !isGzip && form.encoding === 'utf-8',
+    isRange: !isGzip && form.encoding === 'utf-8',
     textAt: form.hasMark ? utf8Mark.length : 0,
   });
   const cutter = new SliceCutter({ limits, source, onSlices });

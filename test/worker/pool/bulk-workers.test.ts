@@ -14,7 +14,7 @@ import type { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import type { ChunkFailure } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { batchNiceness, lowNiceness } from '../../../shared/process/low-priority.js';
+import { batchNiceness, largeCallsNiceness, lowNiceness } from '../../../shared/process/low-priority.js';
 import { markBulkDemand } from '../../../shared/redis/bulk-demand.js';
 import { bulkDemandKey } from '../../../shared/redis/keys.js';
 import { WorkerRegister } from '../../../shared/redis/worker-register.js';
@@ -125,6 +125,14 @@ describe('the bulk workers of a running service', () => {
     const threads = readdirSync(`/proc/${pid}/task`).map(Number);
     expect(threads).to.have.length.above(5);
     expect(new Set(threads.map((thread) => getPriority(thread)))).to.deep.equal(new Set([lowNiceness]));
+  });
+
+  it('leave the gateway its priority, but for its thread for large calls', function () {
+    if (process.platform !== 'linux') leaveOut(this, 'only Linux has a priority for each thread', 'run it on Linux');
+    const [pid = 0] = service.stack.gateways.map((gateway) => gateway.pid);
+    const priorities = readdirSync(`/proc/${pid}/task`).map((thread) => getPriority(Number(thread)));
+    const lowered = getPriority() < largeCallsNiceness ? [largeCallsNiceness] : [];
+    expect(priorities.filter((each) => each !== getPriority())).to.deep.equal(lowered);
   });
 
   it('are replaced when one is killed, while there is a demand', async () => {

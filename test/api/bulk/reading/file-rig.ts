@@ -17,15 +17,10 @@ export interface ReadWith {
   readonly limits?: Partial<FileLimits>;
   /** Bytes of each chunk of the upload. */
   readonly chunkBytes?: number;
-  /** Whether the rows of slices may stay in the upload. */
-  readonly mayStayInPlace?: boolean;
 }
 
 /** Reads a file as a bulk job does; collects its slices. */
-export async function readAll(
-  file: string | Uint8Array,
-  { options, limits, chunkBytes = 1 << 20, mayStayInPlace = false }: ReadWith = {},
-) {
+export async function readAll(file: string | Uint8Array, { options, limits, chunkBytes = 1 << 20 }: ReadWith = {}) {
   const bytes = Buffer.from(file);
   const slices: RawSlice[] = [];
   const progress: number[] = [];
@@ -34,7 +29,6 @@ export async function readAll(
     { ...defaultOptions, ...options },
     {
       knownFields,
-      mayStayInPlace,
       onSlices: async (some) => {
         slices.push(...some);
       },

@@ -3,6 +3,7 @@ import type { listKeysOutput } from '../../../../../shared/admin/schemas/keys.js
 import { allows } from '../../../../../shared/contract/roles.js';
 import type { ShapeOf } from '../../../../../shared/contract/schema.js';
 import { countText, instantText } from '../../parts/formats.js';
+import { Dialog, DialogButtons } from '../../parts/forms/dialog.js';
 import { Field, SelectField } from '../../parts/forms/field.js';
 import { Card, Load, Problem } from '../../parts/page.js';
 import { useOrganisation } from '../../server/session.js';
@@ -47,7 +48,7 @@ export function RescoringCard({ model, changed }: ModelProps) {
           {rescore.job_id && may('admin') && <a href={`${base}/jobs/${rescore.job_id}`}>The last job</a>}
         </p>
       )}
-      {may('admin') && !isOpen && (
+      {may('admin') && (
         <div class="row">
           <button type="button" class="button" onClick={() => setOpen(true)}>
             {rescore === undefined ? 'Score them again…' : 'Change…'}
@@ -55,7 +56,7 @@ export function RescoringCard({ model, changed }: ModelProps) {
           {rescore && <TurnOff model={model} changed={changed} />}
         </div>
       )}
-      {isOpen && <RescoringForm model={model} changed={saved} cancel={() => setOpen(false)} />}
+      {isOpen && <RescoringForm model={model} changed={saved} close={() => setOpen(false)} />}
     </Card>
   );
 }
@@ -78,9 +79,10 @@ function TurnOff({ model, changed }: ModelProps) {
 }
 
 interface FormProps extends ModelProps {
-  readonly cancel: () => void;
+  readonly close: () => void;
 }
 
+/** The dialog opens once its keys are known: it gives the focus to its first control. */
 function RescoringForm(props: FormProps) {
   const { api } = useOrganisation();
   const keys = useLoad<ShapeOf<typeof listKeysOutput>>(`${api}/keys`);
@@ -91,7 +93,9 @@ function RescoringForm(props: FormProps) {
           (key) => key.kind === 'live' && key.state === 'valid' && allows(key, 'jobs') && allows(key, 'read'),
         );
         return usable.length === 0 ? (
-          <p class="note">These jobs need a live key with the scopes jobs and read. Create one on the page API keys.</p>
+          <p class="note" role="status">
+            These jobs need a live key with the scopes jobs and read. Create one on the page API keys.
+          </p>
         ) : (
           <Choices {...props} keys={usable.map(({ key_id: id, name }) => [id, name] as const)} />
         );
@@ -103,7 +107,7 @@ function RescoringForm(props: FormProps) {
 function Choices({
   model,
   changed,
-  cancel,
+  close,
   keys,
 }: FormProps & { readonly keys: readonly (readonly [id: string, name: string])[] }) {
   const { api } = useOrganisation();
@@ -112,41 +116,29 @@ function Choices({
   const known = keys.find(([id]) => id === model.rescore?.key_id) ?? keys[0];
   const [keyId, setKeyId] = useState(known?.[0] ?? '');
   const [most, setMost] = useState(String(model.rescore?.at_most ?? 50_000));
-  const save = async (event: Event) => {
-    event.preventDefault();
+  const save = async () => {
     const path = `${api}/models/${encodeURIComponent(model.model_id)}`;
     const rescore = { when, key_id: keyId, at_most: Number(most) };
     if ((await sender.send('PATCH', path, { rescore })) !== undefined) changed();
   };
   return (
-    <form class="stack" onSubmit={save}>
-      <div class="form">
-        <SelectField label="When" value={when} set={setWhen} options={occasions} hint="From the next time on." />
-        <SelectField
-          label="Key"
-          value={keyId}
-          set={setKeyId}
-          options={keys}
-          hint="The leads count under it. When it is revoked, expires or loses a scope, this ends."
-        />
-      </div>
-      <div class="form">
-        <Field
-          {...{ label: 'Leads at most', type: 'number', isRequired: true, min: 1, max: maxRows }}
-          value={most}
-          set={setMost}
-          hint="The leads that were sent last, within 90 days."
-        />
-      </div>
-      <div class="row">
-        <button type="submit" class="button main" disabled={sender.isBusy}>
-          Save
-        </button>
-        <button type="button" class="button" onClick={cancel}>
-          Cancel
-        </button>
-      </div>
+    <Dialog title="Score stored leads again" close={close} submit={save}>
+      <SelectField label="When" value={when} set={setWhen} options={occasions} hint="From the next time on." />
+      <SelectField
+        label="Key"
+        value={keyId}
+        set={setKeyId}
+        options={keys}
+        hint="The leads count under it. When it is revoked, expires or loses a scope, this ends."
+      />
+      <Field
+        {...{ label: 'Leads at most', type: 'number', isRequired: true, min: 1, max: maxRows }}
+        value={most}
+        set={setMost}
+        hint="The leads that were sent last, within 90 days."
+      />
       {sender.problem && <Problem problem={sender.problem} />}
-    </form>
+      <DialogButtons action="Save" close={close} isBusy={sender.isBusy} />
+    </Dialog>
   );
 }
