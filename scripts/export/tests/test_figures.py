@@ -10,8 +10,15 @@ from training_tables import FOREST, refused
 
 from leadscore_export import Boolean, Category, Date, ExportError, Featurizer, Number
 from leadscore_export.bundle.bundle_files import typical_row
+from leadscore_export.comparison.reliability import likelihoods_of
 from leadscore_export.scores.calibration import chosen_calibration, fitted_calibration, platt_scaling
-from leadscore_export.scores.serving_figures import calibrated, conversion_likelihood, logit, percentile_score
+from leadscore_export.scores.serving_figures import (
+    calibrated,
+    conversion_likelihood,
+    logit,
+    percentile_score,
+    percentile_scores,
+)
 from leadscore_export.scores.training_figures import area_under_curve, quantiles_of, recency_of, top_lift
 
 
@@ -64,12 +71,14 @@ def test_isotonic_equals_isotonic_regression_but_never_promises_0_or_1() -> None
     inner = (reference > 0) & (reference < 1)
     np.testing.assert_allclose(ours[inner], reference[inner], atol=1e-9)
     assert ours.mean() == pytest.approx(converted.mean(), abs=1e-3)
+    assert likelihoods_of(raw, calibration).tolist() == ours.tolist()
 
 
 def test_scores_and_likelihoods_round_half_up() -> None:
     quantiles = [index / 100 for index in range(101)]
     assert [percentile_score(raw, quantiles) for raw in (-1, 0, 0.123, 1, 2)] == [0, 0, 12, 100, 100]
     assert percentile_score(0.5, [0.5] * 101) == 50
+    assert percentile_scores(np.array([2, 0.555, 0.123, -1]), quantiles).tolist() == [100, 56, 12, 0]
     assert conversion_likelihood(0.00005, {"kind": "identity"}) == 0.0001
 
 

@@ -10,6 +10,7 @@ import { busyScript } from '../../support/faults/stall.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { runsOfTier } from '../../support/tier.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
+import { sentCommands } from './rig/sent-commands.js';
 
 const stop = 1_000;
 
@@ -47,27 +48,10 @@ describe('quotaCommands in batches', () => {
   });
   after(() => rig.close());
 
-  /** The commands that `work` sends, without those from within scripts. */
-  async function commandsOf(work: () => Promise<unknown>): Promise<string[][]> {
-    const sent: string[][] = [];
-    const monitor = await redis.monitor();
-    const ended = new Promise<void>((resolve) => {
-      monitor.on('monitor', (_time: string, args: string[], source: string) => {
-        if (args[0] === 'echo') resolve();
-        else if (source !== 'lua') sent.push(args);
-      });
-    });
-    await work();
-    await redis.echo('end');
-    await ended;
-    monitor.disconnect();
-    return sent;
-  }
-
   /** The number of calls in each batch of a script that `work` sends. */
   async function batchesOf(script: 'reserve' | 'settle', work: () => Promise<unknown>): Promise<number[]> {
     const digest = scriptDigest(`shared/quota/lua/${script}.lua`);
-    const ofScript = (await commandsOf(work)).filter(([, sent]) => sent === digest);
+    const ofScript = (await sentCommands(redis, work)).filter(([, sent]) => sent === digest);
     const keysOfCounter = { reserve: 2, settle: 3 }[script];
     return ofScript.map(([, , keys]) => Number(keys) - keysOfCounter);
   }
@@ -108,7 +92,7 @@ describe('quotaCommands in batches', () => {
     await rig.reserve(counter, 'earlier', 1); // the script is loaded
     const call = { counter, callId: 'call', records: 1, stop, deadlineRedisMs: await rig.deadline() };
     const { quota } = new QuotaRig(rig.redisUrl, { redis }); // has marked no counter yet
-    const names = await commandsOf(async () => {
+    const names = await sentCommands(redis, async () => {
       const slow = redis.eval(busyScript, 0);
       await nextIteration(); // now it is in flight, and the next automatic pipeline waits for its reply
       await Promise.all([slow, quota.reserve(call)]);

@@ -14,6 +14,7 @@ import { failureOf } from '../../support/failure-of.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { LossyProxy } from './rig/lossy-proxy.js';
 import { freshCounter, QuotaRig } from './rig/quota-rig.js';
+import { sentCommands } from './rig/sent-commands.js';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -66,21 +67,8 @@ describe('Quota', () => {
 
   it('sends one command for a reserve and one for a settle, after one for its scores', async () => {
     await rig.reserve(counter, 'first', 1);
-    const commandsOf = async (work: () => Promise<unknown>) => {
-      const sent: string[] = [];
-      const monitor = await rig.redis.monitor();
-      const marked = new Promise<void>((resolve) => {
-        monitor.on('monitor', (_time: string, args: string[], source: string) => {
-          if (args[0] === 'echo') resolve();
-          else if (source !== 'lua') sent.push(String(args[0]).toLowerCase());
-        });
-      });
-      await work();
-      await rig.redis.echo('end');
-      await marked;
-      monitor.disconnect();
-      return sent;
-    };
+    const commandsOf = async (work: () => Promise<unknown>) =>
+      (await sentCommands(rig.redis, work)).map(([name]) => name);
     const deadlineRedisMs = await rig.deadline();
     const call = { counter, callId: 'second', records: 1, stop: 10, deadlineRedisMs };
     expect(await commandsOf(() => rig.quota.reserve(call))).to.deep.equal(['evalsha']);

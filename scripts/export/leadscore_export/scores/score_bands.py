@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.scores.serving_figures import percentile_score
+from leadscore_export.scores.serving_figures import percentile_scores
 
 # The service's, from shared/contract/verdict.ts and worker/grading/gates/gates.ts.
 BAND_WIDTH, LAST_BAND = 20, 4
@@ -21,7 +21,8 @@ BAND_NAMES = tuple(
 
 def different_scores(served: npt.NDArray[np.float64], quantiles: Sequence[float]) -> list[int]:
     """The scores that a model gives, ascending. `served`: Its own probabilities of X."""
-    return sorted({percentile_score(raw, quantiles) for raw in np.unique(served).tolist()})
+    found: list[int] = np.unique(percentile_scores(served, quantiles)).tolist()
+    return found
 
 
 def band_indexes(scores: npt.NDArray[Any]) -> npt.NDArray[np.intp]:

@@ -22,17 +22,21 @@ def percentile_score(raw: float, quantiles: Sequence[float]) -> int:
 
     Quantiles within 1e-6 of `raw` equal it.
     """
-    below = int(np.searchsorted(quantiles, raw - EQUAL, side="left"))
-    not_above = int(np.searchsorted(quantiles, raw + EQUAL, side="right"))
-    last = len(quantiles) - 1
-    if not_above > below:
-        rank = (below + not_above - 1) / 2
-    elif below == 0 or below > last:
-        rank = 0.0 if below == 0 else float(last)
-    else:
-        low, high = quantiles[below - 1], quantiles[below]
-        rank = below - 1 + (raw - low) / (high - low)
-    return min(100, max(0, math.floor(rank + 0.5)))
+    return int(percentile_scores(np.array([raw]), quantiles)[0])
+
+
+def percentile_scores(raw: Vector, quantiles: Sequence[float]) -> npt.NDArray[np.intp]:
+    """`percentile_score` of each value, in one pass."""
+    known = np.asarray(quantiles, dtype=np.float64)
+    below = np.searchsorted(known, raw - EQUAL, side="left")
+    not_above = np.searchsorted(known, raw + EQUAL, side="right")
+    last = len(known) - 1
+    low, high = known[np.clip(below - 1, 0, last)], known[np.clip(below, 0, last)]
+    is_between = (not_above == below) & (below > 0) & (below <= last)
+    part = np.divide(raw - low, high - low, out=np.zeros(len(raw)), where=is_between)
+    rank = np.clip(np.where(is_between, below - 1 + part, (below + not_above - 1) / 2), 0, last)
+    scores: npt.NDArray[np.intp] = np.minimum(100, np.floor(rank + 0.5)).astype(np.intp)
+    return scores
 
 
 def conversion_likelihood(raw: float, calibration: Mapping[str, Any]) -> float:

@@ -55,6 +55,7 @@ def test_the_page_has_the_figures(run_and_page: tuple[dict[str, object], str]) -
         assert f'aria-label="{title}"' in page
     assert "--converted Stage" in page
     assert "--json-lines" not in page
+    assert len(re.findall(r"<td[^>]*>✓ ", page)) == 1
     examples = page[page.index("<h3>Examples</h3>") :]
     assert len(re.findall(r"<tr>", examples[: examples.index("</table>")])) == 11
 
@@ -91,6 +92,9 @@ def test_charts_stay_in_their_frame() -> None:
     bars = bar_chart(
         "bars", [("0 to 19", 0.0, 0.0, 1.0), ("20 to 39", 0.5, 0.2, 0.9)], x_title="", y_title=""
     )
+    assert re.findall(r">([\d.]+%)<", bars) == ["0%", "23%", "46%", "69%", "92%"]
+    low = line_chart("low", [(0.01, 0.021)], x_title="", y_title="", largest=(0.02, 0.021))
+    assert re.findall(r">([\d.]+%)<", low)[:5] == ["0.0%", "0.6%", "1.2%", "1.8%", "2.4%"]
     numbers = [float(number) for number in re.findall(r'[xy][12]?="([-\d.]+)"', chart + bars)]
     assert min(numbers) >= 0
     assert max(numbers) <= 640

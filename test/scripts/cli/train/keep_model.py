@@ -38,7 +38,9 @@ def raw_rows(file: Path) -> list[dict[str, str]]:
     """Rows from the whole file, each cell as its text."""
     opened = gzip.open(file, "rt", encoding="utf-8", newline="") if file.suffix == ".gz" else file.open(newline="")
     with opened as lines:
-        rows = list(csv.DictReader(lines))
+        header = lines.readline()
+        lines.seek(0)
+        rows = list(csv.DictReader(lines, delimiter=max(",;", key=header.count)))
     return [rows[index] for index in np.linspace(0, len(rows) - 1, ROWS).astype(int)]
 
 

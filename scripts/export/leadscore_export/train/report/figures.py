@@ -14,7 +14,7 @@ from leadscore_export.comparison.reliability import Tenth, likelihoods_of, relia
 from leadscore_export.featurizer.feature_types import columns_by_field
 from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.scores.score_bands import BAND_NAMES, band_indexes
-from leadscore_export.scores.serving_figures import percentile_score
+from leadscore_export.scores.serving_figures import percentile_scores
 from leadscore_export.scores.training_figures import area_under_curve
 
 Vector = npt.NDArray[np.float64]
@@ -80,8 +80,7 @@ def report_figures(
     """The figures of held-out rows. `manifest`: That of the bundle. `at_ms`: Their dates, None without."""
     raw = np.asarray(model.predict_proba(rows)[:, 1], dtype=np.float64)
     likelihoods = likelihoods_of(raw, manifest["calibration"])
-    known, inverse = np.unique(raw, return_inverse=True)
-    scores = np.array([percentile_score(value, manifest["quantiles"]) for value in known.tolist()])[inverse]
+    scores = percentile_scores(raw, manifest["quantiles"])
     return Figures(
         gain=_gain(raw, converted),
         bands=score_bands(scores, converted),

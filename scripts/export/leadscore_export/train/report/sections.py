@@ -76,7 +76,9 @@ def _left_out(document: dict[str, Any]) -> str:
         "Leads and columns",
         table(["Leads", "Number "], counts),
         "<h3>Columns that train nothing</h3>",
-        table(["Column", "Reason"], list(document["left_out"].items())),
+        table(["Column", "Reason"], list(document["left_out"].items()))
+        if document["left_out"]
+        else paragraph("None: each column trains.", "soft"),
     )
 
 
@@ -96,13 +98,15 @@ def _fields(document: dict[str, Any]) -> str:
         for rank in document["ranks"]
     ]
     suspect = ["Suspect"] if is_suspicious else []
+    warning = (
+        "The cells are those of the first call, before the outcome."
+        if "selection" in document
+        else "A field that was filled in after the outcome ranks too well. Read the list: only a person "
+        "knows when a field is filled in."
+    )
     return section(
         "Fields alone",
-        paragraph(
-            "How well each field ranks leads alone. A field that was filled in after the outcome ranks too "
-            "well. Read the list: only a person knows when a field is filled in.",
-            "soft",
-        ),
+        paragraph(f"How well each field ranks leads alone. {warning}", "soft"),
         table(["Field", "AUC ", "", "R² ", "filled, won ", "filled, lost ", *suspect], ranks, drawn=(2,)),
     )
 
@@ -231,14 +235,13 @@ def _model(document: dict[str, Any], command: list[str] | None) -> str:
     best = document["parameters"]
     candidates = [
         (
-            each["leaves"],
+            f"✓ {each['leaves']}" if each == best else each["leaves"],
             each["rows_a_leaf"],
             f"{each['columns']:.0%}",
             f"{each['l2']:g}",
             each["trees"],
             f"{each['auc']:.4f}",
             f"{each['error']:.4f}",
-            "chosen" if each == best else "",
         )
         for each in document["candidates"]
     ]
@@ -246,9 +249,11 @@ def _model(document: dict[str, Any], command: list[str] | None) -> str:
     return section(
         "Model",
         paragraph(
-            f"Boosted trees, chosen by cross-validation on {document['search_rows']:,} trained leads.", "soft"
+            f"Boosted trees, chosen by cross-validation on {document['search_rows']:,} trained leads. The "
+            "chosen ones have the mark ✓.",
+            "soft",
         ),
-        table(["Leaves ", "Rows a leaf ", "Columns ", "L2 ", "Trees ", "AUC ", "Error ", ""], candidates),
+        table(["Leaves ", "Rows a leaf ", "Columns ", "L2 ", "Trees ", "AUC ", "Error "], candidates),
         paragraph(f"The time of the search ended before {left} further candidates.", "warn") if left else "",
         "" if command is None else f"<h3>To repeat it</h3><pre>{escape(shlex.join(command))}</pre>",
     )
