@@ -25,6 +25,7 @@ export const floorRow = 'floor';
 /** Koa with one BullMQ job per call, without authentication, metering or records. Always measured with `webhook`. */
 export const bareRow = 'bare-bullmq';
 export const comparedRow = 'webhook';
+export const singleOpenRow = 'single-open';
 
 /** Batches of one organisation beside singles of another. Always measured with each of the two alone. */
 export const mixedRow = 'mixed';
@@ -45,7 +46,7 @@ export const scenarios: readonly Scenario[] = [
   { ...batch, id: 'batch-1000-coldx4', row: 'batch-1000-cold', leads: 'new', load: { callers: 4 } },
   { ...batch, id: 'batch-1000-open', row: 'batch-1000-open', load: { shareOfMain: 0.55 } },
   { ...single, id: 'single', row: 'single', load: { callers: 32 } },
-  { ...single, id: 'single-open', row: 'single-open', load: { callsPerSecond: 100 } },
+  { ...single, id: singleOpenRow, row: singleOpenRow, load: { callsPerSecond: 100 } },
   { ...batch, id: mixedRow, row: mixedRow, load: { callers: 4 }, second: 'beside' },
   { ...single, id: mixedSingles.alone, row: mixedSingles.alone, load: mixedSingles.load, second: 'alone' },
   { ...single, id: comparedRow, row: comparedRow, shape: 'webhook', load: { callers: 32 } },

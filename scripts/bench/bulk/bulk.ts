@@ -10,6 +10,7 @@ import { BulkCaller } from './bulk-job.js';
 export const bulkRowName = 'bulk';
 
 export const quickRows = 100_000;
+const goalRowsPerS = 20_000;
 const rssEveryMs = 250;
 const singlesPerSecond = 100;
 const singlesWindowMs = 8_000;
@@ -173,8 +174,9 @@ function jobTable(jobs: readonly JobFigures[]): string {
     ['gateway MB', (job) => wholeNumber(job.max_rss_mb.gateway)],
     ['runner MB', (job) => wholeNumber(job.max_rss_mb.runner)],
     ['others', (job) => job.others_cores.toFixed(2)],
+    ['goal', ({ rows_per_s: rate }) => (rate >= goalRowsPerS ? 'reached' : 'not reached')],
   ];
-  return `Bulk jobs: CPU-ms per 1000 rows by part\n${reportTable(columns, jobs)}`;
+  return `Bulk jobs: CPU-ms per 1000 rows by part (goal: at least ${wholeNumber(goalRowsPerS)} rows/s)\n${reportTable(columns, jobs)}`;
 }
 
 const singlesText = ({ alone, beside, job_rows_per_s: rate }: SinglesFigures): string =>

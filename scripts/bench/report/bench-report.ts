@@ -2,6 +2,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { type Figures, type LoadReport, parts } from '../load/messages.js';
 import { bareRow, comparedRow, floorRow, mainScenario, mixedRow, mixedSingles } from '../scenarios.js';
 import { type BenchRow, loadText, medianFigures, spreadIn } from './figures.js';
+import { goalsText, measuredGoals } from './goals.js';
 import { type Columns, reportTable, short, wholeNumber, withRange } from './tables.js';
 
 export type Machine = ReturnType<typeof describeMachine>;
@@ -40,6 +41,7 @@ export function jsonReport({ rows }: BenchOutcome, machine: Machine): string {
       concurrency: 'callers' in row.load ? row.load.callers : null,
       ...ownFigures(row),
     })),
+    goals: measuredGoals(rows),
   });
 }
 
@@ -70,7 +72,7 @@ const cpuColumns: Columns<BenchRow> = [
   ['total', (row) => withRange(spreadIn(row, totalCpuMs))],
 ];
 
-/** Tables, and the efficiency in the last line if its rows were measured. */
+/** Tables: of speed, of CPU time, and of goals. Between them are the figures that compare rows. */
 export function readableReport({ rows, comparedRows }: BenchOutcome, machine: Machine): string {
   const repeats = rows[0]?.reports.length ?? 0;
   const othersCores = coresUsed(rows, (report) => report.othersCpuMs);
@@ -96,6 +98,7 @@ export function readableReport({ rows, comparedRows }: BenchOutcome, machine: Ma
     comparisonLine(rows),
     ...mixedLines(rows, machine.workers),
     efficiencyLine(rows),
+    goalsText(rows),
   ];
   return `${lines.filter((line) => line !== undefined && line !== false).join('\n')}\n`;
 }
