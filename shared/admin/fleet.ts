@@ -103,7 +103,9 @@ async function registeredIn(redis: Redis, lane: Lane) {
 async function otherLane(redis: Redis, { lane, queue: name }: (typeof otherQueues)[number]) {
   const queue = new Queue(name, { connection: redis, prefix: queuePrefix, skipMetasUpdate: true });
   try {
-    const workers = Math.max(0, await queue.getWorkersCount());
+    // BullMQ counts the workers of all databases of a server.
+    const database = String(redis.options.db ?? 0);
+    const workers = (await queue.getWorkers()).filter(({ db }) => db === database).length;
     const counts = await jobCounts(redis, name, [queuePrefix]);
     return { lane, message_version: null, ...counts, workers, ...notMeasured };
   } finally {

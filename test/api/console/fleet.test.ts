@@ -1,9 +1,11 @@
 import { expect } from 'chai';
+import type { Redis } from 'ioredis';
 import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { fleetOutput } from '../../../shared/admin/schemas/usage.js';
 import { lanes } from '../../../shared/contract/lanes.js';
+import { gradingQueueName } from '../../../shared/messages/grading-job.js';
 import { recordSweep } from '../../../shared/quota/sweep-log.js';
-import { sweepLogKey } from '../../../shared/redis/keys.js';
+import { queuePrefix, sweepLogKey } from '../../../shared/redis/keys.js';
 import { expectShape } from '../../support/admin/admin-desk.js';
 import { type ConsoleService, consoleService, startPool } from '../../support/admin/console-service.js';
 import { eventually } from '../../support/eventually.js';
@@ -12,12 +14,14 @@ import { startTimeoutMs } from '../../support/service/service.js';
 describe("the operator's page", () => {
   let service: ConsoleService;
   let pool: ServiceProcess | undefined;
+  const others: Redis[] = [];
 
   before(async function () {
     this.timeout(startTimeoutMs);
     service = await consoleService();
   });
   after(async () => {
+    for (const each of others) each.disconnect();
     await pool?.stop();
     await service?.leave();
   });
@@ -44,6 +48,14 @@ describe("the operator's page", () => {
     expect(kept.map(({ settled }) => settled)).to.deep.equal([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
     expect(kept[0]).to.include({ took_ms: 3 });
     expect(await service.redis.llen(sweepLogKey)).to.equal(10);
+
+    // A worker of another installation on the same server.
+    const other = service.redis.duplicate({
+      db: ((service.redis.options.db ?? 0) + 1) % 16,
+      connectionName: `${queuePrefix}:${Buffer.from(gradingQueueName).toString('base64')}`,
+    });
+    others.push(other);
+    await other.ping();
 
     pool = await startPool(service);
     await eventually(async () => {
