@@ -38,8 +38,8 @@ async function bulkReader({ path, bytes, crmId, onNotice }: File, fields: KnownF
     {
       knownFields: fields,
       onSlices: async (some) => {
-        for (const { input, first_row: row, first_line: line } of some)
-          slices.push({ text: gunzipSync(input ?? ''), row, line });
+        for (const { input, bytes: at, first_row: row, first_line: line } of some)
+          slices.push({ text: input === undefined ? bytes.subarray(at.from, at.to) : gunzipSync(input), row, line });
       },
     },
   );
