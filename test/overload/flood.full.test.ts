@@ -20,8 +20,6 @@ const stretches = 10; // 500 single calls each with and without a flood, so that
 /** Other work on the machine disturbs a stretch. The test measures until enough were undisturbed, at most this long. */
 const maxMs = 5 * 60_000;
 const undisturbedShare = 0.15;
-/** The promise of docs/operating.md: the p99 is within this, or within so many times the quiet one. */
-const maxP99Ms = 100;
 const maxTimes = 3;
 
 /** A lead of the usual size of a CRM; the model uses few of its fields. */
@@ -130,7 +128,7 @@ describe('a flood of batches of one organisation', () => {
     return machineBusyMs() - readUsage({ own }).own.cpuMs;
   }
 
-  it('keeps the p99 of another organisation’s single calls within 100 ms or three times the quiet one, and continues', async function () {
+  it('keeps the p99 of another organisation’s single calls below three times the quiet value, and continues', async function () {
     this.timeout(maxMs + startTimeoutMs);
     await singles();
     const all = { quiet: [] as Stretch[], flooded: [] as Stretch[] };
@@ -171,7 +169,6 @@ describe('a flood of batches of one organisation', () => {
       quiet_p99_ms: quietMs,
       flooded_p99_ms: floodedMs,
     });
-    const limitMs = Math.max(maxP99Ms, maxTimes * quietMs);
-    expect(floodedMs, `p99 of single calls, ${quietMs} ms without a flood`).to.be.at.most(limitMs);
+    expect(floodedMs, `p99 of single calls, ${quietMs} ms without a flood`).to.be.below(maxTimes * quietMs);
   });
 });
