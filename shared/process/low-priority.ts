@@ -9,7 +9,7 @@ export const lowNiceness = 19;
 export const batchNiceness = 10;
 /**
  * The priority of the gateway's thread for large calls. The kernel gives a thread of normal priority some three times
- * as much of a busy processor. With 10, batches beside singles were a tenth slower, and singles not faster.
+ * as much of a busy processor. With 10, batches beside singles were a tenth slower.
  */
 export const largeCallsNiceness = 5;
 
