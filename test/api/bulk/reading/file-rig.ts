@@ -36,11 +36,13 @@ export async function readAll(file: string | Uint8Array, { options, limits, chun
       ...(limits === undefined ? {} : { limits }),
     },
   );
-  const texts = slices.map(({ input, bytes: { from, to } }) =>
-    (input === undefined ? bytes.subarray(from, to) : gunzipSync(input)).toString(),
-  );
+  const texts = slices.map((slice) => rowsOf(slice, bytes).toString());
   return { ...read, raw: slices, progress, texts };
 }
+
+/** The rows of a slice of a file, whether they stay in it or not. */
+export const rowsOf = ({ input, bytes: { from, to } }: RawSlice, file: Buffer): Buffer =>
+  input === undefined ? file.subarray(from, to) : gunzipSync(input);
 
 async function* chunksOf(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {
   for (let from = 0; from < bytes.length; from += length) yield bytes.subarray(from, from + length);

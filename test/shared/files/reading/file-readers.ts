@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import { readInput } from '../../../../api/bulk/reading/read-input.js';
 import { parseRows } from '../../../../api/bulk/rows/parse-rows.js';
 import { openInput } from '../../../../scripts/cli/files/input-file.js';
@@ -6,6 +5,7 @@ import { optionText } from '../../../../scripts/cli/outcomes/value-options.js';
 import { ConvertedValues } from '../../../../shared/admin/outcomes/converted-values.js';
 import { outcomeRows } from '../../../../shared/admin/outcomes/outcome-rows.js';
 import type { KnownFields } from '../../../../shared/messages/field-slots.js';
+import { rowsOf } from '../../../api/bulk/reading/file-rig.js';
 import { defaultOptions } from '../../../support/jobs/sample-job.js';
 
 /** A file on disk, and how it is read. */
@@ -38,8 +38,8 @@ async function bulkReader({ path, bytes, crmId, onNotice }: File, fields: KnownF
     {
       knownFields: fields,
       onSlices: async (some) => {
-        for (const { input, bytes: at, first_row: row, first_line: line } of some)
-          slices.push({ text: input === undefined ? bytes.subarray(at.from, at.to) : gunzipSync(input), row, line });
+        for (const slice of some)
+          slices.push({ text: rowsOf(slice, bytes), row: slice.first_row, line: slice.first_line });
       },
     },
   );
