@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import { childProcessIds, machineBusyMs, type ProcessGroups, readUsage } from '../../servers/process-usage.js';
 import { stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import { rounded } from '../report/figures.js';
-import { type Columns, type ReportSection, reportTable, type SectionOptions, wholeNumber } from '../report/tables.js';
+import {
+  type Columns,
+  type ReportSection,
+  reachedText,
+  reportTable,
+  type SectionOptions,
+  wholeNumber,
+} from '../report/tables.js';
 import { type BenchService, startBenchService, startGenerator } from '../service/bench-service.js';
 import { maxLeads, writeBulkFile } from './bulk-file.js';
 import { BulkCaller } from './bulk-job.js';
@@ -174,7 +181,7 @@ function jobTable(jobs: readonly JobFigures[]): string {
     ['gateway MB', (job) => wholeNumber(job.max_rss_mb.gateway)],
     ['runner MB', (job) => wholeNumber(job.max_rss_mb.runner)],
     ['others', (job) => job.others_cores.toFixed(2)],
-    ['goal', ({ rows_per_s: rate }) => (rate >= goalRowsPerS ? 'reached' : 'not reached')],
+    ['goal', ({ rows_per_s: rate }) => reachedText(rate >= goalRowsPerS)],
   ];
   return `Bulk jobs: CPU-ms per 1000 rows by part (goal: at least ${wholeNumber(goalRowsPerS)} rows/s)\n${reportTable(columns, jobs)}`;
 }

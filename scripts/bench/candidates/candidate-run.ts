@@ -7,7 +7,14 @@ import { maxLeads, writeBulkFile } from '../bulk/bulk-file.js';
 import { BulkCaller } from '../bulk/bulk-job.js';
 import { rounded } from '../report/figures.js';
 import { spreadOf } from '../report/percentile.js';
-import { type Columns, type ReportSection, reportTable, type SectionOptions, wholeNumber } from '../report/tables.js';
+import {
+  type Columns,
+  type ReportSection,
+  reachedText,
+  reportTable,
+  type SectionOptions,
+  wholeNumber,
+} from '../report/tables.js';
 import { startBenchService } from '../service/bench-service.js';
 import { ModelVersions } from './model-versions.js';
 
@@ -130,7 +137,7 @@ export function runsText(rows: number, repeats: readonly RunFigures[]): string {
   ];
   return [
     `Runs of a candidate over ${wholeNumber(rows)} leads, and bulk jobs: rows a second`,
-    `Goal: median ratios of at least ${goal}, ${ratios.every((ratio) => ratio >= goal) ? 'reached' : 'not reached'}`,
+    `Goal: median ratios of at least ${goal}, ${reachedText(ratios.every((ratio) => ratio >= goal))}`,
     reportTable(columns, repeats),
   ].join('\n');
 }

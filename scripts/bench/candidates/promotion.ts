@@ -7,7 +7,14 @@ import type { LoadReport } from '../load/messages.js';
 import { RequestBodies } from '../load/request-bodies.js';
 import { rounded } from '../report/figures.js';
 import { spreadOf } from '../report/percentile.js';
-import { type Columns, type ReportSection, reportTable, type SectionOptions, withRange } from '../report/tables.js';
+import {
+  type Columns,
+  type ReportSection,
+  reachedText,
+  reportTable,
+  type SectionOptions,
+  withRange,
+} from '../report/tables.js';
 import { type BenchService, startBenchService, startGenerator } from '../service/bench-service.js';
 import { ModelVersions } from './model-versions.js';
 
@@ -138,7 +145,7 @@ export function promotionText(windows: readonly ChangeFigures[]): string {
   const isReached = changes.every((change) => spread(change, ({ ratio }) => ratio).median <= goal);
   return [
     `${callsPerSecond} single calls a second with a change of the version in the middle of a window, and without: no error`,
-    `Goal: a median p99 ratio of at most ${goal}, ${isReached ? 'reached' : 'not reached'}`,
+    `Goal: a median p99 ratio of at most ${goal}, ${reachedText(isReached)}`,
     reportTable(columns, changes),
   ].join('\n');
 }

@@ -7,6 +7,7 @@ import { stoppedAtEnd, temporaryDirectory } from '../../servers/run-to-end.js';
 import {
   type Columns,
   type ReportSection,
+  reachedText,
   reportTable,
   type SectionOptions,
   short,
@@ -36,7 +37,7 @@ const columns: Columns<AskedRead> = [
   ['median', ({ ms }) => short(ms)],
   ['CPU console', (row) => short(row.cpu_ms.console)],
   ['mongod', (row) => short(row.cpu_ms.mongod)],
-  ['goal', ({ ms }) => (ms <= goalMs ? 'reached' : 'not reached')],
+  ['goal', ({ ms }) => reachedText(ms <= goalMs)],
 ];
 
 /** Times each read of the console's API for an organisation with a year of calls. */

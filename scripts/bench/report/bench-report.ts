@@ -1,7 +1,16 @@
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { type Figures, type LoadReport, parts } from '../load/messages.js';
 import { bareRow, comparedRow, floorRow, mainScenario, mixedRow, mixedSingles } from '../scenarios.js';
-import { type BenchRow, loadText, medianFigures, spreadIn } from './figures.js';
+import {
+  type BenchRow,
+  loadText,
+  medianFigures,
+  p50Ms,
+  p99Ms,
+  recordsPerSecond,
+  spreadIn,
+  totalCpuMs,
+} from './figures.js';
 import { goalsText, measuredGoals } from './goals.js';
 import { type Columns, reportTable, short, wholeNumber, withRange } from './tables.js';
 
@@ -57,7 +66,7 @@ const speedColumns: Columns<BenchRow> = [
   ['row', ({ name }) => name],
   ['callers', ({ load }) => loadText(load)],
   ['records/s', (row) => withRange(spreadIn(row, recordsPerSecond), wholeNumber)],
-  ['p50 ms', (row) => withRange(spreadIn(row, ({ p50_ms }) => p50_ms))],
+  ['p50 ms', (row) => withRange(spreadIn(row, p50Ms))],
   ['p95 ms', (row) => withRange(spreadIn(row, ({ p95_ms }) => p95_ms))],
   ['p99 ms', (row) => withRange(spreadIn(row, p99Ms))],
 ];
@@ -103,10 +112,6 @@ export function readableReport({ rows, comparedRows }: BenchOutcome, machine: Ma
   return `${lines.filter((line) => line !== undefined && line !== false).join('\n')}\n`;
 }
 
-const recordsPerSecond = ({ records_per_s }: Figures): number => records_per_s;
-const p99Ms = ({ p99_ms }: Figures): number => p99_ms;
-const totalCpuMs = ({ cpu_ms_per_1000 }: Figures): number => cpu_ms_per_1000.total;
-
 /** Mean number of cores in use within the windows. */
 function coresUsed(rows: readonly BenchRow[], cpuMs: (report: LoadReport) => number): number {
   const reports = rows.flatMap((row) => row.reports);
@@ -150,7 +155,7 @@ function mixedLines(rows: readonly BenchRow[], workers: number): readonly string
   const busy = (row: BenchRow): string => short(median(row, workerCores));
   return [
     `${mixedRow} / ${mainScenario.row}: records/s ${wholeNumber(speed)} / ${wholeNumber(speedAlone)} = ${(speed / speedAlone).toFixed(2)}`,
-    `singles beside batches: ${compared('p50', ({ p50_ms }) => p50_ms)}, ${compared('p99', p99Ms)}`,
+    `singles beside batches: ${compared('p50', p50Ms)}, ${compared('p99', p99Ms)}`,
     `cores used by the worker pool, of which ${workers} processes score batches: ${busy(mixed)} (alone ${busy(alone)})`,
   ];
 }

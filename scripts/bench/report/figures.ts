@@ -51,3 +51,9 @@ export function medianFigures(row: Pick<BenchRow, 'reports'>): Figures {
 
 /** Five significant digits, for JSON. */
 export const rounded = (value: number): number => Number(value.toPrecision(5));
+
+export const recordsPerSecond = ({ records_per_s }: Figures): number => records_per_s;
+export const p50Ms = ({ p50_ms }: Figures): number => p50_ms;
+export const p99Ms = ({ p99_ms }: Figures): number => p99_ms;
+/** CPU time of all groups of processes. */
+export const totalCpuMs = ({ cpu_ms_per_1000 }: Figures): number => cpu_ms_per_1000.total;

@@ -1,7 +1,7 @@
 import type { Figures } from '../load/messages.js';
 import { bareRow, comparedRow, floorRow, mainScenario, singleOpenRow } from '../scenarios.js';
-import { type BenchRow, rounded, spreadIn } from './figures.js';
-import { type Columns, reportTable, short } from './tables.js';
+import { type BenchRow, p50Ms, p99Ms, recordsPerSecond, rounded, spreadIn, totalCpuMs } from './figures.js';
+import { type Columns, reachedText, reportTable, short } from './tables.js';
 
 /** A figure of a run beside its goal. */
 export interface MeasuredGoal {
@@ -21,21 +21,16 @@ interface Goal {
   readonly limit: { readonly most: number } | { readonly least: number };
 }
 
-const cpuMs = ({ cpu_ms_per_1000 }: Figures): number => cpu_ms_per_1000.total;
-const calls = ({ records_per_s }: Figures): number => records_per_s;
-const p50Ms = ({ p50_ms }: Figures): number => p50_ms;
-const p99Ms = ({ p99_ms }: Figures): number => p99_ms;
-
 /** docs/performance.md has them. Floors are those of the same run: with Node 20 a floor takes 1.2 times as long. */
 const goals: readonly Goal[] = [
   {
     figure: `${mainScenario.row} of ${mainScenario.load.callers} callers, in floors`,
-    of: (median) => median(mainScenario.row, cpuMs) / median(floorRow, cpuMs),
+    of: (median) => median(mainScenario.row, totalCpuMs) / median(floorRow, totalCpuMs),
     limit: { most: 3.5 },
   },
   {
     figure: `${comparedRow} / ${bareRow}, calls/s`,
-    of: (median) => median(comparedRow, calls) / median(bareRow, calls),
+    of: (median) => median(comparedRow, recordsPerSecond) / median(bareRow, recordsPerSecond),
     limit: { least: 1 },
   },
   {
@@ -69,7 +64,7 @@ const columns: Columns<MeasuredGoal> = [
   ['goal', ({ figure }) => figure],
   ['measured', ({ measured }) => short(measured)],
   ['', ({ goal }) => goal, 'left'],
-  [' ', ({ reached }) => (reached ? 'reached' : 'not reached'), 'left'],
+  [' ', ({ reached }) => reachedText(reached), 'left'],
 ];
 
 /** A table of the goals. Undefined when none was measured. */

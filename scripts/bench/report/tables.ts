@@ -21,6 +21,9 @@ export function short(value: number): string {
 
 export const wholeNumber = (value: number): string => countText(Math.round(value));
 
+/** How a measured figure stands to its goal. */
+export const reachedText = (isReached: boolean): string => (isReached ? 'reached' : 'not reached');
+
 /** The median, with the range in brackets if the values differ. */
 export function withRange({ min, median, max }: Spread, text: (value: number) => string = short): string {
   return min === max ? text(median) : `${text(median)} (${text(min)}-${text(max)})`;

@@ -1,7 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ProcessGroups, readUsage } from '../../servers/process-usage.js';
 import { rounded } from '../report/figures.js';
-import { type Columns, type ReportSection, reportTable, type SectionOptions, short } from '../report/tables.js';
+import {
+  type Columns,
+  type ReportSection,
+  reachedText,
+  reportTable,
+  type SectionOptions,
+  short,
+} from '../report/tables.js';
 import { startBenchService } from './bench-service.js';
 
 export const idleRowName = 'idle';
@@ -54,6 +61,6 @@ export async function measureIdle(groups: ProcessGroups, durationMs: number): Pr
 function tableOf(windows: readonly IdleFigures[]): string {
   const names = Object.keys(windows[0] ?? {});
   const columns: Columns<IdleFigures> = names.map((name) => [name, (figures) => short(figures[name] ?? 0), 'right']);
-  const reached = windows.every(({ all = 0 }) => all <= goalMsPerS) ? 'reached' : 'not reached';
+  const reached = reachedText(windows.every(({ all = 0 }) => all <= goalMsPerS));
   return `Idle: CPU-ms a second by part (goal for all: at most ${goalMsPerS}, ${reached})\n${reportTable(columns, windows)}`;
 }
