@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { readConfig } from '../shared/config/config.js';
 import { machineClock } from '../shared/contract/dates.js';
+import { freeBytes } from '../shared/process/free-bytes.js';
 import { Lifecycle } from '../shared/process/lifecycle.js';
 import { createLogger } from '../shared/process/logger.js';
 import { largeCallsNiceness, lowerThreadPriority } from '../shared/process/low-priority.js';
@@ -91,8 +92,8 @@ class Answerer {
     const { answers, largeBodies, send } = this.deps;
     const caller = { hasHungUp: false };
     this.calls.set(id, caller);
+    const { body, deadline } = received;
     try {
-      const { body, deadline } = received;
       const own: ReceivedCall = {
         ...received,
         body: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
@@ -106,6 +107,7 @@ class Answerer {
     } catch (error) {
       send({ kind: 'failure', id, failure: sentFailure(error) }, []);
     } finally {
+      freeBytes(body);
       this.calls.delete(id);
     }
   }

@@ -4,6 +4,7 @@ import { setImmediate as nextStep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ApiError } from '../../shared/contract/errors.js';
+import { freeBytes } from '../../shared/process/free-bytes.js';
 import type { BodyAccount } from './body-memory.js';
 
 /*
@@ -116,10 +117,17 @@ function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAcco
         end(() => reject(error));
       }
     };
-    const done = () => end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
+    const done = () => end(() => resolve(joined(chunks, length)));
     const gone = () => end(() => reject(new CallerGone('the caller hung up')));
     request.on('data', take).on('end', done).on('close', gone).on('error', gone);
   });
+}
+
+function joined(chunks: readonly Buffer[], length: number): Buffer {
+  if (chunks.length === 1 && chunks[0]) return chunks[0];
+  const body = Buffer.concat(chunks, length);
+  for (const chunk of chunks) freeBytes(chunk);
+  return body;
 }
 
 async function inflated(sent: Buffer, limits: BodyLimits): Promise<Buffer> {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../../shared/contract/errors.js';
+import { freeBytes } from '../../../shared/process/free-bytes.js';
 import { areTooSmall, CallerGone } from '../read-body.js';
 
 export interface PartLimits {
@@ -20,6 +21,7 @@ export interface PartLimits {
  * Reads a long body and stores it in parts, in order. While one part is stored, the next one arrives; then the
  * connection pauses. When the caller hangs up or falls silent, the bytes that have arrived are stored before this
  * throws.
+ * @param store must not keep the bytes of a part: their memory is freed
  * @returns bytes of the body
  * @throws CallerGone; ApiError refusedRequest for a body that is too large, silent, or in too small chunks; ApiError
  * jobLimitExceeded when it gives way; what `store` throws
@@ -76,6 +78,7 @@ class PartWriter {
       // The last allowed byte waits for the end of the body.
       if (this.used === this.limits.partBytes && this.bytes < this.limits.maxBytes) await this.flush();
     }
+    freeBytes(chunk);
   }
 
   async finish(): Promise<void> {
@@ -95,10 +98,12 @@ class PartWriter {
     this.part = undefined;
     this.used = 0;
     await this.storing;
-    this.storing = this.store(part.subarray(0, used)).catch((error: unknown) => {
-      this.hasFailed = true;
-      throw error;
-    });
+    this.storing = this.store(part.subarray(0, used))
+      .catch((error: unknown) => {
+        this.hasFailed = true;
+        throw error;
+      })
+      .finally(() => freeBytes(part));
     // A later step awaits it.
     this.storing.catch(() => undefined);
   }

@@ -67,6 +67,22 @@ describe('readBody', () => {
     expect(await text(inParts)).to.equal('abc');
   });
 
+  it('frees the chunks of a body when it has copied them', async function () {
+    if (!('transfer' in ArrayBuffer.prototype)) this.skip(); // Node 20
+    const chunks: Buffer[] = [];
+    const headers = { 'Transfer-Encoding': 'chunked' };
+    const inParts = outcome({ headers, body: chunk('ab') }, ({ connection, request }) => {
+      request.on('data', function keep(piece: Buffer) {
+        chunks.push(piece);
+        if (chunks.length === 2) request.off('data', keep);
+      });
+      connection.send(chunk('c'));
+      connection.send('0\r\n\r\n');
+    });
+    expect(await text(inParts)).to.equal('abc');
+    expect(chunks.map(({ length }) => length)).to.eql([0, 0]);
+  });
+
   it('inflates gzip', async () => {
     for (const encoding of ['gzip', 'GZip', ' x-gzip ']) {
       const body = gzipSync('abc');

@@ -1,0 +1,29 @@
+import { expect } from 'chai';
+import { freeBytes } from '../../../shared/process/free-bytes.js';
+
+const canFree = 'transfer' in ArrayBuffer.prototype;
+
+describe('freeing bytes', () => {
+  it('frees memory that no other bytes share', function () {
+    if (!canFree) this.skip();
+    const bytes = Buffer.allocUnsafeSlow(1_000);
+    freeBytes(bytes);
+    expect(bytes).to.have.lengthOf(0);
+    expect(bytes.buffer.byteLength).to.equal(0);
+  });
+
+  it('leaves bytes that share their memory', () => {
+    const whole = Buffer.alloc(1_000, 'a');
+    freeBytes(whole.subarray(0, 999));
+    freeBytes(whole.subarray(1));
+    freeBytes(Buffer.from('short, from the pool of Node'));
+    expect(whole.toString()).to.equal('a'.repeat(1_000));
+  });
+
+  it('accepts bytes that are free, and empty ones', () => {
+    const bytes = Buffer.allocUnsafeSlow(1_000);
+    freeBytes(bytes);
+    freeBytes(bytes);
+    freeBytes(Buffer.alloc(0));
+  });
+});
