@@ -16,4 +16,4 @@ WORKDIR /app
 COPY --from=build /app ./
 USER node
 EXPOSE 8080
-CMD ["node", "dist/api/main.js"]
+CMD ["node", "--max-semi-space-size=16", "dist/api/main.js"]

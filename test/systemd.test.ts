@@ -14,7 +14,9 @@ const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pat
 
 describe('the units of systemd', () => {
   it('start each program of the package', () => {
-    const programs = services.flatMap((name) => found(contents(name), /^ExecStart=\/usr\/bin\/node (\S+)$/gm));
+    const programs = services.flatMap((name) =>
+      found(contents(name), /^ExecStart=\/usr\/bin\/node (?:--\S+ )*(\S+)$/gm),
+    );
     expect(programs).to.have.members(
       ['api/main', 'api/bulk/main', 'api/console/main', 'worker/main'].map(
         (program) => `node_modules/leadscore/dist/${program}.js`,

@@ -62,6 +62,14 @@ const entryFiles = {
   console: 'dist/api/console/main.js',
   bulk: 'dist/api/bulk/main.js',
 } as const;
+/**
+ * Options of Node in each start command. Without them, V8 keeps more room for young objects: a runner in a job then
+ * takes 390 MB instead of 282, at the same speed.
+ */
+export const startOptions: Readonly<Partial<Record<ServiceKind, readonly string[]>>> = {
+  gateway: ['--max-semi-space-size=16'],
+  bulk: ['--max-semi-space-size=16'],
+};
 const quietStopMs = 35_000;
 const readyLimitMs = 60_000;
 
@@ -78,7 +86,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
       ...(kind === 'worker' || kind === 'bulk' ? { KEY_PEPPER: undefined, KEY_PEPPER_PREVIOUS: undefined } : {}),
     }),
     stdio: ['ignore', log, log === 'ignore' ? 'ignore' : log, 'ipc'],
-    execArgv: ['--enable-source-maps', ...nodeOptions],
+    execArgv: ['--enable-source-maps', ...(startOptions[kind] ?? []), ...nodeOptions],
   });
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
