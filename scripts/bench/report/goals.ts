@@ -1,5 +1,5 @@
 import type { Figures } from '../load/messages.js';
-import { bareRow, comparedRow, floorRow, mainScenario, singleOpenRow } from '../scenarios.js';
+import { bareRow, comparedRow, floorRow, mainScenario, mixedSingles, singleOpenRow } from '../scenarios.js';
 import { type BenchRow, p50Ms, p99Ms, recordsPerSecond, rounded, spreadIn, totalCpuMs } from './figures.js';
 import { type Columns, reachedText, reportTable, short } from './tables.js';
 
@@ -37,6 +37,11 @@ const goals: readonly Goal[] = [
     figure: `${comparedRow} / ${bareRow}, p99`,
     of: (median) => median(comparedRow, p99Ms) / median(bareRow, p99Ms),
     limit: { most: 1.1 },
+  },
+  {
+    figure: `${mixedSingles.beside} / ${mixedSingles.alone}, p99`,
+    of: (median) => median(mixedSingles.beside, p99Ms) / median(mixedSingles.alone, p99Ms),
+    limit: { most: 3 },
   },
   { figure: `${singleOpenRow}, p50 ms`, of: (median) => median(singleOpenRow, p50Ms), limit: { most: 8 } },
   { figure: `${singleOpenRow}, p99 ms`, of: (median) => median(singleOpenRow, p99Ms), limit: { most: 20 } },
