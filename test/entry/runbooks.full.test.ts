@@ -59,7 +59,11 @@ describe('the runbooks of the manual', function () {
       LEADSCORE_MAIN: projectFile('dist/scripts/cli/main.js'),
     };
     const options = { directory, environment, limitMs };
-    const { exitCode, output } = await runProgram('bash', ['-euo', 'pipefail', '-c', `${npx}\n${line}`], options);
+    const { exitCode, output } = await runProgram(
+      'bash',
+      ['--norc', '-euo', 'pipefail', '-c', `${npx}\n${line}`],
+      options,
+    );
     // A mistake that it finds here is one of this machine, such as a full disk.
     const expected = command === 'npx leadscore doctor' ? [0, 1] : [0];
     expect(exitCode, `${line}\n${output}`).to.be.oneOf(expected);

@@ -43,7 +43,7 @@ describe('docs/train.md', () => {
       for (const placeholder of Object.keys(placeholders))
         line = line.replaceAll(placeholder, () => printed.get(placeholder) ?? expect.fail(`no ${placeholder} so far`));
       const options = { directory, environment, limitMs: trainingLimitMs };
-      const { exitCode, output } = await runProgram('bash', ['-euo', 'pipefail', '-c', line], options);
+      const { exitCode, output } = await runProgram('bash', ['--norc', '-euo', 'pipefail', '-c', line], options);
       expect(exitCode, `${command}\n${output}`).to.equal(0);
       for (const named of /# .*\bprints (\S+)/.exec(command)?.slice(1) ?? []) {
         const id = placeholders[named as keyof typeof placeholders].exec(output)?.[0];

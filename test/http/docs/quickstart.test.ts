@@ -12,7 +12,7 @@ import { type TestWorkspace, workspace } from '../../support/service/workspace.j
 
 /** The program that runs each language's snippets from standard input. */
 const runners: Readonly<Record<string, readonly [string, ...string[]]>> = {
-  bash: ['bash', '-euo', 'pipefail'],
+  bash: ['bash', '--norc', '-euo', 'pipefail'],
   python: ['python3', '-'],
   js: ['node', '--input-type=module'],
 };

@@ -106,7 +106,7 @@ describe('tools of others on the OpenAPI documents', () => {
       const pasted = markdownBlocks(section)
         .filter((block) => block.heading === heading)
         .map(({ language, text }) => (language === 'sh' ? text : `cat > ${name} <<'PROGRAM'\n${text}PROGRAM\n`));
-      const { exitCode, output } = await runProgram('bash', ['-euo', 'pipefail', '-c', pasted.join('\n')], {
+      const { exitCode, output } = await runProgram('bash', ['--norc', '-euo', 'pipefail', '-c', pasted.join('\n')], {
         directory: folder,
         environment: { ...variables(), npm_config_prefer_offline: 'true' },
         limitMs: installLimitMs,

@@ -23,7 +23,7 @@ const stateOf: Readonly<Record<string, Parameters<typeof changeJob>[2]['state']>
 };
 /** The program of a label, and its options before the source. */
 const runners: Readonly<Record<string, readonly [program: string, ...options: string[]]>> = {
-  curl: ['bash', '-euc'],
+  curl: ['bash', '--norc', '-euc'],
   Node: ['node', '--input-type=module', '-e'],
   Python: ['python3', '-c'],
 };
