@@ -1,5 +1,5 @@
 import { useLocation, useRoute } from 'preact-iso';
-import { countText, instantText } from '../../../parts/formats.js';
+import { countText, shortDayText } from '../../../parts/formats.js';
 import { SelectField } from '../../../parts/forms/field.js';
 import { Card, Load, Page } from '../../../parts/page.js';
 import { useOrganisation } from '../../../server/session.js';
@@ -79,7 +79,7 @@ function VersionField(props: {
   );
   const options = listed.map(({ version, imported_at: importedAt }) => {
     const note = version === model.version ? 'scores, ' : '';
-    return [version, `${version} (${note}imported ${instantText(importedAt)})`] as const;
+    return [version, `${version} (${note}imported ${shortDayText(importedAt)})`] as const;
   });
   const isKnown = listed.some(({ version }) => version === chosen);
   const left = model.versions.length - listed.length;
