@@ -7,7 +7,7 @@ import { projectFile } from '../../shared/process/project-root.js';
 import { applyDiff } from '../support/entry/apply-diff.js';
 import { copySources, linkPackages, setUpLimitMs } from '../support/entry/fresh-clone.js';
 import { markdownBlocks } from '../support/markdown-blocks.js';
-import { runProgram } from '../support/run-program.js';
+import { runCommands } from '../support/run-program.js';
 
 describe('docs/first-change.md', () => {
   let directory: string;
@@ -39,8 +39,7 @@ describe('docs/first-change.md', () => {
         const file = join(directory, fileOf(heading));
         await writeFile(file, applyDiff(await readFile(file, 'utf8'), text));
       } else if (language === 'sh') {
-        const commands = ['-euo', 'pipefail', '-c', text];
-        const { exitCode, output } = await runProgram('bash', commands, { directory, limitMs: 2 * setUpLimitMs });
+        const { exitCode, output } = await runCommands(text, { directory, limitMs: 2 * setUpLimitMs });
         expect(exitCode, output).to.equal(0);
         expect(output)
           .to.include('counts the fields that were filled in')

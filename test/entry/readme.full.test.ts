@@ -8,7 +8,7 @@ import { freshClone, setUpLimitMs } from '../support/entry/fresh-clone.js';
 import { anyPort, noServers, ownCache } from '../support/entry/settings.js';
 import { StartedCommand } from '../support/entry/started-command.js';
 import { jsonForm, markdownBlocks } from '../support/markdown-blocks.js';
-import { runProgram } from '../support/run-program.js';
+import { runCommands } from '../support/run-program.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
 /** Lines of shell blocks that do not run here, with the reason. */
@@ -55,7 +55,7 @@ describe('README.md', () => {
       line = line.replaceAll(placeholder, () => printed.get(placeholder) ?? expect.fail(`no ${placeholder} so far`));
     const key = { LEADSCORE_KEY: printed.get('leadscore_sk_...') };
     const options = { directory, environment: { ...environment, ...key }, limitMs: 2 * startTimeoutMs };
-    const { exitCode, output } = await runProgram('bash', ['--norc', '-euo', 'pipefail', '-c', line], options);
+    const { exitCode, output } = await runCommands(line, options);
     expect(exitCode, `${command}\n${output}`).to.equal(0);
     for (const placeholder of /# .*\bprints (\S+)/.exec(command)?.slice(1) ?? [])
       expect(output, command).to.match(placeholders[placeholder as keyof typeof placeholders]);

@@ -11,7 +11,7 @@ import { KeySettingsStore } from '../../shared/store/accounts/key-settings.js';
 import { type AdminDesk, adminDesk } from '../support/admin/admin-desk.js';
 import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
 import { markdownBlocks } from '../support/markdown-blocks.js';
-import { runProgram } from '../support/run-program.js';
+import { runCommands } from '../support/run-program.js';
 
 const limitMs = 60_000;
 /** Runs the command line of this tree where a document says `npx leadscore`. */
@@ -59,11 +59,7 @@ describe('the runbooks of the manual', function () {
       LEADSCORE_MAIN: projectFile('dist/scripts/cli/main.js'),
     };
     const options = { directory, environment, limitMs };
-    const { exitCode, output } = await runProgram(
-      'bash',
-      ['--norc', '-euo', 'pipefail', '-c', `${npx}\n${line}`],
-      options,
-    );
+    const { exitCode, output } = await runCommands(`${npx}\n${line}`, options);
     // A mistake that it finds here is one of this machine, such as a full disk.
     const expected = command === 'npx leadscore doctor' ? [0, 1] : [0];
     expect(exitCode, `${line}\n${output}`).to.be.oneOf(expected);

@@ -9,7 +9,7 @@ import { freshClone, setUpLimitMs } from '../support/entry/fresh-clone.js';
 import { anyPort, noServers, ownCache } from '../support/entry/settings.js';
 import { StartedCommand } from '../support/entry/started-command.js';
 import { markdownBlocks } from '../support/markdown-blocks.js';
-import { runProgram } from '../support/run-program.js';
+import { runCommands } from '../support/run-program.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
 /** Placeholders of the document, and how the ids that they stand for look when a command prints them. */
@@ -43,7 +43,7 @@ describe('docs/train.md', () => {
       for (const placeholder of Object.keys(placeholders))
         line = line.replaceAll(placeholder, () => printed.get(placeholder) ?? expect.fail(`no ${placeholder} so far`));
       const options = { directory, environment, limitMs: trainingLimitMs };
-      const { exitCode, output } = await runProgram('bash', ['--norc', '-euo', 'pipefail', '-c', line], options);
+      const { exitCode, output } = await runCommands(line, options);
       expect(exitCode, `${command}\n${output}`).to.equal(0);
       for (const named of /# .*\bprints (\S+)/.exec(command)?.slice(1) ?? []) {
         const id = placeholders[named as keyof typeof placeholders].exec(output)?.[0];

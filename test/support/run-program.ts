@@ -9,19 +9,27 @@ export interface ProgramEnd {
   readonly output: string;
 }
 
+interface RunOptions {
+  readonly directory?: string;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly limitMs: number;
+}
+
+/**
+ * Options of bash for commands of a document. bash takes a socket as its input for a remote shell, and then reads
+ * bashrc, which may fail with `-u`.
+ */
+export const bashOptions = ['--norc', '-euo', 'pipefail'] as const;
+
+/** Runs commands of a document in bash, as `runProgram` does. */
+export const runCommands = (commands: string, options: RunOptions): Promise<ProgramEnd> =>
+  runProgram('bash', [...bashOptions, '-c', commands], options);
+
 /**
  * Runs a program to its end. Kills it after `limitMs`. Never rejects.
  * @param options.environment is added to this process's environment
  */
-export function runProgram(
-  program: string,
-  commandLine: readonly string[],
-  options: {
-    readonly directory?: string;
-    readonly environment?: Readonly<Record<string, string | undefined>>;
-    readonly limitMs: number;
-  },
-): Promise<ProgramEnd> {
+export function runProgram(program: string, commandLine: readonly string[], options: RunOptions): Promise<ProgramEnd> {
   const { directory, environment = {}, limitMs } = options;
   const settings = {
     cwd: directory,

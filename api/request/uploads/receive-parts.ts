@@ -21,7 +21,7 @@ export interface PartLimits {
  * Reads a long body and stores it in parts, in order. While one part is stored, the next one arrives; then the
  * connection pauses. When the caller hangs up or falls silent, the bytes that have arrived are stored before this
  * throws.
- * @param store must not keep the bytes of a part: their memory is freed
+ * @param store must not keep the bytes of a part: their memory is freed once they are stored
  * @returns bytes of the body
  * @throws CallerGone; ApiError refusedRequest for a body that is too large, silent, or in too small chunks; ApiError
  * jobLimitExceeded when it gives way; what `store` throws
@@ -98,12 +98,14 @@ class PartWriter {
     this.part = undefined;
     this.used = 0;
     await this.storing;
-    this.storing = this.store(part.subarray(0, used))
-      .catch((error: unknown) => {
+    this.storing = this.store(part.subarray(0, used)).then(
+      () => freeBytes(part),
+      (error: unknown) => {
+        // Not freed: a write that was given up may still be sent.
         this.hasFailed = true;
         throw error;
-      })
-      .finally(() => freeBytes(part));
+      },
+    );
     // A later step awaits it.
     this.storing.catch(() => undefined);
   }

@@ -7,12 +7,13 @@ import { projectFile } from '../../../shared/process/project-root.js';
 import { demoBundleWith } from '../../support/http/tool-fixture.js';
 import { leaveOut } from '../../support/leave-out.js';
 import { blocksWithResult, jsonForm, type MarkdownBlock, markdownBlocks } from '../../support/markdown-blocks.js';
+import { bashOptions } from '../../support/run-program.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 /** The program that runs each language's snippets from standard input. */
 const runners: Readonly<Record<string, readonly [string, ...string[]]>> = {
-  bash: ['bash', '--norc', '-euo', 'pipefail'],
+  bash: ['bash', ...bashOptions],
   python: ['python3', '-'],
   js: ['node', '--input-type=module'],
 };

@@ -13,7 +13,7 @@ import { demoBundleWith } from '../../support/http/tool-fixture.js';
 import { notInstalled } from '../../support/leave-out.js';
 import { markdownBlocks } from '../../support/markdown-blocks.js';
 import { pythonVenv } from '../../support/python-venv.js';
-import { type ProgramEnd, runProgram } from '../../support/run-program.js';
+import { type ProgramEnd, runCommands, runProgram } from '../../support/run-program.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { storedUpload } from '../jobs/job-calls.js';
@@ -106,7 +106,7 @@ describe('tools of others on the OpenAPI documents', () => {
       const pasted = markdownBlocks(section)
         .filter((block) => block.heading === heading)
         .map(({ language, text }) => (language === 'sh' ? text : `cat > ${name} <<'PROGRAM'\n${text}PROGRAM\n`));
-      const { exitCode, output } = await runProgram('bash', ['--norc', '-euo', 'pipefail', '-c', pasted.join('\n')], {
+      const { exitCode, output } = await runCommands(pasted.join('\n'), {
         directory: folder,
         environment: { ...variables(), npm_config_prefer_offline: 'true' },
         limitMs: installLimitMs,

@@ -9,6 +9,7 @@ import type { CodeSample } from '../../../api/openapi/openapi-types.js';
 import { childEnvironment } from '../../../shared/config/config.js';
 import { OpenApiContract } from '../../support/http/openapi-contract.js';
 import { leaveOut } from '../../support/leave-out.js';
+import { bashOptions } from '../../support/run-program.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { changeJob, newJob } from '../jobs/job-calls.js';
@@ -23,7 +24,7 @@ const stateOf: Readonly<Record<string, Parameters<typeof changeJob>[2]['state']>
 };
 /** The program of a label, and its options before the source. */
 const runners: Readonly<Record<string, readonly [program: string, ...options: string[]]>> = {
-  curl: ['bash', '--norc', '-euc'],
+  curl: ['bash', ...bashOptions, '-c'],
   Node: ['node', '--input-type=module', '-e'],
   Python: ['python3', '-c'],
 };
