@@ -16,8 +16,8 @@ interface RunOptions {
 }
 
 /**
- * Options of bash for commands of a document. bash takes a socket as its input for a remote shell, and then reads
- * bashrc, which may fail with `-u`.
+ * Options of bash for commands of a document. With a socket as its input, bash may read bashrc, as for a remote shell.
+ * With `-u`, bashrc may fail.
  */
 export const bashOptions = ['--norc', '-euo', 'pipefail'] as const;
 
