@@ -54,7 +54,6 @@ const { metafile } = await build({
   banner: { js: require },
   sourcemap: true,
   sourcesContent: false,
-  keepNames: true,
   minifyWhitespace: true,
   logLevel: 'error',
 });
