@@ -18,6 +18,8 @@ const minAloneRecords = 200;
 const minAloneBytes = 1024 * 1024;
 const maxRecordsPerCommit = 1_000;
 
+const tooLateText = 'the deadline passed before the commit: MongoDB is slow';
+
 /** The deadline of a call passed before its commit began. Nothing was written. */
 export class CommitTooLate extends Error {
   override name = 'CommitTooLate';
@@ -39,8 +41,7 @@ export function groupCommit<Entry extends CommitSize>(
     const isLate = ({ deadline }: Entry): boolean => deadline.monotonicMs <= nowMs;
     const inTime = entries.filter((entry) => !isLate(entry));
     const outcomes = inTime.length === 0 ? [] : [...(await commitNow(inTime))];
-    const late = new CommitTooLate('the deadline passed before the commit: MongoDB is slow');
-    return entries.map((entry) => (isLate(entry) ? late : outcomes.shift()));
+    return entries.map((entry) => (isLate(entry) ? new CommitTooLate(tooLateText) : outcomes.shift()));
   };
   const commitAlone = async (entry: Entry): Promise<Error | undefined> => (await commit([entry]))[0];
   const batcher = new Batcher<Entry, undefined>({

@@ -9,6 +9,7 @@ import type {
   RecordProblem,
   ScoredPart,
 } from '../../shared/messages/score-job.js';
+import { freeBytes } from '../../shared/process/free-bytes.js';
 import { firstKeptId } from '../../shared/store/calls/prediction-segment.js';
 import { explainPart } from '../drivers/explainer.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
@@ -104,6 +105,7 @@ async function scoreWith(
     const isScored = part !== undefined && 'part' in part && 'scores' in reply;
     parts.push(isScored ? await explained(part, reply, { model, rows, signal: scoring.signal }) : reply);
   }
+  freeBytes(rows);
   return { chunk: chunk.chunk, parts };
 }
 
