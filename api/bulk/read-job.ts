@@ -98,9 +98,38 @@ function refuseOtherFile({ options: { sha256: named } }: Job, sha256: string): v
 /** Text compresses to a tenth. More than twice that is no export of a CRM, and would delay the files of others. */
 const inflatedPerStoredByte = 20;
 
-/** The limits of a file. Its inflated size depends on the plan, as that of the upload. */
-async function limitsOf(job: Job, { workspaces }: ReadJobDeps): Promise<{ readonly inflatedBytes: number }> {
+interface PlanLimits {
+  readonly inflatedBytes: number;
+  readonly rowsPerSlice: number;
+}
+
+/** The limits of a file that depend on the plan. Its inflated size does, as that of the upload. */
+async function limitsOf(job: Job, { workspaces, slices }: ReadJobDeps): Promise<PlanLimits> {
   const workspace = await workspaces.workspace(job.org);
-  const records = workspace === undefined ? 0 : allowanceOf(workspace.organisation, 'live').limit;
-  return { inflatedBytes: Math.min(jobLimits.inflatedBytes, inflatedPerStoredByte * maxStoredBytes(records)) };
+  const recordsOf = (bucket: Job['bucket']) =>
+    workspace === undefined ? 0 : allowanceOf(workspace.organisation, bucket).limit;
+  const inflatedBytes = inflatedPerStoredByte * maxStoredBytes(recordsOf('live'));
+  const storedRows = await slices.mostRows(job._id);
+  return {
+    inflatedBytes: Math.min(jobLimits.inflatedBytes, inflatedBytes),
+    rowsPerSlice: rowsPerSlice({ ...job.options, records: recordsOf(job.bucket), storedRows }),
+  };
+}
+
+interface SliceLength {
+  readonly explain: boolean;
+  /** Records that the key may score in a month. */
+  readonly records: number;
+  /** Rows of the longest slice that an interrupted reading has stored; 0 without one. */
+  readonly storedRows: number;
+}
+
+/**
+ * Rows of a slice. A slice is scored whole or not at all, so long ones would leave too much of a small quota unused.
+ * Slices that are stored stay, so further ones are as long: the plan may have changed, or an earlier release made them.
+ */
+function rowsPerSlice({ explain, records, storedRows }: SliceLength): number {
+  const { rowsPerSlice: short, rowsPerLongSlice: long, recordsForLongSlices } = jobLimits;
+  if (storedRows > 0) return storedRows > short ? long : short;
+  return explain || records < recordsForLongSlices ? short : long;
 }

@@ -17,6 +17,7 @@ import { fileRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
 import { storedRows } from './rows/stored-rows.js';
 import { unusedValues } from './rows/unused-values.js';
 import type { ReserveTicket } from './turns/reserve-order.js';
+import type { SliceWindow } from './turns/slice-window.js';
 
 export interface SliceDeps
   extends Pick<ScoringServices, 'admission' | 'metering' | 'dispatcher' | 'recorder' | 'fieldDays'> {
@@ -30,6 +31,7 @@ export interface SliceDeps
   readonly redisNowMs: () => Promise<number>;
   readonly clock: Clock;
   readonly requestTimeoutMs: number;
+  readonly window: Pick<SliceWindow, 'recordInTurn'>;
 }
 
 /** A job whose file was read. */
@@ -46,7 +48,7 @@ const hasHungUp = (): boolean => false;
  * 2. Admission, as for each call: a trial may have ended meanwhile, or Live API was switched off.
  * 3. Dispatch, in the lane `bulk`. A file of one slice goes to the lane `batches`.
  * 4. Reserve, up to the limit or the backstop.
- * 5. Record, in one transaction with the outcome of the slice.
+ * 5. Record, at its turn, in one transaction with the outcome of the slice.
  * 6. Settle.
  *
  * @param ticket given back when the records are reserved
@@ -60,7 +62,7 @@ export async function scoreSlice(
   ticket: ReserveTicket,
   deps: SliceDeps,
 ): Promise<SliceOutcome> {
-  const { admission, metering, dispatcher, recorder, fieldDays, callDays, slices } = deps;
+  const { admission, metering, dispatcher, recorder, fieldDays, callDays, slices, window } = deps;
   const model = await modelOf(job, deps);
   // Before stored leads are read: the second pass of an erasure that comes after the read then finds the call.
   const arrived = { redisMs: await deps.redisNowMs(), monotonicMs: performance.now() };
@@ -90,14 +92,16 @@ export async function scoreSlice(
     done_at: new Date(call.atMs),
   };
   await reservation.compensateOnFailure(async () => {
-    await recorder.record({
-      call,
-      model,
-      rows: scored,
-      reservation,
-      writeWith: () => '',
-      beside: (options) => slices.finish(slice._id, outcome, output, options),
-    });
+    await window.recordInTurn(job._id, () =>
+      recorder.record({
+        call,
+        model,
+        rows: scored,
+        reservation,
+        writeWith: () => '',
+        beside: (options) => slices.finish(slice._id, outcome, output, options),
+      }),
+    );
     await reservation.settle(scored, model.version);
   });
   // Stored values were counted on the day on which they were sent.

@@ -10,7 +10,7 @@ import { type CompleteDeps, completeIfSettled, type SettleDeps, settlePrefix } f
 import { ReserveOrder, type ReserveTicket, SliceDeferred } from './reserve-order.js';
 import { SliceWindow, type WindowQueues } from './slice-window.js';
 
-export interface JobTurnDeps extends SliceDeps, SettleDeps, CompleteDeps {
+export interface JobTurnDeps extends Omit<SliceDeps, 'window'>, SettleDeps, CompleteDeps {
   readonly queues: WindowQueues;
   readonly counts: SliceCounts;
   readonly logger: Logger;
@@ -106,7 +106,7 @@ export class JobTurns {
       if ((await jobs.stateOf(job._id)) !== runningState) return false;
       try {
         // Not in one expression: the count before would be read before the wait.
-        const outcome = await scoreSlice(job, slice, ticket, this.deps);
+        const outcome = await scoreSlice(job, slice, ticket, { ...this.deps, window: this.window });
         failedRows += outcome.failed;
         this.deps.counts.finished(outcome);
         ended.add(slice._id);

@@ -24,6 +24,7 @@ const longMs = 24 * 60 * 60 * 1_000;
  */
 export class SliceWindow {
   private readonly slots: FairQueue;
+  private readonly recordings: FairQueue;
   private readonly waits: InteractiveWaits;
   private wanted = Number.POSITIVE_INFINITY;
   private worstMs = 0;
@@ -37,6 +38,7 @@ export class SliceWindow {
   ) {
     this.waits = new InteractiveWaits(queues);
     this.slots = new FairQueue({ size: () => this.size, maxWaiting });
+    this.recordings = new FairQueue({ size: () => Math.floor(this.min / 2), maxWaiting });
   }
 
   /** Slices in flight at most. */
@@ -63,6 +65,16 @@ export class SliceWindow {
       await this.look();
       return await work();
     });
+  }
+
+  /**
+   * Records a slice while at most one is recorded for every two worker processes. The slices of a turn begin together,
+   * and would reach MongoDB together: single calls would wait for all of them.
+   * @param owner whose slice it is
+   * @throws what `work` throws
+   */
+  async recordInTurn<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
+    return await this.recordings.run(owner, longMs, work);
   }
 
   /** At the end of a turn: makes room for another slice if no single or batch waited meanwhile. */

@@ -7,7 +7,7 @@ import type { JobOptions } from './job-options.js';
 
 /*
  * The documents of bulk jobs. A job is one file that is scored; docs/bulk.md describes its life. Its file is cut into
- * slices of at most 1000 rows, and each slice is scored and recorded as one call.
+ * slices of at most 1000 or 2000 rows, and each slice is scored and recorded as one call.
  */
 
 export const jobStates = [
@@ -264,6 +264,9 @@ export const maxStoredBytes = (recordsPerMonth: number): number =>
 /** The limits of jobs. docs/bulk.md states them. */
 export const jobLimits = {
   rowsPerSlice: 1_000,
+  /** For a job that does not explain, if its key may score so many records a month: a row of it costs less. */
+  rowsPerLongSlice: 2_000,
+  recordsForLongSlices: 100_000,
   /** A slice ends after this many bytes of rows. */
   sliceBytes: 2 * 1024 * 1024,
   rowBytes: 1024 * 1024,

@@ -111,6 +111,15 @@ export class SliceStore {
       .toArray();
   }
 
+  /** Rows of the longest slice of a job that is stored; 0 without one. */
+  async mostRows(jobId: string): Promise<number> {
+    const longest = await this.slices.findOne(
+      { _id: idsOfJob(jobId) },
+      { sort: { rows: -1 }, projection: { rows: 1 } },
+    );
+    return longest?.rows ?? 0;
+  }
+
   async find(id: string, options?: WriteOptions): Promise<JobSlice | undefined> {
     return (await this.slices.findOne({ _id: id }, options)) ?? undefined;
   }

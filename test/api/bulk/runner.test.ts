@@ -56,6 +56,22 @@ describe('the runner of bulk jobs', () => {
     ).to.equal(0);
   });
 
+  it('scores slices of 2000 rows for a large plan, each as one call', async function () {
+    this.timeout(60_000);
+    const own = await workspace(service, { limit: 100_000 });
+    const job = await BulkJob.create(own, csvOf(4_500));
+    const { settled } = await job.until('completed');
+    expect(settled).to.include({ slices: 3, rows: 4_500, scored: 4_500, failed: 0, empty: 0 });
+    const cells = await job.cells();
+    expect(cells.map(([crmId]) => crmId)).to.deep.equal(Array.from({ length: 4_500 }, (_, index) => `L-${index + 1}`));
+    const again = await BulkJob.create(own, csvOf(2_000));
+    await again.until('completed');
+    expect((await again.cells()).map((row) => row[5])).to.deep.equal(cells.slice(0, 2_000).map((row) => row[2]));
+    const counts = (await own.ledgerRows()).map(({ records }) => records).sort((a, b) => b - a);
+    expect(counts).to.deep.equal([2_000, 2_000, 2_000, 500]);
+    await expectCounted(own, 6_500);
+  });
+
   it('lists rows that cannot be scored, counts only the others, and copies empty rows', async function () {
     this.timeout(60_000);
     const own = await workspace(service);

@@ -173,6 +173,16 @@ describe('LatestScores', () => {
     expect(await scoresOf(crmIds)).to.deep.equal(crmIds.map((_, row) => (row < 999 ? 10 : 90)));
   });
 
+  it('has all leads of a call of 2000, also when each takes the place of an earlier one', async () => {
+    const names = (mark: string) => Array.from({ length: 2_000 }, (_, row) => `${mark}-${row}`);
+    const gaps = (mark: string) => names(mark).map((crmId) => [crmId, 50, 1] as const);
+    rig.maxFields = 2_005; // 2000 leads, the epoch, and two fields each for one model and one version
+    for (const mark of ['A', 'B']) await rig.score(newCallId(), gaps(mark));
+    const fields = await rig.redis.hlen(rig.key);
+    expect(fields).to.equal(rig.maxFields);
+    expect(await scoresOf(names('B'))).to.eql(names('B').map(() => 50));
+  });
+
   it('knows leads by a crm_id with any characters', async () => {
     const crmIds = ['a b', '?', '-', 'line\nfeed', 'quote"', '\\', '🙂', '{x}', '0', ' ', '\u0001mdl_A', '\ufffd'];
     await rig.score(

@@ -37,6 +37,26 @@ describe('the window of slices in flight', () => {
     expect(window.size).to.equal(16);
   });
 
+  it('records one slice for every two worker processes at once, and at least one', async () => {
+    for (const [processes, most] of [
+      [0, 1],
+      [3, 1],
+      [8, 4],
+    ] as const) {
+      workers = processes;
+      let [running, highest] = [0, 0];
+      const record = () =>
+        window.recordInTurn('job', async () => {
+          running += 1;
+          highest = Math.max(highest, running);
+          await pause(2);
+          running -= 1;
+        });
+      await Promise.all(Array.from({ length: 12 }, record));
+      expect(highest).to.equal(most);
+    }
+  });
+
   it('halves while a chunk waits for more than 15 ms, to one slice for each process', async () => {
     ids = ['a chunk that no worker takes'];
     expect(await turn()).to.equal(8);
