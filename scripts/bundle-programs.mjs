@@ -36,7 +36,8 @@ const requireHttp = {
 };
 
 await rm(join(dist, 'chunks'), { recursive: true, force: true });
-// Without `keepNames`: it gives each closure its name whenever it is made, which took a tenth of a gateway's time.
+// Without `keepNames`: it gives each closure its name whenever it is made. For webhooks, that took a gateway 12 % of its
+// time.
 const { metafile } = await build({
   absWorkingDir: root,
   metafile: true,

@@ -103,7 +103,7 @@ interface PlanLimits {
   readonly rowsPerSlice: number;
 }
 
-/** The limits of a file that depend on the plan. Its inflated size does, as that of the upload. */
+/** The limits of a file that depend on the plan, as the size of its upload does. */
 async function limitsOf(job: Job, { workspaces, slices }: ReadJobDeps): Promise<PlanLimits> {
   const workspace = await workspaces.workspace(job.org);
   const recordsOf = (bucket: Job['bucket']) =>

@@ -13,8 +13,8 @@ export interface ExitStatus {
 }
 
 /**
- * Limit of V8's semi-space for young objects, MB. A chunk of a thousand records outlives several collections of 4 MB.
- * Chunks of singles are short, and a busy process keeps all of it.
+ * Limit of V8's semi-space for young objects, MB. With 4 MB, processes for batches took a tenth more CPU time, and
+ * those for singles no more. An idle process without a limit keeps some 15 MB more. See docs/performance.md.
  */
 const semiSpaceMB: Readonly<Record<Lane, number>> = { singles: 4, batches: 16, bulk: 16 };
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextStep, setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { SliceWindow } from '../../../../api/bulk/turns/slice-window.js';
 
@@ -44,16 +44,17 @@ describe('the window of slices in flight', () => {
       [8, 4],
     ] as const) {
       workers = processes;
-      let [running, highest] = [0, 0];
-      const record = () =>
-        window.recordInTurn('job', async () => {
-          running += 1;
-          highest = Math.max(highest, running);
-          await pause(2);
-          running -= 1;
-        });
-      await Promise.all(Array.from({ length: 12 }, record));
-      expect(highest).to.equal(most);
+      const ends: (() => void)[] = [];
+      const record = () => window.recordInTurn('job', () => new Promise<void>((resolve) => ends.push(resolve)));
+      const recorded = Promise.all(Array.from({ length: 12 }, record));
+      await nextStep();
+      expect(ends).to.have.length(most);
+      for (let ended = 0; ended < 12; ended += 1) {
+        ends[ended]?.();
+        await nextStep();
+        expect(ends).to.have.length(Math.min(12, most + ended + 1));
+      }
+      await recorded;
     }
   });
 
