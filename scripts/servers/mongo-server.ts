@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Db, MongoClient, MongoServerError } from 'mongodb';
+import { type Db, MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
 import { acceptsConnections, deathOf, findMongod, type LocalServer, startServer } from './server-process.js';
 
 const replicaSet = 'rs0';
@@ -74,17 +74,31 @@ async function mongoReady(server: StartedMongod, options: ReplicaSetOptions): Pr
   });
   try {
     const admin = client.db('admin');
-    const { pid } = await admin.command({ serverStatus: 1 });
-    // Another mongod took the port: this one is about to end.
-    if (Number(pid) !== server.pid) await deathOf(server.signal);
-    while (!(await isWritablePrimary(admin))) {
-      await settleReplicaSet({ admin, address, options });
+    while (!(await isReady(server, { admin, address, options }))) {
       await pause(retryMs, undefined, { signal: server.signal });
     }
     return `mongodb://${address}/?replicaSet=${replicaSet}`;
   } finally {
     await client.close();
   }
+}
+
+/**
+ * Whether mongod can be written to. If not, sends what it needs for that.
+ * @throws Error when another mongod answers on the port; errors of MongoDB
+ */
+async function isReady(server: StartedMongod, set: SettledSet): Promise<boolean> {
+  try {
+    const { pid } = await set.admin.command({ serverStatus: 1 });
+    // Another mongod took the port: this one is about to end.
+    if (Number(pid) !== server.pid) await deathOf(server.signal);
+    if (await isWritablePrimary(set.admin)) return true;
+    await settleReplicaSet(set);
+  } catch (error) {
+    // mongod closes all connections once it knows that its configuration has another address.
+    if (!(error instanceof MongoNetworkError)) throw error;
+  }
+  return false;
 }
 
 async function isWritablePrimary(admin: Db): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -136,6 +137,20 @@ describe('local servers', () => {
     });
     await second.stop();
     expect(await isGone(second)).to.equal(true);
+  });
+
+  it('startMongo waits for mongod while another program answers on its earlier port', async () => {
+    const first = await kept(startMongo({ directory }));
+    await first.stop();
+    // mongod asks on this port whether it is there itself. Then it closes all connections.
+    const other = createServer((socket) => {
+      socket.on('error', () => undefined);
+      setTimeout(() => socket.destroy(), 1_000);
+    }).listen(first.port, '127.0.0.1');
+    toEnd.push(() => other.close());
+    await once(other, 'listening');
+    const second = await kept(startMongo({ directory }));
+    await withMongo(second.url, (mongo) => mongo.db('sample').collection('records').insertOne({ name: 'Ada' }));
   });
 
   it('startMongo keeps a write that a majority has confirmed, also when mongod is killed at once', async () => {
