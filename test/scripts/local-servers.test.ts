@@ -143,13 +143,16 @@ describe('local servers', () => {
     const first = await kept(startMongo({ directory }));
     await first.stop();
     // mongod asks on this port whether it is there itself. Then it closes all connections.
+    let questions = 0;
     const other = createServer((socket) => {
+      questions += 1;
       socket.on('error', () => undefined);
       setTimeout(() => socket.destroy(), 1_000);
     }).listen(first.port, '127.0.0.1');
     toEnd.push(() => other.close());
     await once(other, 'listening');
     const second = await kept(startMongo({ directory }));
+    expect(questions).to.be.above(0);
     await withMongo(second.url, (mongo) => mongo.db('sample').collection('records').insertOne({ name: 'Ada' }));
   });
 

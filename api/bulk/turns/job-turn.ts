@@ -37,9 +37,11 @@ export class JobTurns {
   /** Jobs whose last slice failed. */
   private readonly failures = new Map<string, Failures>();
   private readonly window: SliceWindow;
+  private readonly sliceDeps: SliceDeps;
 
   constructor(private readonly deps: JobTurnDeps) {
     this.window = new SliceWindow(deps.queues);
+    this.sliceDeps = { ...deps, window: this.window };
   }
 
   /**
@@ -106,7 +108,7 @@ export class JobTurns {
       if ((await jobs.stateOf(job._id)) !== runningState) return false;
       try {
         // Not in one expression: the count before would be read before the wait.
-        const outcome = await scoreSlice(job, slice, ticket, { ...this.deps, window: this.window });
+        const outcome = await scoreSlice(job, slice, ticket, this.sliceDeps);
         failedRows += outcome.failed;
         this.deps.counts.finished(outcome);
         ended.add(slice._id);

@@ -84,7 +84,7 @@ describe('slices of a file are', () => {
       await uploads.append(_id, { parts: 0, offset: 0 }, Buffer.from(file));
       await createJob(mongo.database, job, 1_000_000);
       if (earlier !== undefined) {
-        const range = { from: 12, to: file.indexOf(`L-${earlier},`), first_part: 0, last_part: 0 };
+        const range = { from: file.indexOf('L-0'), to: file.indexOf(`L-${earlier},`), first_part: 0, last_part: 0 };
         const first = { number: 0, rows: earlier, first_row: 1, first_line: 2 };
         await slices.add(_id, [{ slice: { ...first, range } }]);
       }
