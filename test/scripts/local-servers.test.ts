@@ -161,6 +161,7 @@ describe('local servers', () => {
     await withMongo(first.url, async (mongo) => {
       const { parsed } = await mongo.db('admin').command({ getCmdLineOpts: 1 });
       expect(parsed.storage.journal.commitIntervalMs).to.equal(500);
+      expect(parsed.storage.wiredTiger.engineConfig.configString).to.include('eviction_dirty_target=30');
       const records = mongo.db('sample').collection('records');
       for (const name of ['Ada', 'Bob', 'Cleo']) await records.insertOne({ name }, { writeConcern: { w: 'majority' } });
       first.process.kill('SIGKILL');
