@@ -7,16 +7,19 @@ import { acceptsConnections, deathOf, findMongod, type LocalServer, startServer 
 const replicaSet = 'rs0';
 const retryMs = 20;
 const minCacheGB = 0.25; // mongod's own minimum
-/**
- * Longest time until mongod writes its journal, by default 100 ms. A majority write has the journal written at once, so
- * it neither waits longer nor is lost.
- */
-const journalCommitMs = 500;
-/**
- * Shares of the cache that changed pages may take, in percent; by default 5 and 20. Leads are scattered over their
- * index, so WiredTiger would write its pages back again and again between two checkpoints.
- */
-const changedPages = 'eviction_dirty_target=30,eviction_dirty_trigger=50';
+/** Options of mongod that `docker-compose.yml` and docs/operating.md have too. */
+export const mongodOptions = {
+  /**
+   * Longest time until mongod writes its journal, by default 100 ms. A majority write has the journal written at once,
+   * so it neither waits longer nor is lost.
+   */
+  journal: '--journalCommitInterval=500',
+  /**
+   * Shares of the cache that changed pages may take, in percent; by default 5 and 20. Leads are scattered over their
+   * index, so WiredTiger would write its pages back again and again between two checkpoints.
+   */
+  changedPages: '--wiredTigerEngineConfigString=eviction_dirty_target=30,eviction_dirty_trigger=50',
+} as const;
 
 /** Error codes of MongoDB: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const errorCodes = { AlreadyInitialized: 23, InvalidReplicaSetConfig: 93, NotYetInitialized: 94 } as const;
@@ -50,11 +53,11 @@ export async function startMongo(options: MongoOptions): Promise<LocalServer> {
   const commandLine = (chosenPort: number): string[] => [
     ...['--port', String(chosenPort), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', dataDirectory],
     ...['--replSet', replicaSet, '--oplogSize', '128', '--wiredTigerCacheSizeGB', String(cacheSizeGB), '--quiet'],
-    ...['--wiredTigerEngineConfigString', changedPages],
+    mongodOptions.changedPages,
     ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
     ...['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'], // no other member can take over
     ...(withFailPoints ? ['--setParameter', 'enableTestCommands=1'] : []),
-    ...(confirmsFromMemory ? [] : ['--journalCommitInterval', String(journalCommitMs)]),
+    ...(confirmsFromMemory ? [] : [mongodOptions.journal]),
   ];
   const ready = (server: StartedMongod) =>
     mongoReady(server, { writeConcernMajorityJournalDefault: !confirmsFromMemory });

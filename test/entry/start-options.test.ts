@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { mongodOptions } from '../../scripts/servers/mongo-server.js';
 import { startOptions } from '../../scripts/servers/service-process.js';
 import { projectFile } from '../../shared/process/project-root.js';
 
@@ -33,5 +34,14 @@ describe('start commands', () => {
     expect(found['docker-compose.yml']).to.have.members(expected);
     expect(found.Dockerfile).to.eql(expected.slice(0, 1));
     expect(units.flatMap((name) => found[`docs/systemd/${name}`])).to.have.members(expected);
+  });
+
+  it('have the same options of mongod in docker-compose.yml and docs/operating.md', () => {
+    const linesOf = (file: string) => readFileSync(projectFile(file), 'utf8').split('\n');
+    const own = (line: string) => line.startsWith('--journal') || line.startsWith('--wiredTiger');
+    const options = Object.values(mongodOptions);
+    const ofCompose = linesOf('docker-compose.yml').map((line) => line.replace(/^ +- /, ''));
+    expect(ofCompose.filter(own)).to.deep.equal(options);
+    expect(linesOf('docs/operating.md').filter(own)).to.deep.equal(options);
   });
 });

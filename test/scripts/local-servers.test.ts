@@ -161,7 +161,8 @@ describe('local servers', () => {
     await withMongo(first.url, async (mongo) => {
       const { parsed } = await mongo.db('admin').command({ getCmdLineOpts: 1 });
       expect(parsed.storage.journal.commitIntervalMs).to.equal(500);
-      expect(parsed.storage.wiredTiger.engineConfig.configString).to.include('eviction_dirty_target=30');
+      const { configString } = parsed.storage.wiredTiger.engineConfig;
+      expect(configString).to.equal('eviction_dirty_target=30,eviction_dirty_trigger=50');
       const records = mongo.db('sample').collection('records');
       for (const name of ['Ada', 'Bob', 'Cleo']) await records.insertOne({ name }, { writeConcern: { w: 'majority' } });
       first.process.kill('SIGKILL');
