@@ -10,7 +10,7 @@ export const burstBytes = 16 * 1024 * 1024;
 /** Small enough that a sender waits for some milliseconds of each other sender. */
 export const turnBytes = 256 * 1024;
 const msOf = (bytes: number): number => (1_000 * bytes) / bytesPerSecond;
-/** Senders that wait hold up to 128 KiB each, in the buffers of Node. */
+/** Senders that wait hold up to 72 KiB each in the buffers of Node: `maxUnreadBytes` and one read. */
 const maxWaiting = 512;
 
 /**

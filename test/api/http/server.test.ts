@@ -1,7 +1,9 @@
-import type { Server, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { callerAddressBehind } from '../../../api/auth/client-ip.js';
-import { ownUrlOf, startServer } from '../../../api/http/server.js';
+import { maxUnreadBytes, ownUrlOf, startServer } from '../../../api/http/server.js';
 import { UnusedBytes } from '../../../api/http/unused-bytes.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection } from '../../support/http/raw-connection.js';
@@ -91,5 +93,32 @@ describe('pipelined calls', () => {
     connection.send(request('/1'));
     await connection.closed;
     expect(paths()).to.deep.equal(['/1']);
+  });
+});
+
+describe('a body in chunks of one byte', () => {
+  /** Bytes of a chunk as it is sent. */
+  const chunk = '1\r\nx\r\n';
+  /** Node reads so much of a connection at a time. */
+  const readBytes = 64 * 1024;
+
+  it('is parsed for one more read of the connection when its handler does not read it', async () => {
+    const { server, url } = await startServer(() => undefined, {
+      ...{ host: '127.0.0.1', port: 0, bodyTimeoutMs: 60_000, docsUrl: () => 'http://test', unused },
+    });
+    const connection = await RawConnection.open(url);
+    try {
+      const begun = once(server, 'request') as Promise<[IncomingMessage]>;
+      connection.send(`POST / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(200_000)}`);
+      const [request] = await begun;
+      await eventually(() => expect(request.readableLength).to.be.at.least(maxUnreadBytes));
+      // Long enough for all 1.2 MB to arrive, if Node would read on.
+      await pause(200);
+      expect(request.readableLength).to.be.below(maxUnreadBytes + readBytes / chunk.length);
+    } finally {
+      connection.destroy();
+      server.closeAllConnections();
+      server.close();
+    }
   });
 });
