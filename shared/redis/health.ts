@@ -23,6 +23,8 @@ export class RedisHealth implements Stoppable {
   private unansweredSinceMs: number | undefined;
   private isPinging = false;
   private readonly maxSilenceMs: number;
+  /** Until then a connection that is not ready is being made, by `performance.now()`. */
+  private readonly connectedByMs: number;
   private readonly endPings: () => void;
   private readonly outage: RedisHealthOptions['outage'];
   private isStopped = false;
@@ -37,6 +39,7 @@ export class RedisHealth implements Stoppable {
   ) {
     this.maxSilenceMs = maxSilenceMs;
     this.outage = outage;
+    this.connectedByMs = performance.now() + pingEveryMs;
     this.endPings = everyTick(pingEveryMs, () => void this.ping());
     // A connection becomes ready by a reply of Redis.
     redis.on('ready', this.onReply);
@@ -56,8 +59,13 @@ export class RedisHealth implements Stoppable {
     this.redis.off('ready', this.onReply);
   }
 
+  /** The first tick may come at once, and a ping would fail before the connection could be made. */
+  private get isConnecting(): boolean {
+    return this.redis.status !== 'ready' && performance.now() < this.connectedByMs;
+  }
+
   private async ping(): Promise<void> {
-    if (this.isPinging) return;
+    if (this.isPinging || this.isConnecting) return;
     this.isPinging = true;
     this.unansweredSinceMs ??= performance.now();
     try {

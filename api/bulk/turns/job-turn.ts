@@ -115,7 +115,7 @@ export class JobTurns {
         return true;
       } catch (error) {
         if (isTaken(error)) return true;
-        if (error instanceof SliceDeferred) return false;
+        if (error instanceof SliceDeferred || (await this.isCanceled(job))) return false;
         this.deps.counts.failed();
         failed ??= error;
         return false;
@@ -124,6 +124,12 @@ export class JobTurns {
     await eachAtOnce(open, limit, score);
     this.window.endTurn();
     return failed;
+  }
+
+  /** Whether a job was canceled, which removes its file: slices in flight then fail, and are not tried again. */
+  private async isCanceled({ _id: jobId }: ReadJob): Promise<boolean> {
+    const state = await this.deps.jobs.stateOf(jobId).catch(() => runningState);
+    return state === undefined || state === 'canceled';
   }
 
   private async afterFailure(job: ReadJob, error: unknown): Promise<boolean> {

@@ -1,13 +1,18 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 import { UnusableServer } from '../../../shared/async/retry.js';
+import { machineNowMs } from '../../../shared/async/ticks.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { connectionReady, connectRedis, type Redis } from '../../../shared/redis/connect.js';
-import { checkRedis } from '../../../shared/redis/health.js';
+import { checkRedis, RedisHealth } from '../../../shared/redis/health.js';
+import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
 
 describe('checkRedis', () => {
@@ -98,6 +103,36 @@ describe('checkRedis', () => {
       expect(String(refusal)).to.include(`a read-only replica of 127.0.0.1:${server.port}`);
     } finally {
       await replica.stop();
+    }
+  });
+});
+
+describe('RedisHealth', () => {
+  const pingEveryMs = 400;
+  let silent: Server;
+
+  before(async () => {
+    silent = createServer(() => undefined);
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+  });
+  after(() => silent.close());
+
+  it('reports a missing connection after one interval, and not at a tick that comes before', async () => {
+    // Ticks are multiples of the interval on the clock of the machine.
+    await pause(pingEveryMs - (machineNowMs() % pingEveryMs) + pingEveryMs / 2);
+    const { port } = silent.address() as AddressInfo;
+    const logger = createLogger('silent', 'test');
+    const redis = connectRedis({ url: `redis://127.0.0.1:${port}`, name: 'test', kind: 'commands', logger });
+    const reports: number[] = [];
+    const beganMs = performance.now();
+    const failed = () => void reports.push(performance.now() - beganMs);
+    const health = new RedisHealth(redis, { pingEveryMs, outage: { failed, answered: () => undefined } });
+    try {
+      await eventually(() => expect(reports).to.not.deep.equal([]));
+      expect(reports[0]).to.be.at.least(pingEveryMs);
+    } finally {
+      await health.stop();
+      redis.disconnect();
     }
   });
 });
