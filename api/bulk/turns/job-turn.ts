@@ -115,7 +115,7 @@ export class JobTurns {
         return true;
       } catch (error) {
         if (isTaken(error)) return true;
-        if (error instanceof SliceDeferred || (await this.isCanceled(job))) return false;
+        if (error instanceof SliceDeferred || (await this.isGone(job))) return false;
         this.deps.counts.failed();
         failed ??= error;
         return false;
@@ -126,8 +126,8 @@ export class JobTurns {
     return failed;
   }
 
-  /** Whether a job was canceled, which removes its file: slices in flight then fail, and are not tried again. */
-  private async isCanceled({ _id: jobId }: ReadJob): Promise<boolean> {
+  /** Whether a job was canceled or removed, and its file with it: slices in flight then fail. */
+  private async isGone({ _id: jobId }: ReadJob): Promise<boolean> {
     const state = await this.deps.jobs.stateOf(jobId).catch(() => runningState);
     return state === undefined || state === 'canceled';
   }

@@ -2,16 +2,12 @@ import { expect } from 'chai';
 import { readJob } from '../../../api/bulk/read-job.js';
 import { cancelAbandoned } from '../../../api/bulk/resume-jobs.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
-import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import type { Mongo } from '../../../shared/store/connection/connect.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
 import { idsOfJob, type Job, jobLimits } from '../../../shared/store/jobs/job-documents.js';
-import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
-import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
-import { JobStore } from '../../../shared/store/jobs/jobs.js';
 import { type JobStores, removeJob } from '../../../shared/store/jobs/remove-job.js';
+import { freshJobStores, jobStoresIn } from '../../support/jobs/job-stores.js';
 import { sampleJob } from '../../support/jobs/sample-job.js';
-import { freshDatabases } from '../../support/service/servers.js';
 import { knownFields } from './reading/file-rig.js';
 
 const nowMs = Date.UTC(2026, 1, 10);
@@ -25,13 +21,11 @@ describe('bulk jobs that are canceled early', () => {
   let count = 0;
 
   before(async () => {
-    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
-    await prepareDatabase(mongo.database);
+    ({ mongo } = await freshJobStores());
   });
   after(() => mongo.client.close());
   beforeEach(() => {
-    const { database } = mongo;
-    stores = { jobs: new JobStore(database), slices: new SliceStore(database), uploads: new JobUploadStore(database) };
+    stores = jobStoresIn(mongo);
   });
 
   async function add(members: Partial<Job>): Promise<Job> {

@@ -3,16 +3,15 @@ import { PartPlaces } from '../../../api/bulk/reading/part-places.js';
 import { RowReader } from '../../../api/bulk/rows/row-reader.js';
 import type { ReadJob } from '../../../api/bulk/score-slice.js';
 import { completeIfSettled, settlePrefix } from '../../../api/bulk/settle-prefix.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
-import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import type { Mongo } from '../../../shared/store/connection/connect.js';
 import { inTransaction } from '../../../shared/store/connection/transaction.js';
 import { createJob } from '../../../shared/store/jobs/create-job.js';
 import { type Job, noTotals, type SliceOutcome, sliceId } from '../../../shared/store/jobs/job-documents.js';
-import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
-import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
-import { JobStore } from '../../../shared/store/jobs/jobs.js';
+import type { SliceStore } from '../../../shared/store/jobs/job-slices.js';
+import type { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
+import type { JobStore } from '../../../shared/store/jobs/jobs.js';
+import { freshJobStores } from '../../support/jobs/job-stores.js';
 import { sampleJob } from '../../support/jobs/sample-job.js';
-import { freshDatabases } from '../../support/service/servers.js';
 import { profile } from '../../support/service/shard-keys.js';
 
 const leaseMs = 30_000;
@@ -28,10 +27,7 @@ describe('the settled prefix of a bulk job', () => {
   let count = 0;
 
   before(async () => {
-    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
-    await prepareDatabase(mongo.database);
-    const { database } = mongo;
-    [jobs, slices, uploads] = [new JobStore(database), new SliceStore(database), new JobUploadStore(database)];
+    ({ mongo, jobs, slices, uploads } = await freshJobStores());
   });
   after(() => mongo.client.close());
 

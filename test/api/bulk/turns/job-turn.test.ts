@@ -1,16 +1,15 @@
 import { expect } from 'chai';
 import { RowReader } from '../../../../api/bulk/rows/row-reader.js';
 import { JobTurns } from '../../../../api/bulk/turns/job-turn.js';
-import { connectMongo, type Mongo } from '../../../../shared/store/connection/connect.js';
-import { prepareDatabase } from '../../../../shared/store/connection/prepare-database.js';
+import type { Mongo } from '../../../../shared/store/connection/connect.js';
 import { createJob } from '../../../../shared/store/jobs/create-job.js';
 import type { JobSlice } from '../../../../shared/store/jobs/job-documents.js';
-import { SliceStore } from '../../../../shared/store/jobs/job-slices.js';
-import { JobUploadStore } from '../../../../shared/store/jobs/job-uploads.js';
-import { JobStore } from '../../../../shared/store/jobs/jobs.js';
+import type { SliceStore } from '../../../../shared/store/jobs/job-slices.js';
+import type { JobUploadStore } from '../../../../shared/store/jobs/job-uploads.js';
+import type { JobStore } from '../../../../shared/store/jobs/jobs.js';
 import { removeJob } from '../../../../shared/store/jobs/remove-job.js';
+import { freshJobStores } from '../../../support/jobs/job-stores.js';
 import { sampleJob } from '../../../support/jobs/sample-job.js';
-import { freshDatabases } from '../../../support/service/servers.js';
 import { knownFields } from '../reading/file-rig.js';
 
 const clock = { now: () => Date.UTC(2026, 1, 10) };
@@ -25,10 +24,7 @@ describe('a turn of a bulk job whose slice cannot be read', () => {
   let reported: string[];
 
   before(async () => {
-    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
-    await prepareDatabase(mongo.database);
-    const { database } = mongo;
-    [jobs, slices, uploads] = [new JobStore(database), new SliceStore(database), new JobUploadStore(database)];
+    ({ mongo, jobs, slices, uploads } = await freshJobStores());
   });
   after(() => mongo.client.close());
   beforeEach(() => {
